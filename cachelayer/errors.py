@@ -1,0 +1,34 @@
+"""The faults a user can meet. Cache faults at run time are never raised: they are misses with a reason."""
+
+from __future__ import annotations
+
+
+class CacheLayerError(Exception):
+    """Base of every error that cachelayer raises itself; a backend's errors pass through unchanged."""
+
+
+class ConfigurationError(CacheLayerError, ValueError):
+    """A setting that cannot work, found at construction or decoration.
+
+    The message names the field, the value and the remedy.
+    """
+
+    def __init__(self, field: str, value: object, remedy: str) -> None:
+        super().__init__(f"{field}={value!r}: {remedy}")
+        self.field, self.value, self.remedy = field, value, remedy
+
+
+class MissingExtra(ConfigurationError):
+    """An optional package is needed and not installed; the message names the extra that brings it."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        CacheLayerError.__init__(
+            self,
+            f"{feature} needs the package {package!r}, which is not installed: pip install 'cachelayer[{extra}]'",
+        )
+        self.field, self.value, self.remedy = feature, package, f"pip install 'cachelayer[{extra}]'"
+        self.extra = extra
+
+
+class LooseningError(CacheLayerError, ValueError):
+    """A request tried to loosen a policy; requests may only tighten."""

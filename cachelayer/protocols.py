@@ -1,0 +1,137 @@
+"""The doors: what a part must offer to be plugged into the path. Each has a contract suite in `tests/contracts`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .types import Candidate, Decision, Embedded, Query, Record, Vectors
+
+
+class Clock(Protocol):
+    """Time, handed in. Both in seconds."""
+
+    def monotonic(self) -> float: ...
+    def time(self) -> float: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors, off the event loop. Constructing one does no I/O; `start` loads."""
+
+    identity: str
+    """Model, revision, pooling and quantization. Vectors of two identities never meet."""
+    dimension: int
+
+    async def start(self) -> None: ...
+    async def embed(self, texts: Sequence[str]) -> Embedded: ...
+    async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class VectorIndex(Protocol):
+    """Partitioned inner-product search over normalized vectors. Synchronous; thread-safe; search never crosses partitions."""
+
+    dimension: int
+
+    def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
+        """Add rows under unique ids. Raises ValueError for a wrong dimension, NaN, zero or unnormalized rows."""
+
+    def remove(self, ids: NDArray[np.int64]) -> int:
+        """Remove what is known of `ids`; returns how many were."""
+
+    def search(
+        self, partition: bytes, queries: Vectors, k: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Scores (q, k), descending, and ids (q, k); rows short of k are padded with -inf and -1."""
+
+    def size(self, partition: bytes) -> int:
+        """Live vectors in one partition."""
+
+    def __len__(self) -> int: ...
+
+
+@runtime_checkable
+class Verifier(Protocol):
+    """The probability that two requests take the same answer."""
+
+    identity: str
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> Sequence[tuple[float, str]]:
+        """One (probability in [0, 1], name of the guard that spoke or '') per candidate. Pure; microseconds."""
+
+
+@runtime_checkable
+class Decider(Protocol):
+    """Chooses among candidates so that the share of wrong answers served stays under the bound."""
+
+    def decide(
+        self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate], max_error_rate: float
+    ) -> Decision: ...
+
+    def observe(
+        self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate], answer: str, served: int | None
+    ) -> None:
+        """Learn from a true answer to a query whose candidates were known: a miss answered by the backend
+        (served=None) or a shadow check of a hit (served=its entry)."""
+
+    def stored(self, entry: int, function: str, scope: bytes, query: Query, answer: str) -> None:
+        """A new entry was kept."""
+
+    def forget(self, entry: int) -> None:
+        """An entry is gone."""
+
+    def report_wrong(self, entry: int) -> None:
+        """The owner says that what this entry answered was wrong."""
+
+    def stats(self) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class Lease(Protocol):
+    """The right to call the backend for one key, across processes."""
+
+    async def release(self) -> None: ...
+
+
+@runtime_checkable
+class Store(Protocol):
+    """A shared tier outside the process. Every method may be slow or raise; the engine budgets and breaks."""
+
+    name: str
+
+    async def start(self) -> None: ...
+
+    async def get(self, key: bytes, canonical: bytes) -> Record | None:
+        """The record under `key` whose canonical bytes are equal, fresh or stale, else None."""
+
+    async def put(self, records: Sequence[Record]) -> None: ...
+
+    async def delete(self, keys: Sequence[bytes]) -> int: ...
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
+        """Declare everything under these tags and scopes invalid, in O(number given)."""
+
+    async def acquire(self, key: bytes, ttl: float) -> Lease | None:
+        """The lease for `key`, renewed until released, or None where another holds it."""
+
+    async def wait(self, key: bytes, timeout: float) -> None:
+        """Return when the holder of the lease for `key` released it or died, or after `timeout` seconds."""
+
+    def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
+        """Invalidations made by other processes; a lost connection yields a Change with `everything` set."""
+
+    async def aclose(self) -> None: ...
+
+
+class Change(Protocol):
+    """What another process invalidated: keys, tags or scopes; or everything that may be stale."""
+
+    keys: Sequence[bytes]
+    tags: Sequence[str]
+    scopes: Sequence[bytes]
+    everything: bool

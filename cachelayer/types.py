@@ -1,0 +1,204 @@
+"""The nouns: where an answer came from, why a tier missed, what is kept with an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+"""Row vectors of shape (n, d), float32, L2-normalized."""
+
+
+class Source(StrEnum):
+    """Who produced the answer that the caller got."""
+
+    MEMORY = "memory"
+    REDIS = "redis"
+    INDEX = "index"
+    COALESCED = "coalesced"
+    STALE = "stale"
+    BACKEND = "backend"
+    BYPASS = "bypass"
+
+
+class Reason(StrEnum):
+    """Why a tier did not answer, or why an answer was not kept. Every miss carries one."""
+
+    # lookups
+    ABSENT = "absent"
+    EXPIRED = "expired"
+    INVALIDATED = "invalidated"
+    VARIANTS = "variants"  # fewer variants kept than the policy asks for
+    # the request itself
+    BYPASS = "bypass"
+    NO_CACHE = "no_cache"
+    NO_STORE = "no_store"
+    NO_TENANT = "no_tenant"
+    NOT_KEYABLE = "not_keyable"
+    SAMPLED = "sampled"  # temperature > 0 and Policy(sampled=False)
+    # similar tier
+    OFF = "off"
+    WARMING = "warming"
+    NOT_TEXT = "not_text"
+    TOO_LONG = "too_long"
+    EMPTY_TEXT = "empty_text"
+    NO_CANDIDATE = "no_candidate"
+    GUARD = "guard"
+    UNSURE = "unsure"  # the calibrated confidence does not fit the error budget
+    STOPPED = "stopped"  # the error budget was broken and the similar tier is off
+    QUARANTINED = "quarantined"
+    BAD_VECTOR = "bad_vector"
+    # faults and limits
+    BUDGET = "budget"
+    BREAKER_OPEN = "breaker_open"
+    OVERLOAD = "overload"
+    FAULT = "fault"
+    CORRUPT = "corrupt"
+    SCHEMA = "schema"
+    FOREIGN_CLASS = "foreign_class"  # the answer's class is not on the layer's allow-list
+    # admission: why an answer was not stored
+    ERROR = "error"
+    INCOMPLETE = "incomplete"
+    EMPTY_ANSWER = "empty_answer"
+    TRUNCATED = "truncated"
+    FILTERED = "filtered"
+    REFUSED = "refused"
+    VETOED = "vetoed"
+    OVERSIZE = "oversize"
+    NOT_KEEPABLE = "not_keepable"
+    TTL_ZERO = "ttl_zero"
+
+
+Match = Literal["exact", "similar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a hit spared: backend seconds, tokens, and money where a price is known."""
+
+    seconds: float = 0.0
+    tokens: int = 0
+    cost: float = 0.0
+
+
+@dataclass(slots=True)
+class Outcome:
+    """An answer and how it came to be.
+
+    `misses` maps a tier's name to the reason why it did not answer; `timings` maps a stage's name
+    to seconds. For a stream `answer` is the iterator.
+    """
+
+    answer: Any
+    id: str
+    source: Source
+    match: Match | None = None
+    similarity: float | None = None
+    confidence: float | None = None
+    age: float | None = None
+    misses: Mapping[str, Reason] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    saved: Saved = field(default_factory=Saved)
+    stored: Reason | None = None
+    """None where the answer was kept or came from a tier, else why it was not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How an entry was made."""
+
+    function: str
+    created: float
+    """Unix seconds."""
+    seconds: float
+    """How long the backend took."""
+    tokens: int = 0
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """An entry as it travels outside the process (Redis, snapshots). Times are Unix seconds."""
+
+    key: bytes
+    """xxh3-128 digest of `canonical`, seeded per deployment; 16 bytes."""
+    canonical: bytes
+    """The full canonical request; compared on every read."""
+    payload: bytes
+    """The answer as the codec wrote it."""
+    created: float
+    fresh_until: float
+    stale_until: float
+    tags: tuple[str, ...] = ()
+    scope: bytes = b""
+    """Canonical bytes of the scope: the index partition."""
+    text: str | None = None
+    """What is compared by meaning; None where the entry is exact-only."""
+    function: str = ""
+    seconds: float = 0.0
+    tokens: int = 0
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What an embedder made of n texts."""
+
+    vectors: Vectors
+    """(n, d) float32, L2-normalized rows."""
+    complete: NDArray[np.bool_]
+    """(n,): False where the text exceeded the model's window, so that the vector covers only a part."""
+    tokens: tuple[NDArray[np.float16], ...] | None = None
+    """Per text (t_i, p) token vectors for late interaction, where the embedder offers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation: role ('system', 'user', 'assistant', 'tool') and its text."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A request as the similar tier sees it."""
+
+    text: str
+    vector: NDArray[np.float32]
+    """(d,) float32, L2-normalized."""
+    tokens: NDArray[np.float16] | None = None
+    turns: tuple[Turn, ...] = ()
+    """Earlier turns, oldest first; empty outside conversations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A neighbour that the index found, with what its entry knows."""
+
+    entry: int
+    similarity: float
+    text: str
+    answer: str | None
+    """The stored answer as text, for comparison of answers; None where it has none."""
+    turns: tuple[Turn, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a decider made of the candidates: the entry to serve, or why none."""
+
+    entry: int | None
+    confidence: float
+    """Calibrated probability that the served answer is right; of the best candidate where none is served."""
+    similarity: float
+    reason: Reason | None = None
+    detail: str = ""
+    """The guard or rule that spoke, for `explain`."""
+    shadow: bool = False
+    """True where this hit is to be re-asked behind the caller's back."""
