@@ -1,0 +1,1 @@
+"""cachelayer: the semantic cache that is safe to turn on."""

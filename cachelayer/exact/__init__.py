@@ -1,0 +1,1 @@
+"""The exact tier: keys, answers, memory, Redis."""

@@ -1,0 +1,1 @@
+"""Tasks, queues and timeouts: made here and nowhere else."""

@@ -1,0 +1,1 @@
+"""Metrics, explanations and accounting."""

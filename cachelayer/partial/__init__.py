@@ -1,0 +1,1 @@
+"""Retrieved documents, tools, prompts and embeddings, kept apart from answers."""

@@ -1,0 +1,1 @@
+"""The similar tier: embedders, vector indexes, guards, verifier, evidence."""
