@@ -1,0 +1,40 @@
+"""Durations as people write them: seconds, `timedelta`, or "1h30m"."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import timedelta
+
+from .errors import ConfigurationError
+
+Duration = float | int | str | timedelta
+
+_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
+
+
+def seconds(field: str, value: object, *, zero: bool = True) -> float:
+    """`value` in seconds.
+
+    Raises ConfigurationError, naming `field`, for what is no duration, is negative, or is 0 where `zero` is False.
+    """
+    parsed = _parse(value)
+    if parsed is None or not math.isfinite(parsed):
+        raise ConfigurationError(field, value, "give seconds, a timedelta, or a text like '90s', '1h30m', '250ms'")
+    if parsed < 0 or (parsed == 0 and not zero):
+        raise ConfigurationError(field, value, "give a duration above 0" if not zero else "give 0 or more")
+    return parsed
+
+
+def _parse(value: object) -> float | None:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        text = value.replace(" ", "").lower()
+        parts = _PART.findall(text)
+        if parts and "".join(n + u for n, u in parts) == text:
+            return sum(float(n) * _UNITS[u] for n, u in parts)
+    return None

@@ -1,0 +1,177 @@
+"""The settings: frozen, keyword-only, validated at construction; requests may tighten them, never loosen."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from .durations import Duration, seconds
+from .errors import ConfigurationError, LooseningError
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Budgets:
+    """How long each stage may keep a caller waiting. An overrun is a miss and starts the backend.
+
+    Durations become seconds; `backend=None` sets no limit to the call itself.
+    """
+
+    store: Duration = 0.005
+    embed: Duration = 0.015
+    search: Duration = 0.005
+    verify: Duration = 0.005
+    backend: Duration | None = None
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if value is not None:
+                object.__setattr__(self, f.name, seconds(f"budgets.{f.name}", value, zero=False))
+            elif f.name != "backend":
+                raise ConfigurationError(f"budgets.{f.name}", value, "give a duration above 0; only backend may be None")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Normalize:
+    """What counts as the same text. The defaults change no meaning; the others are choices.
+
+    `nfc`: Unicode NFC (UAX #15). `trim`: white space at the ends. `case`: full case folding. `whitespace`: runs
+    of white space become one space (spoils code). `punctuation`: dropped at the end of a text. `invisible`:
+    zero-width and other format characters are dropped. `confusables`: Greek and Cyrillic letters that look
+    Latin become Latin inside words that also hold Latin letters (after UTS #39).
+    """
+
+    nfc: bool = True
+    trim: bool = True
+    case: bool = False
+    whitespace: bool = False
+    punctuation: bool = False
+    invisible: bool = False
+    confusables: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """How answers are kept and served. Every field is also an argument of `CacheLayer.cached` and `wrap`.
+
+    Raises ConfigurationError naming field, value and remedy.
+    """
+
+    ttl: Duration | Callable[[Any], Duration] = "24h"
+    """How long an answer is fresh, or a function of the answer; 0 keeps nothing."""
+    ttl_jitter: float = 0.1
+    """Share of the TTL, at most, taken off at random, so that entries made together do not expire together."""
+    stale_while_revalidate: Duration = 0
+    """After the TTL: serve stale for this long while one refresh runs (RFC 5861)."""
+    stale_if_error: Duration = 0
+    """After the TTL: serve stale for this long where the backend fails (RFC 5861)."""
+    refresh_ahead: bool = False
+    """Refresh popular answers shortly before they expire, by probability (XFetch)."""
+    max_bytes: int = 256 * MIB
+    max_item_bytes: int = 1 * MIB
+    semantic: bool | Literal["auto"] = "auto"
+    max_error_rate: float = 0.01
+    """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
+    shadow: float | Literal["auto"] = "auto"
+    """Share of similar hits re-asked behind the caller's back; 0 leaves the tier unverified."""
+    budgets: Budgets = field(default_factory=Budgets)
+    sampled: bool = True
+    """Whether answers of a temperature above 0 are cached."""
+    variants: int = 1
+    """How many different answers are kept for one request."""
+    normalize: Normalize = field(default_factory=Normalize)
+    cache_if: Callable[[Any], bool] | None = None
+    """A veto on answers: False keeps one out."""
+    pure: bool = True
+    """False: never called but for a caller (no shadow checks, no refreshes behind the caller's back)."""
+    keep_truncated: bool = False
+    """Whether answers cut by a token limit (`finish_reason="length"`) are kept."""
+    rider_wait: Duration = "30s"
+    """How long a caller waits for another's identical call before making its own."""
+    flight_age: Duration = "5m"
+    """How old a call in flight may be for newcomers still to join it."""
+
+    def __post_init__(self) -> None:
+        for name in ("stale_while_revalidate", "stale_if_error", "rider_wait", "flight_age"):
+            object.__setattr__(self, name, seconds(name, getattr(self, name)))
+        if not callable(self.ttl):
+            object.__setattr__(self, "ttl", seconds("ttl", self.ttl))
+        _share("ttl_jitter", self.ttl_jitter)
+        _share("max_error_rate", self.max_error_rate)
+        if self.shadow != "auto":
+            _share("shadow", self.shadow)
+        for name, least in (("max_bytes", 64 * 1024), ("max_item_bytes", 1), ("variants", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ConfigurationError(name, value, f"give a whole number of at least {least}")
+        if self.semantic not in (True, False, "auto"):
+            raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
+        for name, kind in (("budgets", Budgets), ("normalize", Normalize)):
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigurationError(name, getattr(self, name), f"give a cachelayer.{kind.__name__}(...)")
+        for name in ("refresh_ahead", "sampled", "pure", "keep_truncated"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigurationError(name, getattr(self, name), "give True or False")
+        if self.cache_if is not None and not callable(self.cache_if):
+            raise ConfigurationError("cache_if", self.cache_if, "give a function of the answer that returns bool")
+
+    def override(self, **fields: Any) -> Policy:
+        """A copy with other fields. Raises ConfigurationError for an unknown name, with the nearest one."""
+        check_names("option", fields, [f.name for f in dataclasses.fields(self)])
+        return dataclasses.replace(self, **fields)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tightening:
+    """What a request asked to be stricter about."""
+
+    no_cache: bool = False
+    """Do not read."""
+    no_store: bool = False
+    """Do not write."""
+    no_similar: bool = False
+    max_error_rate: float | None = None
+    max_age: float | None = None
+    """Seconds; an older answer is a miss."""
+
+    def and_(self, **fields: Any) -> Tightening:
+        """These and the given ones, the stricter of each. Raises LooseningError where one would loosen."""
+        check_names("tighten", fields, [f.name for f in dataclasses.fields(self)])
+        merged = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        for name, new in fields.items():
+            if name == "max_error_rate":
+                _share(name, new)
+            elif name == "max_age":
+                new = seconds(name, new)
+            elif not isinstance(new, bool):
+                raise ConfigurationError(name, new, "give True or False")
+            old = merged[name]
+            looser = (old is True and new is False) or (
+                isinstance(old, float | int) and not isinstance(old, bool) and new > old
+            )
+            if looser:
+                raise LooseningError(f"{name}={new!r} would loosen {name}={old!r}: requests may only tighten")
+            merged[name] = new
+        return Tightening(**merged)
+
+
+NOT_TIGHTENED = Tightening()
+
+
+def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
+    """Raise ConfigurationError for the first name not known, with the nearest known one."""
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
+            raise ConfigurationError(name, value, f"unknown {what}; {hint}")
+
+
+def _share(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ConfigurationError(name, value, "give a share from 0 to 1")
