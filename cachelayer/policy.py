@@ -14,8 +14,18 @@ from .errors import ConfigurationError, LooseningError
 MIB = 1024 * 1024
 
 
+class _Settings:
+    """Base that answers an unknown field with the nearest known one."""
+
+    __slots__ = ()
+
+    def __new__(cls, **fields: Any) -> Any:
+        check_names("field", fields, [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type])
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Budgets:
+class Budgets(_Settings):
     """How long each stage may keep a caller waiting. An overrun is a miss and starts the backend.
 
     Durations become seconds; `backend=None` sets no limit to the call itself.
@@ -37,7 +47,7 @@ class Budgets:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Normalize:
+class Normalize(_Settings):
     """What counts as the same text. The defaults change no meaning; the others are choices.
 
     `nfc`: Unicode NFC (UAX #15). `trim`: white space at the ends. `case`: full case folding. `whitespace`: runs
@@ -56,7 +66,7 @@ class Normalize:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Policy:
+class Policy(_Settings):
     """How answers are kept and served. Every field is also an argument of `CacheLayer.cached` and `wrap`.
 
     Raises ConfigurationError naming field, value and remedy.
@@ -127,7 +137,7 @@ class Policy:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Tightening:
+class Tightening(_Settings):
     """What a request asked to be stricter about."""
 
     no_cache: bool = False

@@ -1,0 +1,173 @@
+"""Values to canonical JSON trees and bytes: equal meaning gives equal bytes, any difference gives others. Pure.
+
+Plain JSON values stand for themselves (a tuple is an array; 1.0 is 1; inside plain lists and dicts an enum member
+is its value and a UUID its text, as in every JSON encoder). All else is an object with one key that starts with
+NUL, the type's tag, so that no two types meet; user keys that start with NUL are escaped the same way.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import enum
+import json
+import math
+import pathlib
+import uuid
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import orjson
+
+Tree = Any
+"""None, bool, int, float, str, and lists and str-keyed dicts of these."""
+
+_EXACT_INT = 2**53
+_SORTED = orjson.OPT_SORT_KEYS
+
+
+class NotKeyable(TypeError):
+    """A value that identifies nothing that could be compared; `args[0]` says which."""
+
+
+def encode(tree: Tree) -> bytes:
+    """Canonical bytes of a tree: JSON with sorted keys, UTF-8."""
+    try:
+        return orjson.dumps(tree, option=_SORTED)
+    except orjson.JSONEncodeError:  # lone surrogates; too deep for orjson
+        try:
+            return b"\0" + json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()
+        except RecursionError:
+            raise NotKeyable("nested too deeply") from None
+
+
+def argument(value: Any) -> Tree:
+    """The tree of one argument. Raises NotKeyable, naming the type, for what cannot be compared by content."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if isinstance(value, enum.Enum):
+        return _tag("enum", [_name(kind), tree(value.value)])
+    if kind is uuid.UUID:
+        return _tag("uuid", value.hex)
+    return tree(value)
+
+
+def tree(value: Any) -> Tree:
+    """The tree of a value inside an argument; see `argument`."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int:
+        return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(value))
+    if kind is float:
+        return _float(value)
+    if kind is dict:
+        return _dict(value)
+    if kind is list or kind is tuple:
+        return [tree(item) for item in value]
+    return _other(value, kind)
+
+
+def _float(value: float) -> Tree:
+    if not math.isfinite(value):
+        return _tag("float", repr(value))
+    return int(value) if value.is_integer() and abs(value) <= _EXACT_INT else value
+
+
+def _dict(value: Mapping[Any, Any]) -> Tree:
+    out = {}
+    for key, item in value.items():
+        if type(key) is not str or key[:1] == "\0":
+            return _pairs("dict", value)
+        out[key] = tree(item)
+    return out
+
+
+def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
+    return _tag(tag, sorted(([argument(k), tree(v)] for k, v in value.items()), key=encode))
+
+
+def _tag(tag: str, payload: Tree) -> Tree:
+    return {"\0" + tag: payload}
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _array(value: Any) -> Tree:
+    if value.dtype.hasobject:
+        raise NotKeyable(f"numpy array of dtype {value.dtype}")
+    return [value.dtype.str, list(value.shape), base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()]
+
+
+_TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
+    (bytes, "bytes", lambda v: base64.b64encode(v).decode()),
+    ((bytearray, memoryview), "buffer", lambda v: base64.b64encode(bytes(v)).decode()),
+    (np.ndarray, "ndarray", _array),
+    (datetime.datetime, "datetime", lambda v: v.isoformat()),
+    (datetime.date, "date", lambda v: v.isoformat()),
+    (datetime.time, "time", lambda v: v.isoformat()),
+    (datetime.timedelta, "timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
+    (Decimal, "decimal", str),
+    (Fraction, "fraction", str),
+    (complex, "complex", repr),
+    (pathlib.PurePath, "path", str),
+    ((set, frozenset), "set", lambda v: sorted(map(argument, v), key=encode)),
+    (range, "range", lambda v: [v.start, v.stop, v.step]),
+)
+
+
+def _other(value: Any, kind: type) -> Tree:
+    if isinstance(value, enum.Enum):
+        return tree(value.value)
+    if kind is uuid.UUID:
+        return str(value)
+    if isinstance(value, np.generic):
+        return tree(value.item())
+    for types, tag, payload in _TAGGED:
+        if isinstance(value, types):
+            return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _tag("dataclass", [_name(kind), {f.name: tree(getattr(value, f.name)) for f in dataclasses.fields(value)}])
+    if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
+        return _tag("model", [_name(kind), tree(value.model_dump())])
+    if isinstance(value, type):
+        schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
+        return _tag("class", [_name(value), tree(schema)])
+    return _subclassed(value, kind)
+
+
+def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:
+    own = kind.__module__ not in ("builtins", "datetime", "numpy", "decimal", "fractions", "pathlib")
+    return own and kind is not types
+
+
+def _subclassed(value: Any, kind: type) -> Tree:
+    """Subclasses of the plain types and other mappings, told apart by their class."""
+    if isinstance(value, str):
+        return _tag("sub", [_name(kind), str.__str__(value)])
+    if isinstance(value, int):
+        return _tag("sub", [_name(kind), tree(int(value))])
+    if isinstance(value, float):
+        return _tag("sub", [_name(kind), tree(float(value))])
+    if isinstance(value, Mapping):
+        return _pairs("map:" + _name(kind), value)
+    if isinstance(value, list | tuple):
+        return _tag("sub", [_name(kind), [tree(item) for item in value]])
+    raise NotKeyable(_name(kind))
+
+
+def plain(value: Any) -> bool:
+    """Whether a value holds nothing but exact None, bool, int, float, str, list, tuple and dict."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(k) is str and plain(v) for k, v in value.items())
+    if kind is list or kind is tuple:
+        return all(map(plain, value))
+    return kind in (str, int, float, bool) or value is None

@@ -1,0 +1,106 @@
+"""What identifies a request in OpenAI's wire form, and what part of it is compared by meaning. Pure.
+
+Fields that do not change the answer are left out, defaults are filled in by leaving them out too, and null means
+absent. Source: the OpenAI API reference for chat completions, completions and embeddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..types import Turn
+from .canonical import Tree, tree
+from .normalize import Fold
+
+IRRELEVANT = frozenset({
+    "user", "safety_identifier", "metadata", "store", "service_tier", "stream_options", "prompt_cache_key",
+    "prompt_cache_retention", "extra_headers", "extra_query", "timeout", "request_id",
+})  # fmt: skip
+DEFAULTS: dict[str, Any] = {
+    "stream": False, "temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0,
+    "logprobs": False, "tool_choice": "auto", "parallel_tool_calls": True, "echo": False, "best_of": 1,
+    "encoding_format": "float", "response_format": {"type": "text"}, "stop": [], "tools": [], "logit_bias": {},
+}  # fmt: skip
+
+
+def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request body that identify its answer, values as they came."""
+    return {
+        name: value
+        for name, value in body.items()
+        if name not in IRRELEVANT and value is not None and not _absent(value) and DEFAULTS.get(name, _NO) != value
+    }
+
+
+def is_chat(value: Any) -> bool:
+    """Whether a value is a list of messages with roles."""
+    return isinstance(value, list | tuple) and bool(value) and all(_role(m) is not None for m in value)
+
+
+def message_trees(messages: Any, fold: Fold) -> list[Tree]:
+    """The messages as trees: null fields left out, texts folded."""
+    out = []
+    for message in messages:
+        if type(message) is dict:
+            fields = {k: v for k, v in message.items() if v is not None}
+        elif isinstance(message, Mapping):
+            fields = {k: v for k, v in dict(message).items() if v is not None}
+        else:
+            out.append(tree(message))
+            continue
+        content = fields.get("content")
+        if type(content) is str:
+            fields["content"] = fold(content)
+        elif isinstance(content, list):
+            fields["content"] = [_part(part, fold) for part in content]
+        out.append(tree(fields))
+    return out
+
+
+def split(trees: list[Tree]) -> tuple[list[Tree], str] | None:
+    """(what must be equal, the text compared by meaning), or None where the last message is no user's text."""
+    last = trees[-1] if trees else None
+    if type(last) is not dict or last.get("role") != "user":
+        return None
+    text = text_of(last.get("content"))
+    if not text:
+        return None
+    content = last["content"]
+    rest: Tree = "" if type(content) is str else [p for p in content if not _is_text(p)]
+    return [*trees[:-1], {**last, "content": rest}], text
+
+
+def turns(trees: list[Tree]) -> tuple[Turn, ...]:
+    """The messages before the last, oldest first."""
+    return tuple(
+        Turn(str(m.get("role")), text_of(m.get("content")) or "") for m in trees[:-1] if type(m) is dict
+    )
+
+
+def text_of(content: Any) -> str | None:
+    """The text of a message's content: a string, or its text parts joined by newlines."""
+    if type(content) is str:
+        return content
+    if type(content) is list:
+        return "\n".join(p["text"] for p in content if _is_text(p)) or None
+    return None
+
+
+def _part(part: Any, fold: Fold) -> Any:
+    return {**part, "text": fold(part["text"])} if _is_text(part) else part
+
+
+def _is_text(part: Any) -> bool:
+    return type(part) is dict and part.get("type") == "text" and type(part.get("text")) is str
+
+
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else getattr(message, "role", getattr(message, "type", None))
+
+
+def _absent(value: Any) -> bool:
+    return type(value).__name__ in ("NotGiven", "Omit")  # the openai client's sentinels
+
+
+_NO = object()
