@@ -1,0 +1,140 @@
+"""Named reasons why two requests may take different answers although their vectors agree.
+
+Each guard is a pure function of two signatures and speaks only where it sees a conflict. They are strict, made
+for the moment when nothing is known but the two texts. Where neighbours and their answers are known, the same
+conflicts are features of a decision, not vetoes: as a blanket veto they cost more right hits than they save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from . import lexicon as lx
+from .signature import Signature
+
+Guard = Callable[[Signature, Signature], bool]
+
+
+def numbers(a: Signature, b: Signature) -> bool:
+    """A number of one side is missing on the other, or has another unit."""
+    if a.numbers == b.numbers:
+        return False
+    left, right = [v for v, _ in a.numbers], [v for v, _ in b.numbers]
+    if sorted(left) != sorted(right):
+        return True
+    units = dict(b.numbers)
+    return any(u and units[v] and u != units[v] for v, u in a.numbers)
+
+
+def dates(a: Signature, b: Signature) -> bool:
+    """Weekday, month or relative day differ."""
+    return a.dates != b.dates
+
+
+def identifiers(a: Signature, b: Signature) -> bool:
+    """Identifiers, code, addresses or links differ."""
+    return a.ids != b.ids
+
+
+def names(a: Signature, b: Signature) -> bool:
+    """Each side names something that the other does not mention in any spelling."""
+    if not a.names or not b.names:
+        return bool((a.names - b.stems) or (b.names - a.stems)) and _cased(a, b)
+    return bool(a.names - b.stems) or bool(b.names - a.stems)
+
+
+def _cased(a: Signature, b: Signature) -> bool:
+    """Both texts are long enough that a missing name is not just another habit of writing."""
+    return len(a.words) > 2 and len(b.words) > 2
+
+
+def negation(a: Signature, b: Signature) -> bool:
+    """One side is negated and the other is not."""
+    return a.negations % 2 != b.negations % 2
+
+
+def antonyms(a: Signature, b: Signature) -> bool:
+    """A word stands against its opposite: 'on' / 'off', 'enable' / 'disable', 'able' / 'unable'."""
+    left, right = set(a.words), set(b.words)
+    only_left, only_right = left - right, right - left
+    if not only_left or not only_right:
+        return False
+    for word in only_left:
+        if not only_right.isdisjoint(lx.ANTONYMS.get(word, ())):
+            return True
+    return any(
+        longer == prefix + shorter
+        for prefix in lx.NEGATIVE_PREFIXES
+        for longer, shorter in _prefixed(only_left, only_right, prefix)
+    )
+
+
+def _prefixed(left: set[str], right: set[str], prefix: str) -> list[tuple[str, str]]:
+    pairs = [(w, w[len(prefix) :]) for w in left if w.startswith(prefix) and w[len(prefix) :] in right]
+    return pairs + [(w, w[len(prefix) :]) for w in right if w.startswith(prefix) and w[len(prefix) :] in left]
+
+
+def roles(a: Signature, b: Signature) -> bool:
+    """The same things in swapped places: 'from A to B' / 'from B to A', 'A beats B' / 'B beats A'."""
+    if a.stems != b.stems or len(a.stems) < 2:
+        shared_left, shared_right = dict(a.roles), dict(b.roles)
+        same = [k for k in shared_left if k in shared_right]
+        return any(
+            shared_left[p] == shared_right[q] != shared_left[q] == shared_right[p]
+            for i, p in enumerate(same)
+            for q in same[i + 1 :]
+        )
+    if a.content == b.content:
+        return dict(a.roles) != dict(b.roles) and set(a.words) == set(b.words)
+    if len(a.stems) < 3 and not a.roles:
+        return False  # "lost my card" / "my card is lost"
+    return not _joined_by_and(a, b)
+
+
+def _joined_by_and(a: Signature, b: Signature) -> bool:
+    """A list keeps its meaning in another order; with no direction word between them so does a request."""
+    return ("and" in a.words or "or" in a.words) and not a.roles and not b.roles
+
+
+def quantifiers(a: Signature, b: Signature) -> bool:
+    """'all' against 'some', 'only' added or dropped, 'except', 'both'."""
+    differing = a.quantifiers ^ b.quantifiers
+    return bool(differing - {"just", "many"})
+
+
+def question(a: Signature, b: Signature) -> bool:
+    """Two different question words: 'who' / 'when', 'how many' / 'how'."""
+    known = {"", "other", "yesno"}
+    return a.question != b.question and a.question not in known and b.question not in known
+
+
+def language(a: Signature, b: Signature) -> bool:
+    """One text only is English, or neither is and their words differ: word classes cannot be read."""
+    return a.english != b.english or (not a.english and a.stems != b.stems)
+
+
+GUARDS: Final[tuple[tuple[str, Guard], ...]] = (
+    ("numbers", numbers),
+    ("identifiers", identifiers),
+    ("dates", dates),
+    ("negation", negation),
+    ("antonyms", antonyms),
+    ("roles", roles),
+    ("names", names),
+    ("quantifiers", quantifiers),
+    ("question", question),
+    ("language", language),
+)
+"""In the order in which they are asked: the surest first."""
+
+FACTS: Final = ("numbers", "identifiers", "dates")
+"""Guards that hold in every language and even where neighbours agree on the answer."""
+
+
+def veto(a: Signature, b: Signature) -> str:
+    """The name of the first guard that sees a conflict, or ''."""
+    for name, guard in GUARDS:
+        if guard(a, b):
+            return name
+    return ""

@@ -1,0 +1,183 @@
+"""Closed word classes of English that the guards read. Data only; words are lower-case."""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS: Final = _words(
+    """a an the this that these those it its it's i i'm i'd i've i'll im ive me my mine myself we us our
+    ours you your yours he him his she her hers they them their theirs there here be is am are was were
+    been being do does did done doing have has had having will would shall should can could may might
+    must ought to of in on at by for from with as into onto about than then and or but so if while when
+    where who whom whose which what why how what's how's who's where's that's there's is's let let's
+    please pls plz kindly just also too very really quite some any not no nor n't don't doesn't didn't
+    isn't aren't wasn't weren't won't wouldn't can't cannot couldn't shouldn't haven't hasn't hadn't
+    ain't never none nothing nobody without hi hello hey ok okay thanks thank well oh um uh er like kind
+    sort get got gets getting go going gonna wanna want wanted need needs needed know tell say show give
+    find help way ways thing things something anything someone somebody one ones each now still yet
+    already again even up out off down over under through back"""
+)
+
+NEGATIONS: Final = _words(
+    """not no nor never none nothing nobody nowhere neither n't without cannot cant dont doesnt didnt isnt
+    arent wasnt werent wont wouldnt couldnt shouldnt havent hasnt hadnt aint unable refuse refuses
+    refused fail fails failed failing lack lacks lacking absent hardly barely scarcely nope"""
+)
+
+_ANTONYM_PAIRS: Final = """on/off enable/disable enabled/disabled activate/deactivate
+    activated/deactivated open/close
+    opened/closed opening/closing start/stop started/stopped begin/end beginning/ending lock/unlock
+    locked/unlocked increase/decrease increased/decreased raise/lower raised/lowered rise/fall
+    grow/shrink gain/lose gained/lost add/remove added/removed adding/removing insert/delete
+    create/delete created/deleted install/uninstall subscribe/unsubscribe follow/unfollow block/unblock
+    blocked/unblocked mute/unmute hide/show hidden/visible pin/unpin connect/disconnect attach/detach
+    join/leave enter/exit enter/leave arrive/depart arrival/departure arriving/departing
+    arrivals/departures
+    inbound/outbound incoming/outgoing import/export upload/download push/pull
+    send/receive sent/received sending/receiving sender/recipient sender/receiver buy/sell bought/sold
+    buying/selling buyer/seller lend/borrow lent/borrowed borrower/lender debit/credit deposit/withdraw
+    deposit/withdrawal deposits/withdrawals withdraw/top-up pay/refund win/lose won/lost pass/fail
+    passed/failed accept/reject accepted/rejected accept/decline accepted/declined approve/deny
+    approved/denied approve/reject allow/forbid allow/deny allowed/forbidden allow/prevent
+    permit/prohibit include/exclude included/excluded including/excluding agree/disagree confirm/cancel
+    book/cancel schedule/cancel order/cancel renew/cancel keep/cancel keep/discard save/discard
+    expand/collapse extend/shorten encrypt/decrypt encode/decode compress/decompress zip/unzip
+    serialize/deserialize login/logout check-in/check-out checkin/checkout hire/fire hired/fired
+    employ/dismiss employer/employee landlord/tenant teacher/student parent/child doctor/patient
+    buyer/vendor before/after earlier/later early/late prior/after since/until first/last former/latter
+    old/new older/newer oldest/newest previous/next past/future yesterday/tomorrow today/tomorrow
+    today/yesterday morning/evening morning/night day/night am/pm up/down above/below over/under
+    inside/outside in/out into/out indoor/outdoor indoors/outdoors internal/external interior/exterior
+    left/right north/south east/west northern/southern eastern/western front/back forward/backward
+    forwards/backwards top/bottom upper/lower near/far high/low higher/lower highest/lowest more/less
+    more/fewer most/least maximum/minimum max/min maximize/minimize large/small larger/smaller
+    largest/smallest big/small bigger/smaller biggest/smallest big/little long/short longer/shorter
+    longest/shortest tall/short taller/shorter tallest/shortest wide/narrow deep/shallow thick/thin
+    heavy/light fast/slow faster/slower fastest/slowest quick/slow hot/cold hotter/colder
+    hottest/coldest warm/cool warmer/cooler wet/dry hard/soft hard/easy difficult/easy harder/easier
+    strong/weak stronger/weaker strongest/weakest cheap/expensive cheaper/pricier cheapest/priciest
+    expensive/inexpensive rich/poor good/bad better/worse best/worst positive/negative pro/con pros/cons
+    advantage/disadvantage advantages/disadvantages benefit/drawback benefits/drawbacks benefits/risks
+    strength/weakness strengths/weaknesses safe/dangerous safe/unsafe legal/illegal valid/invalid
+    true/false right/wrong correct/incorrect possible/impossible same/different similar/different
+    alive/dead live/dead male/female man/woman men/women boy/girl boys/girls father/mother son/daughter
+    brother/sister husband/wife king/queen uncle/aunt nephew/niece grandfather/grandmother mr/mrs
+    domestic/international local/foreign public/private free/paid personal/business manual/automatic
+    online/offline full/empty full/partial full/part-time all/none always/never everything/nothing
+    everyone/nobody both/neither single/multiple single/double single/married odd/even active/inactive
+    active/passive import/export input/output read/write reading/writing encrypt/decrypt
+    horizontal/vertical row/column rows/columns ascending/descending absolute/relative
+    asynchronous/synchronous async/sync static/dynamic mutable/immutable global/local client/server
+    master/slave parent/child supply/demand profit/loss profits/losses asset/liability
+    assets/liabilities income/expense income/expenses revenue/cost winner/loser ally/enemy friend/enemy
+    love/hate like/dislike loved/hated happy/sad laugh/cry remember/forget sleep/wake asleep/awake
+    present/absent sick/healthy fresh/stale raw/cooked clean/dirty smooth/rough sharp/blunt loud/quiet
+    bright/dark sunrise/sunset summer/winter spring/autumn vegetarian/meat with/without give/take
+    gives/takes come/go came/went push/pull attack/defend attacker/defender ask/answer question/answer
+    cause/effect cause/prevent causes/prevents cure/cause creditor/debtor plaintiff/defendant
+    major/minor minority/majority optional/required mandatory/optional temporary/permanent
+    permanently/temporarily temporarily/permanently freeze/unfreeze frozen/unfrozen upgrade/downgrade
+    upgraded/downgraded promote/demote inflate/deflate inflation/deflation inhale/exhale ascend/descend
+    appear/disappear import/export odd/even fixed/variable constant/variable"""
+
+
+def _antonyms() -> dict[str, frozenset[str]]:
+    table: dict[str, set[str]] = {}
+    for pair in _ANTONYM_PAIRS.split():
+        a, b = pair.split("/")
+        table.setdefault(a, set()).add(b)
+        table.setdefault(b, set()).add(a)
+    return {word: frozenset(others) for word, others in table.items()}
+
+
+ANTONYMS: Final = _antonyms()
+
+NEGATIVE_PREFIXES: Final = ("un", "dis", "in", "im", "ir", "il", "non", "de", "mis", "non-")
+
+QUANTIFIERS: Final = {
+    "all": "all", "every": "all", "each": "all", "entire": "all", "whole": "all", "everything": "all",
+    "everyone": "all", "everybody": "all", "always": "all", "some": "some", "several": "some", "few": "few",
+    "sometimes": "some", "many": "many", "most": "most", "mostly": "most", "usually": "most", "only":
+    "only", "just": "just", "solely": "only", "exclusively": "only", "both": "both", "either": "either",
+    "half": "half", "except": "except", "excluding": "except", "besides": "except", "least": "least",
+    "rarely": "few",
+}  # fmt: skip
+
+MODALS: Final = {
+    "must": "must", "should": "should", "may": "may", "might": "may", "can": "can", "could": "can", "shall":
+    "should", "ought": "should", "required": "must", "mandatory": "must", "optional": "may",
+}  # fmt: skip
+
+CARDINALS: Final = {
+    "zero": 0, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
+    "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "dozen": 12, "twice": 2, "thrice": 3, "couple":
+    2, "double": 2, "triple": 3,
+}  # fmt: skip
+MULTIPLIERS: Final = {
+    "hundred": 100,
+    "thousand": 1000,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+ORDINALS: Final = {
+    "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+    "eleventh": 11, "twelfth": 12, "twentieth": 20, "thirtieth": 30,
+}  # fmt: skip
+
+UNITS: Final = {
+    "$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "buck": "usd", "bucks": "usd", "€": "eur",
+    "eur": "eur", "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "pound", "pounds":
+    "pound", "¥": "jpy", "yen": "jpy", "%": "percent", "percent": "percent", "percentage": "percent", "km":
+    "km", "kilometer": "km", "kilometers": "km", "kilometre": "km", "kilometres": "km", "mile": "mile",
+    "miles": "mile", "m": "m", "meter": "m", "meters": "m", "metre": "m", "metres": "m", "cm": "cm", "mm":
+    "mm", "inch": "inch", "inches": "inch", "foot": "foot", "feet": "foot", "ft": "foot", "yard": "yard",
+    "yards": "yard", "kg": "kg", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilograms": "kg", "g": "g",
+    "gram": "g", "grams": "g", "mg": "mg", "lb": "pound", "lbs": "pound", "oz": "ounce", "ounce": "ounce",
+    "ounces": "ounce", "ton": "ton", "tons": "ton", "l": "liter", "liter": "liter", "liters": "liter",
+    "litre": "liter", "litres": "liter", "ml": "ml", "gallon": "gallon", "gallons": "gallon", "cup": "cup",
+    "cups": "cup", "second": "second", "seconds": "second", "sec": "second", "secs": "second", "ms": "ms",
+    "minute": "minute", "minutes": "minute", "min": "minute", "mins": "minute", "hour": "hour", "hours":
+    "hour", "hr": "hour", "hrs": "hour", "day": "day", "days": "day", "week": "week", "weeks": "week",
+    "month": "month", "months": "month", "year": "year", "years": "year", "yr": "year", "yrs": "year", "kb":
+    "kb", "mb": "mb", "gb": "gb", "tb": "tb", "kbps": "kbps", "mbps": "mbps", "hz": "hz", "khz": "khz",
+    "mhz": "mhz", "ghz": "ghz", "w": "watt", "watt": "watt", "watts": "watt", "kw": "kw", "kwh": "kwh", "v":
+    "volt", "volt": "volt", "volts": "volt", "mph": "mph", "kph": "kph", "celsius": "celsius", "fahrenheit":
+    "fahrenheit", "degree": "degree", "degrees": "degree", "k": "k", "am": "am", "pm": "pm", "a.m": "am",
+    "p.m": "pm", "o'clock": "clock", "times": "times", "x": "times",
+}  # fmt: skip
+
+_MONTH_NAMES = (
+    "january jan", "february feb", "", "april apr", "", "june jun", "july jul", "august aug", "september
+    sep sept",
+    "october oct", "november nov", "december dec",
+)  # fmt: skip
+MONTHS: Final = {name: str(i + 1) for i, names in enumerate(_MONTH_NAMES) for name in names.split()}
+"""Without 'march' and 'may', which are a verb and a modal far more often."""
+WEEKDAYS: Final = {
+    name: names.split()[0][:3]
+    for names in ("monday mon", "tuesday tue tues", "wednesday wed", "thursday thu thur thurs", "friday fri",
+                  "saturday", "sunday")
+    for name in names.split()
+}  # fmt: skip
+RELATIVE_DAYS: Final = _words("today tonight tomorrow yesterday weekend")
+
+DIRECTIONS: Final = _words(
+    "from to into onto than by before after over under above below against for with via between"
+)
+
+FOREIGN: Final = _words(
+    """der das und ich ist nicht mein meine meinen ein eine einen wie auf für mit zu den dem wir sie kann
+    wo le la les des et je est pas mon mes une du que qui pour avec dans sur comment où quel quelle el
+    los las y es mi mis por para con como cómo qué una de del se il lo gli che di per sono mio mia uno
+    meu minha em um uma não het een van ik niet mijn voor met op hoe kan waar jak nie się jest moje dla
+    och jag är inte att på som hur"""
+)
+"""Function words of other languages in Latin script."""

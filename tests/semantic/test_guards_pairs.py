@@ -1,0 +1,71 @@
+"""A guard speaks where one edit changes the answer, and keeps silent where only the wording changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.guards import GUARDS, veto
+from cachelayer.semantic.signature import signature
+
+CONFLICTS = [
+    ("numbers", "can I carry 2 bags on board?", "can I carry 3 bags on board?"),
+    ("numbers", "move twenty dollars to savings", "move 30 dollars to savings"),
+    ("numbers", "is 5 kg allowed", "is 5 lb allowed"),
+    ("identifiers", "where is order AB-1041", "where is order AB-1042"),
+    ("identifiers", "reset the password of ann@example.com", "reset the password of bob@example.com"),
+    ("identifiers", "what does `map(f, xs)` return", "what does `filter(f, xs)` return"),
+    ("dates", "is the shop open on monday", "is the shop open on sunday"),
+    ("negation", "which foods contain gluten", "which foods do not contain gluten"),
+    ("antonyms", "turn on the kitchen light", "turn off the kitchen light"),
+    ("antonyms", "how do I enable two factor login", "how do I disable two factor login"),
+    ("antonyms", "was the message readable", "was the message unreadable"),
+    ("roles", "how do I fly from paris to berlin", "how do I fly from berlin to paris"),
+    ("roles", "did arsenal beat chelsea", "did chelsea beat arsenal"),
+    ("names", "what is the capital of France", "what is the capital of Spain"),
+    ("quantifiers", "delete all my photos", "delete some of my photos"),
+    ("question", "who wrote the anthem", "when was the anthem written"),
+    ("language", "wie kündige ich meinen vertrag", "wie verlängere ich meinen vertrag"),
+    ("numbers", "überweise 20 euro an das konto", "überweise 30 euro an das konto"),
+]
+
+AGREEMENTS = [
+    ("how can I reset my password", "how do I reset my password?"),
+    ("move twenty five dollars", "move $25"),
+    ("transfer 1,000 EUR", "please transfer 1000 euros"),
+    ("does the plan cover bread and milk", "does the plan cover milk and bread"),
+    ("What is the capital of France?", "what's the capital of france"),
+    ("I lost my card", "My card is lost"),
+]
+
+
+@pytest.mark.parametrize(("name", "a", "b"), CONFLICTS)
+def test_guard_names_the_conflict_in_either_direction(name: str, a: str, b: str) -> None:
+    assert veto(signature(a), signature(b)) == name
+    assert veto(signature(b), signature(a)) == name
+
+
+@pytest.mark.parametrize(("a", "b"), AGREEMENTS)
+def test_guard_is_silent_where_only_the_wording_changes(a: str, b: str) -> None:
+    assert veto(signature(a), signature(b)) == ""
+
+
+@given(st.text(max_size=200))
+def test_no_guard_speaks_against_an_identical_text(text: str) -> None:
+    mine = signature(text)
+    assert mine == signature(text)
+    assert veto(mine, mine) == ""
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_guards_are_symmetric(a: str, b: str) -> None:
+    left, right = signature(a), signature(b)
+    for name, guard in GUARDS:
+        assert guard(left, right) == guard(right, left), name
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6))
+def test_two_numbers_never_pass_as_one(m: int, n: int) -> None:
+    left, right = signature(f"send {m} units"), signature(f"send {n} units")
+    assert (veto(left, right) == "numbers") == (m != n)
