@@ -1,8 +1,8 @@
 """Named reasons why two requests may take different answers although their vectors agree.
 
-Each guard is a pure function of two signatures and speaks only where it sees a conflict. They are strict, made
-for the moment when nothing is known but the two texts. Where neighbours and their answers are known, the same
-conflicts are features of a decision, not vetoes: as a blanket veto they cost more right hits than they save.
+Each guard is a pure function of two signatures and speaks only where it sees a conflict. They are strict,
+made for the moment when nothing is known but the two texts. Where neighbours and their answers are known,
+the same conflicts are features of a decision, not vetoes: as a blanket veto they cost more than they save.
 """
 
 from __future__ import annotations

@@ -155,9 +155,8 @@ UNITS: Final = {
 }  # fmt: skip
 
 _MONTH_NAMES = (
-    "january jan", "february feb", "", "april apr", "", "june jun", "july jul", "august aug", "september
-    sep sept",
-    "october oct", "november nov", "december dec",
+    "january jan", "february feb", "", "april apr", "", "june jun", "july jul", "august aug",
+    "september sep sept", "october oct", "november nov", "december dec",
 )  # fmt: skip
 MONTHS: Final = {name: str(i + 1) for i, names in enumerate(_MONTH_NAMES) for name in names.split()}
 """Without 'march' and 'may', which are a verb and a modal far more often."""
