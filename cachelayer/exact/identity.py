@@ -1,0 +1,215 @@
+"""Arguments to identity: what identifies an answer, and nothing else. Pure but for the callables of the user's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from ..errors import ConfigurationError
+from ..types import Turn
+from . import chat
+from .canonical import NotKeyable, Tree, argument, encode, plain
+from .normalize import Fold
+
+MEANINGFUL = ("question", "query", "prompt", "text", "input")
+"""Parameter names that are compared by meaning, in this order, after `messages`."""
+Vary = Callable[[], Any] | ContextVar[Any]
+
+
+class Identity:
+    """One request's identity: `canonical` bytes are equal for equal requests and for no others."""
+
+    __slots__ = ("canonical", "fields", "head", "plain", "scope", "text", "turns")
+
+    def __init__(
+        self, head: Tree, fields: dict[str, Tree], scope: Tree, text: str | None, turns: tuple[Turn, ...]
+    ) -> None:
+        self.head, self.fields, self.scope, self.text, self.turns = head, fields, scope, text, turns
+        self.canonical = encode([head, fields])
+
+    def partition(self) -> bytes:
+        """Canonical bytes of the scope: all of the identity but the text that is compared by meaning."""
+        return encode([self.head, self.scope])
+
+
+class Identifier:
+    """How one function's arguments become an identity; built at decoration, raises ConfigurationError there."""
+
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        *,
+        fold: Fold,
+        version: str = "",
+        text: str | Callable[..., str] | None = None,
+        semantic: bool = True,
+        wire: bool = False,
+        ignore: Sequence[str] = (),
+        key: Callable[..., Any] | None = None,
+        vary: Sequence[Vary] = (),
+        self_key: str | Sequence[str] | Callable[[Any], Any] | None = None,
+        shares_self: bool = False,
+        method: bool = False,
+    ) -> None:
+        self.name, self.version, self._fold, self._wire = name, version, fold, wire
+        self._key, self._vary, self._self_key, self._shares_self = key, tuple(vary), self_key, shares_self
+        parameters = list(signature.parameters.values())
+        self._receiver = parameters[0].name if method else None
+        self._positional = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self._extra = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        named = {p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD}
+        self._known = frozenset(named)
+        self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
+        self._required = [n for n, p in named.items() if p.default is p.empty]
+        for unknown in (n for n in ignore if n not in named and not self._extra):
+            raise ConfigurationError("ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}")
+        self._ignore = frozenset(ignore)
+        candidates = [n for n in named if n != self._receiver and n not in self._ignore]
+        self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
+
+    def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        bound = dict(self._defaults)
+        if args:
+            if len(args) > len(self._positional) and self._rest is None:
+                return None
+            bound.update(zip(self._positional, args, strict=False))
+            if self._rest is not None and len(args) > len(self._positional):
+                bound["*" + self._rest] = args[len(self._positional) :]
+        bound.update(kwargs)
+        for name in self._required:
+            if name not in bound:
+                return None
+        if len(bound) > len(self._known) and not self._extra and not kwargs.keys() <= self._known:
+            return None
+        return bound
+
+    def identify(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tenant: str | None) -> Identity | None:
+        """The identity of a call, or None where the call does not fit the signature (the function will say so).
+
+        Raises NotKeyable naming the parameter that cannot be compared.
+        """
+        bound = self.arguments(args, kwargs)
+        if bound is None:
+            return None
+        head = [self.name, self.version, tenant, [self._varied(v) for v in self._vary]]
+        if self._key is not None:
+            fields = {"\0key": _field("key", self._key(*args, **kwargs))}
+            text = self._text_of(bound, args, kwargs) if self.text is not None else None
+            return Identity(head, fields, fields, text, ())
+        raw = chat.wire_fields(bound) if self._wire else bound
+        ignore, receiver, meaning = self._ignore, self._receiver, self.text
+        fields = {}
+        for name, value in raw.items():
+            if name in ignore:
+                continue
+            if name == receiver:
+                fields[name] = self._receiver_tree(value)
+            elif name == meaning:
+                continue
+            else:
+                fields[name] = value if type(value) is str else _field(name, value)
+        return self._with_meaning(head, fields, raw, args, kwargs)
+
+    def _with_meaning(
+        self, head: Tree, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
+    ) -> Identity:
+        name = self.text
+        if name is None:
+            return Identity(head, fields, fields, None, ())
+        if not isinstance(name, str):
+            return Identity(head, fields, fields, self._text_of(raw, args, kwargs), ())
+        if name not in raw:
+            return Identity(head, fields, fields, None, ())
+        value = raw[name]
+        if type(value) is str:
+            text = self._fold(value)
+            return Identity(head, {**fields, name: text}, fields, text, ())
+        if name == "messages" and chat.is_chat(value):
+            trees = chat.message_trees(value, self._fold)
+            parts = chat.split(trees)
+            whole = {**fields, name: trees}
+            if parts is None:
+                return Identity(head, whole, whole, None, chat.turns(trees))
+            return Identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
+        whole = {**fields, name: _field(name, value)}
+        return Identity(head, whole, whole, None, ())
+
+    def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:
+        value = bound.get(self.text) if isinstance(self.text, str) else self.text(*args, **kwargs)  # type: ignore[misc]
+        return self._fold(value) if isinstance(value, str) else None
+
+    def _varied(self, vary: Vary) -> Tree:
+        return _field("vary", vary.get(None) if isinstance(vary, ContextVar) else vary())
+
+    def _receiver_tree(self, value: Any) -> Tree:
+        if self._shares_self:
+            return None
+        if isinstance(value, type):
+            return argument(value)
+        key = self._self_key
+        if key is None:
+            frozen = getattr(type(value), "__dataclass_params__", None)
+            if (frozen is not None and frozen.frozen) or hasattr(type(value), "model_fields"):
+                return _field("self", value)
+            raise ConfigurationError(
+                "self_key", None,
+                f"{self.name} is a method of {type(value).__qualname__}: say what of self changes the answer, as "
+                "self_key='model' (an attribute, a list of them or a function), or share_self=True if nothing does",
+            )  # fmt: skip
+        if callable(key):
+            return _field("self_key", key(value))
+        names = [key] if isinstance(key, str) else list(key)
+        return [_field(f"self.{name}", getattr(value, name)) for name in names]
+
+
+def raw_is_exact(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call holds plain JSON values only, so that its raw form may lead straight to an entry."""
+    return all(map(plain, args)) and all(map(plain, kwargs.values()))
+
+
+def _field(name: str, value: Any) -> Tree:
+    try:
+        return argument(value)
+    except (NotKeyable, RecursionError) as fault:
+        what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
+        raise NotKeyable(
+            f"argument {name!r} cannot be part of a key ({what}): name it in ignore=[{name!r}] if it does not change "
+            "the answer, or give key=<function of the arguments>"
+        ) from None
+
+
+def _meaning(
+    function: str,
+    candidates: list[str],
+    named: Mapping[str, inspect.Parameter],
+    text: str | Callable[..., str] | None,
+    extra: bool,
+    required: bool,
+) -> str | Callable[..., str] | None:
+    """What is compared by meaning, settled at decoration, never by value."""
+    if text is not None:
+        if isinstance(text, str) and text not in candidates and not extra:
+            raise ConfigurationError("text", text, f"{function} has no such parameter; it has {', '.join(named)}")
+        return text
+    if "messages" in candidates or (extra and not candidates):
+        return "messages"
+    for name in MEANINGFUL:
+        if name in candidates:
+            return name
+    strings = [n for n in candidates if named[n].annotation in (str, "str")]
+    if len(strings) == 1:
+        return strings[0]
+    if required and candidates:
+        raise ConfigurationError(
+            "text", None,
+            f"{function}({', '.join(candidates)}) does not say which parameter is compared by meaning: give text='name' "
+            "(or a function of the arguments), or semantic=False for exact caching only",
+        )  # fmt: skip
+    return None

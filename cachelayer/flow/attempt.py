@@ -1,0 +1,55 @@
+"""A stage inside its budget: what is slow or broken becomes a reason, never an error of the caller's."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from ..protocols import Clock
+from ..types import Reason
+
+T = TypeVar("T")
+_log = logging.getLogger("cachelayer")
+QUIET = 60.0
+"""Seconds between two log lines of one stage."""
+
+
+class Faults:
+    """Counts faults by stage and reason, and logs one line a stage and minute, without prompt text."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.counts: dict[tuple[str, str], int] = {}
+        self._logged: dict[str, float] = {}
+
+    def report(self, stage: str, fault: BaseException) -> Reason:
+        """Count `fault`; returns the reason it carries, or FAULT."""
+        name = type(fault).__name__
+        if (stage, name) in self.counts or len(self.counts) < 1000:
+            self.counts[stage, name] = self.counts.get((stage, name), 0) + 1
+        now = self._clock.monotonic()
+        if now - self._logged.get(stage, -QUIET) >= QUIET:
+            self._logged[stage] = now
+            _log.warning("stage %s failed with %s; answers go on without it", stage, name)
+        reason = getattr(fault, "reason", None)
+        return reason if isinstance(reason, Reason) else Reason.FAULT
+
+    async def attempt(self, stage: str, work: Awaitable[T], budget: float | None) -> T | Reason:
+        """The result of `work`, BUDGET where it took longer than `budget` seconds, or the reason of its fault."""
+        limit = asyncio.timeout(budget)
+        try:
+            async with limit:
+                return await work
+        except TimeoutError as fault:
+            return Reason.BUDGET if limit.expired() else self.report(stage, fault)
+        except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
+            return self.report(stage, fault)
+
+    def attempt_now(self, stage: str, work: Callable[[], T]) -> T | Reason:
+        """The same for a synchronous stage, which has no budget of its own."""
+        try:
+            return work()
+        except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
+            return self.report(stage, fault)

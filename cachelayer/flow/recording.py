@@ -1,0 +1,246 @@
+"""A stream recorded while it passes: riders get the recorded part, then the live tail.
+
+One pump task owns the source; it reads a little ahead of the fastest reader and no further (backpressure). What is
+recorded is bounded: past the limit nothing is kept, newcomers are refused, and only the part between the slowest
+and the fastest reader stays in memory; where that part passes the limit again, the source waits for the slowest
+reader, and one that reads nothing for `PATIENCE` seconds is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
+
+from ..errors import CacheLayerError
+
+READ_AHEAD = 16
+"""Chunks that the pump may be ahead of the fastest reader."""
+PATIENCE = 30.0
+"""Seconds."""
+
+
+class StreamOverrun(CacheLayerError):
+    """This reader of a shared stream fell too far behind the others for too long."""
+
+
+class Chunk(Protocol):
+    """A frozen chunk: what readers get is made from it, so that no reader's changes reach another."""
+
+    nbytes: int
+
+    def thaw(self) -> Any: ...
+
+
+class Recording:
+    """A live stream of one event loop. `finish(chunks)` runs when the source ended well, before readers see the end.
+
+    `freeze` makes a chunk of what the source gave; `oversize` runs once when `limit` bytes were passed.
+    """
+
+    def __init__(
+        self,
+        source: AsyncIterator[Any],
+        *,
+        freeze: Callable[[Any], Chunk],
+        limit: int,
+        finish: Callable[[list[Chunk]], None],
+        oversize: Callable[[], None],
+        closed: Callable[[], None],
+    ) -> None:
+        self._source, self._freeze, self._limit = source, freeze, limit
+        self._finish, self._oversize, self._closed = finish, oversize, closed
+        self._loop = asyncio.get_running_loop()
+        self._chunks: deque[Chunk] = deque()
+        self._first = 0  # position of _chunks[0] in the stream
+        self._bytes = 0
+        self._positions: dict[int, int] = {}
+        self._sleepers: list[asyncio.Future[None]] = []
+        self._demand: asyncio.Future[None] | None = None
+        self.complete = True  # whether everything from the start is still there
+        self.ended = False
+        self.error: BaseException | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._next_reader = 0
+
+    def start(self) -> None:
+        """Begin to pump."""
+        self._task = self._loop.create_task(self._pump())
+        self._task.add_done_callback(self._stopped)
+
+    def reader(self) -> Reader:
+        """A new reader, from the start. Only while `complete`."""
+        self._next_reader += 1
+        self._positions[self._next_reader] = 0
+        return Reader(self, self._next_reader)
+
+    async def _pump(self) -> None:
+        try:
+            async for item in self._source:
+                self._append(self._freeze(item))
+                while self._ahead() >= READ_AHEAD or self._lagging():
+                    await self._demanded()
+            if self.complete:
+                self._finish(list(self._chunks))
+        finally:
+            aclose = getattr(self._source, "aclose", None)
+            if aclose is not None:
+                await aclose()
+
+    async def _demanded(self) -> None:
+        self._demand = self._loop.create_future()
+        patience = self._loop.call_later(PATIENCE, self._drop_slowest) if self._lagging() else None
+        try:
+            await self._demand
+        finally:
+            if patience is not None:
+                patience.cancel()
+
+    def _lagging(self) -> bool:
+        return not self.complete and self._bytes > 2 * self._limit
+
+    def _drop_slowest(self) -> None:
+        slowest = min(self._positions, key=lambda reader: self._positions[reader])
+        del self._positions[slowest]
+        self._trim()
+        self._supply()
+
+    def _supply(self) -> None:
+        if self._demand is not None and not self._demand.done():
+            self._demand.set_result(None)
+
+    def _append(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+        self._bytes += chunk.nbytes
+        if self.complete and self._bytes > self._limit:
+            self.complete = False
+            self._oversize()
+        if not self.complete:
+            self._trim()
+        self._wake()
+
+    def _ahead(self) -> int:
+        end = self._first + len(self._chunks)
+        return end - max(self._positions.values(), default=0)
+
+    def _trim(self) -> None:
+        slowest = min(self._positions.values(), default=self._first)
+        while self._first < slowest and self._chunks:
+            self._bytes -= self._chunks.popleft().nbytes
+            self._first += 1
+
+    def _wake(self) -> None:
+        sleepers, self._sleepers = self._sleepers, []
+        for sleeper in sleepers:
+            if not sleeper.done():
+                sleeper.set_result(None)
+
+    def _stopped(self, task: asyncio.Task[None]) -> None:
+        self.ended = True
+        self.error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self._wake()
+        self._closed()
+
+    async def take(self, reader: int) -> Any:
+        """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
+        while True:
+            position = self._positions.get(reader)
+            if position is None:
+                raise StreamOverrun("this reader fell too far behind the others of a shared stream")
+            at = position - self._first
+            if at < len(self._chunks):
+                chunk = self._chunks[at]
+                self._positions[reader] = position + 1
+                if not self.complete:
+                    self._trim()
+                self._supply()
+                return chunk.thaw()
+            if self.ended:
+                if self.error is not None:
+                    raise self.error
+                raise StopAsyncIteration
+            sleeper: asyncio.Future[None] = self._loop.create_future()
+            self._sleepers.append(sleeper)
+            await sleeper
+
+    def leave(self, reader: int) -> None:
+        """A reader is gone; the last one's leaving stops the source."""
+        self._positions.pop(reader, None)
+        if self._positions:
+            if not self.complete:
+                self._trim()
+            self._supply()
+        elif self._task is not None and not self._task.done():
+            self._closed()
+            self._task.cancel()
+
+
+class Reader(AsyncIterator[Any]):
+    """One rider's view of a recording: an async iterator that can be closed early."""
+
+    __slots__ = ("__weakref__", "_id", "_recording")
+
+    def __init__(self, recording: Recording, reader: int) -> None:
+        self._recording: Recording | None = recording
+        self._id = reader
+
+    def __aiter__(self) -> Reader:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._recording is None:
+            raise StopAsyncIteration
+        try:
+            return await self._recording.take(self._id)
+        except BaseException as end:
+            if not isinstance(end, asyncio.CancelledError) or self._recording.ended:
+                self._detach()
+            raise
+
+    async def aclose(self) -> None:
+        """Leave the stream; the source goes on for the others."""
+        self._detach()
+
+    async def __aenter__(self) -> Reader:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._detach()
+
+    def _detach(self) -> None:
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.leave(self._id)
+
+    def __del__(self) -> None:
+        recording = self._recording
+        if recording is not None and not recording._loop.is_closed():
+            recording._loop.call_soon_threadsafe(recording.leave, self._id)
+
+
+class Replay(AsyncIterator[Any]):
+    """A stored stream, played again."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: tuple[Chunk, ...]) -> None:
+        self._chunks = iter(chunks)
+
+    def __aiter__(self) -> Replay:
+        return self
+
+    async def __anext__(self) -> Any:
+        for chunk in self._chunks:
+            return chunk.thaw()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Stop the replay."""
+        self._chunks = iter(())
+
+    async def __aenter__(self) -> Replay:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()

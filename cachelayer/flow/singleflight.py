@@ -1,0 +1,186 @@
+"""Single-flight: one call per key, whoever asks, from any task, loop or thread.
+
+The call belongs to the flight's own task; callers ride on futures of their own, so one caller's cancellation leaves
+the others alone, and the last one's leaving cancels the call. An error reaches all riders and is not kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine, Hashable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from ..protocols import Clock
+
+Waiter = Future[Any] | asyncio.Future[Any]
+
+
+class Alone(Exception):
+    """Raised to a rider whose flight was abandoned or took longer than the rider waits: make the call yourself."""
+
+
+class Flight:
+    """One call in the air and those who wait for it."""
+
+    __slots__ = ("born", "landed", "loop", "result", "task", "thread", "waiters")
+
+    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.born, self.loop = born, loop
+        self.thread = threading.get_ident()
+        self.task: asyncio.Task[Any] | None = None
+        self.waiters: dict[Waiter, asyncio.AbstractEventLoop | None] = {}
+        self.landed = False
+        self.result: Any = None
+
+
+class SingleFlight:
+    """All flights of a layer. Thread-safe; keys are compared in full."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all flights: after a fork the child owns none of its parent's."""
+        self._lock = threading.Lock()
+        self._flights: dict[Hashable, Flight] = {}
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    async def ride(
+        self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, wait: float, max_age: float
+    ) -> tuple[Any, bool]:
+        """(result, whether this caller led). Seconds: `wait` bounds a rider's patience, `max_age` who may still join.
+
+        Raises Alone to a rider who should call for himself, and whatever the call raised.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Any] = loop.create_future()
+        flight, led = self._board(key, waiter, loop, max_age)
+        if led:
+            flight.task = loop.create_task(start())
+            flight.task.add_done_callback(partial(self._land, key, flight))
+            patience = None
+        else:
+            patience = loop.call_later(wait, _give_up, waiter)
+        try:
+            return await waiter, led
+        except asyncio.CancelledError:
+            self._leave(key, flight, waiter)
+            raise
+        except Alone:
+            self._leave(key, flight, waiter)
+            raise
+        finally:
+            if patience is not None:
+                patience.cancel()
+
+    def ride_sync(self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float) -> tuple[Any, bool]:
+        """The same for threads: the leader calls in its own thread, riders block."""
+        loop = _running_loop()
+        waiter: Future[Any] = Future()
+        flight, led = self._board(key, waiter, None, max_age)
+        if not led:
+            if flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop):
+                self._leave(key, flight, waiter)
+                raise Alone  # waiting here would stop the thread that has to land the flight
+            try:
+                return waiter.result(wait), False
+            except TimeoutError:
+                if waiter.done():
+                    raise
+                self._leave(key, flight, waiter)
+                raise Alone from None
+        try:
+            result = call()
+        except BaseException as error:
+            self._deliver(key, flight, None, error)
+            raise
+        self._deliver(key, flight, result, None)
+        return result, True
+
+    def close(self, key: Hashable, result: Any) -> None:
+        """No newcomer joins the landed flight that carries `result` any more."""
+        with self._lock:
+            flight = self._flights.get(key)
+            if flight is not None and flight.result is result:
+                del self._flights[key]
+
+    def _board(
+        self, key: Hashable, waiter: Waiter, loop: asyncio.AbstractEventLoop | None, max_age: float
+    ) -> tuple[Flight, bool]:
+        now = self._clock.monotonic()
+        with self._lock:
+            flight = self._flights.get(key)
+            led = flight is None or now - flight.born > max_age
+            if flight is None or led:
+                flight = self._flights[key] = Flight(now, loop)
+            if flight.landed:  # a stream that is still being recorded
+                if flight.loop is not loop:
+                    waiter.set_exception(Alone())
+                else:
+                    waiter.set_result(flight.result)
+            else:
+                flight.waiters[waiter] = loop
+            return flight, led
+
+    def _land(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
+        if task.cancelled():
+            self._deliver(key, flight, None, Alone())
+        elif (error := task.exception()) is not None:
+            self._deliver(key, flight, None, error)
+        else:
+            self._deliver(key, flight, task.result(), None)
+
+    def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
+        with self._lock:
+            waiters, flight.waiters = flight.waiters, {}
+            flight.landed, flight.result = True, result
+            stays = error is None and getattr(result, "recording", None) is not None and waiters
+            if not stays and self._flights.get(key) is flight:
+                del self._flights[key]
+        for waiter, loop in waiters.items():
+            own = error
+            if error is None and getattr(result, "recording", None) is not None and loop is not flight.loop:
+                own = Alone()  # a recording lives on one loop
+            if loop is None or loop is flight.loop:
+                _settle(waiter, result, own)
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(_settle, waiter, result, own)
+
+    def _leave(self, key: Hashable, flight: Flight, waiter: Waiter) -> None:
+        with self._lock:
+            flight.waiters.pop(waiter, None)
+            empty = not flight.waiters and not flight.landed and flight.task is not None
+            if empty and self._flights.get(key) is flight:
+                del self._flights[key]
+        if empty and flight.task is not None and flight.loop is not None:
+            if flight.loop is _running_loop():
+                flight.task.cancel()
+            elif not flight.loop.is_closed():
+                flight.loop.call_soon_threadsafe(flight.task.cancel)
+
+
+def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
+    if waiter.done():
+        return
+    if error is not None:
+        waiter.set_exception(error)
+    else:
+        waiter.set_result(result)
+
+
+def _give_up(waiter: asyncio.Future[Any]) -> None:
+    if not waiter.done():
+        waiter.set_exception(Alone())
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -1,0 +1,119 @@
+"""Counters, stage clocks and what makes requests differ. Bounded; read by `stats()` and `explain`."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ..types import Reason, Source
+
+_BUCKETS = 96  # four a doubling, from 0.1 us to 1.7 s and beyond
+_BASE = 1e-7
+
+
+class Histogram:
+    """Latencies in buckets a quarter of a doubling wide; quantiles are right to 19 %."""
+
+    __slots__ = ("_counts", "count", "total")
+
+    def __init__(self) -> None:
+        self._counts = [0] * (_BUCKETS + 1)
+        self.count = 0
+        self.total = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one latency."""
+        at = int(4 * math.log2(seconds / _BASE)) + 1 if seconds > _BASE else 0
+        self._counts[at if at <= _BUCKETS else _BUCKETS] += 1
+        self.count += 1
+        self.total += seconds
+
+    def quantile(self, q: float) -> float:
+        """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 where empty."""
+        left = math.ceil(q * self.count)
+        for at, n in enumerate(self._counts):
+            left -= n
+            if left <= 0 and n:
+                return float(_BASE * 2 ** (at / 4))
+        return 0.0
+
+    def summary(self) -> dict[str, float]:
+        """Count, mean, p50 and p99 in seconds."""
+        mean = self.total / self.count if self.count else 0.0
+        return {"count": self.count, "mean": mean, "p50": self.quantile(0.5), "p99": self.quantile(0.99)}
+
+
+class FunctionStats:
+    """What happened to the calls of one function."""
+
+    __slots__ = (
+        "_previous", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
+        "requests_that_missed", "saved_seconds", "saved_tokens", "timings",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.fast_hits = 0
+        """Exact hits in memory, counted by the hot path alone."""
+        self.hits: Counter[tuple[Source, str]] = Counter()
+        self.misses: Counter[tuple[str, Reason]] = Counter()
+        self.kept_out: Counter[Reason] = Counter()
+        self.timings: dict[str, Histogram] = {}
+        self.backend_calls = 0
+        self.backend_errors = 0
+        self.requests_that_missed = 0
+        self.saved_seconds = 0.0
+        self.saved_tokens = 0
+        self.differs: Counter[str] = Counter()
+        self._previous: dict[str, int] = {}
+
+    def time(self, timings: Mapping[str, float]) -> None:
+        """Add the stages of one request."""
+        for stage, seconds in timings.items():
+            histogram = self.timings.get(stage)
+            if histogram is None:
+                histogram = self.timings[stage] = Histogram()
+            histogram.add(seconds)
+
+    def scope_differs(self, fields: Mapping[str, Any]) -> None:
+        """Count which fields of the scope changed since the last request that missed."""
+        now = {name: hash(value) if type(value) is str else hash(repr(value)) for name, value in fields.items()}
+        if self._previous:
+            for name in now.keys() | self._previous.keys():
+                if now.get(name) != self._previous.get(name) and (name in self.differs or len(self.differs) < 64):
+                    self.differs[name] += 1
+        self._previous = now
+
+    def summary(self) -> dict[str, Any]:
+        """All of it, in plain types."""
+        hits: dict[str, int] = {}
+        for (source, match), n in self.hits.items():
+            name = f"{source}:{match}"
+            hits[name] = hits.get(name, 0) + n
+        hits["memory:exact"] = hits.get("memory:exact", 0) + self.fast_hits
+        answered = sum(hits.values())
+        requests = answered + self.requests_that_missed
+        most = self.differs.most_common(1)
+        return {
+            "requests": requests,
+            "hits": hits,
+            "hit_rate": answered / requests if requests else 0.0,
+            "similar_hits": sum(n for name, n in hits.items() if name.endswith(":similar")),
+            "misses": _nested(self.misses),
+            "backend_calls": self.backend_calls,
+            "backend_errors": self.backend_errors,
+            "not_stored": {str(reason): n for reason, n in self.kept_out.items()},
+            "saved_seconds": self.saved_seconds,
+            "saved_tokens": self.saved_tokens,
+            "timings": {stage: h.summary() for stage, h in self.timings.items()},
+            "scope_field_that_differs_most": most[0][0] if most else None,
+            "scope_differences": dict(self.differs),
+        }
+
+
+def _nested(counts: Counter[tuple[str, Reason]]) -> dict[str, dict[str, int]]:
+    out: dict[str, dict[str, int]] = {}
+    for (tier, reason), n in counts.items():
+        out.setdefault(tier, {})[str(reason)] = n
+    return out
