@@ -1,0 +1,1 @@
+"""Embedders: texts to normalized float32 vectors, off the event loop."""

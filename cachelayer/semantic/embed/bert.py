@@ -1,0 +1,196 @@
+"""BERT-type sentence encoders as ONNX graphs, written straight from their safetensors weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ConfigurationError
+from .onnx_format import FLOAT, MICROSOFT, Graph
+
+Weights = Mapping[str, NDArray[np.float32]]
+Precision = Literal["int8", "fp32"]
+_EMBED = "embeddings."
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the graph needs to know besides the weights."""
+
+    hidden: int
+    heads: int
+    layers: int
+    epsilon: float
+    pooling: Literal["mean", "cls"]
+    window: int
+    """Tokens that the model reads, special ones included."""
+
+
+def read_shape(directory: Path) -> Shape:
+    """From the configuration files of a sentence-transformers directory.
+
+    Raises ConfigurationError where the architecture or pooling is not one that this module writes.
+    """
+    config = _json(directory / "config.json")
+    pooling = _json(directory / "1_Pooling" / "config.json")
+    activation = config.get("hidden_act", "gelu")
+    if config.get("model_type") != "bert" or activation != "gelu":
+        kind = f"{config.get('model_type')}/{activation}"
+        raise ConfigurationError(
+            "embedder",
+            kind,
+            f"{directory} is no BERT encoder with GELU: use SentenceTransformersEmbedder for it",
+        )
+    if (directory / "2_Dense").exists():
+        raise ConfigurationError(
+            "embedder", str(directory), "has a dense layer: use SentenceTransformersEmbedder"
+        )
+    cls, mean = pooling.get("pooling_mode_cls_token"), pooling.get("pooling_mode_mean_tokens", not pooling)
+    if bool(cls) == bool(mean):
+        raise ConfigurationError(
+            "embedder", str(directory), "pools neither by mean nor by CLS alone: not supported"
+        )
+    window = _json(directory / "sentence_bert_config.json").get("max_seq_length")
+    return Shape(
+        hidden=config["hidden_size"],
+        heads=config["num_attention_heads"],
+        layers=config["num_hidden_layers"],
+        epsilon=float(config["layer_norm_eps"]),
+        pooling="cls" if cls else "mean",
+        window=min(window or config["max_position_embeddings"], config["max_position_embeddings"]),
+    )
+
+
+def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
+    """Tensors of a safetensors file (8-byte length, JSON header, raw little-endian data), as float32."""
+    raw = np.memmap(path, np.uint8, mode="r")
+    size = int(raw[:8].view("<u8")[0])
+    header = json.loads(raw[8 : 8 + size].tobytes())
+    out = {}
+    for name, entry in header.items():
+        if name == "__metadata__" or entry["dtype"] not in ("F32", "F16", "BF16"):
+            continue
+        start, stop = (8 + size + offset for offset in entry["data_offsets"])
+        out[name.removeprefix("bert.")] = _floats(raw[start:stop], entry["dtype"]).reshape(entry["shape"])
+    return out
+
+
+def write(weights: Weights, shape: Shape, precision: Precision, bits: int = 8) -> bytes:
+    """The encoder as an ONNX model for one text.
+
+    `ids` (1, t) int64 lead to `vector` (1, d) float32, normalized, and to the hidden states `middle` and `last`
+    (1, t, d) after half of the layers and after all.
+
+    int8 quantizes weights per output column (symmetric, `bits` bits) and activations per tensor as they come
+    (https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html, dynamic quantization).
+    One text at a time needs neither padding nor mask, and its vector never depends on the rest of a batch.
+    """
+    graph = Graph()
+    write_linear = _Linear(graph, None if precision == "fp32" else 2 ** (bits - 1) - 1)
+    x = _embedding(graph, weights, shape, write_linear)
+    middle = ""
+    for layer in range(shape.layers):
+        x = _layer(graph, weights, shape, write_linear, x, layer)
+        if layer + 1 == (shape.layers + 1) // 2:
+            middle = x
+    if shape.pooling == "mean":
+        pooled = graph.op("ReduceMean", x, axes=[1], keepdims=0)
+    else:
+        pooled = graph.op("Gather", x, graph.constant(np.array(0)), axis=1)
+    graph.output(graph.op("LpNormalization", pooled, axis=-1, p=2), "vector", (1, shape.hidden))
+    graph.output(middle, "middle", (1, "t", shape.hidden))
+    graph.output(x, "last", (1, "t", shape.hidden))
+    return graph.model([("ids", (1, "t"))])
+
+
+class _Linear:
+    """Matrix products, in float32 or int8 (`levels` on each side of zero)."""
+
+    def __init__(self, graph: Graph, levels: int | None) -> None:
+        self.graph, self.levels = graph, levels
+
+    def quantize(self, weight: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+        """One scale per column."""
+        assert self.levels is not None
+        scale = np.maximum(np.abs(weight).max(axis=0), 1e-12) / np.float32(self.levels)
+        return np.rint(weight / scale).astype(np.int8), scale.astype(np.float32)
+
+    def product(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
+        graph = self.graph
+        if self.levels is None:
+            return graph.op("Add", graph.op("MatMul", x, graph.constant(weight)), graph.constant(bias))
+        packed, scale = (graph.constant(part) for part in self.quantize(weight))
+        return graph.op("DynamicQuantizeMatMul", x, packed, scale, "", graph.constant(bias), domain=MICROSOFT)
+
+    def attention(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32], heads: int) -> str:
+        """Multi-head self-attention from the stacked query, key and value projections (d, 3d)."""
+        graph = self.graph
+        if self.levels is None:
+            packed = (graph.constant(weight), graph.constant(bias))
+            return graph.op("Attention", x, *packed, domain=MICROSOFT, num_heads=heads)
+        q, q_scale, q_zero = graph.many("DynamicQuantizeLinear", x, outputs=3)
+        w, w_scale = (graph.constant(part) for part in self.quantize(weight))
+        return graph.op(
+            "QAttention",
+            q,
+            w,
+            graph.constant(bias),
+            q_scale,
+            w_scale,
+            "",
+            q_zero,
+            domain=MICROSOFT,
+            num_heads=heads,
+        )
+
+
+def _embedding(graph: Graph, weights: Weights, shape: Shape, linear: _Linear) -> str:
+    words = weights[_EMBED + "word_embeddings.weight"]
+    if linear.levels is None:
+        x = graph.op("Gather", graph.constant(words), "ids")
+    else:
+        packed, scale = linear.quantize(words.T)
+        rows = graph.op("Cast", graph.op("Gather", graph.constant(packed.T), "ids"), to=FLOAT)
+        x = graph.op("Mul", rows, graph.op("Gather", graph.constant(scale[:, None]), "ids"))
+    positions = (
+        weights[_EMBED + "position_embeddings.weight"] + weights[_EMBED + "token_type_embeddings.weight"][0]
+    )
+    length = graph.op("Shape", "ids", start=1, end=2)
+    zero = graph.constant(np.array([0]))
+    x = graph.op("Add", x, graph.op("Slice", graph.constant(positions), zero, length, zero))
+    norm = [graph.constant(weights[f"{_EMBED}LayerNorm.{part}"]) for part in ("weight", "bias")]
+    return graph.op("LayerNormalization", x, *norm, axis=-1, epsilon=shape.epsilon)
+
+
+def _layer(graph: Graph, weights: Weights, shape: Shape, linear: _Linear, x: str, layer: int) -> str:
+    prefix = f"encoder.layer.{layer}."
+
+    def part(name: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return weights[f"{prefix}{name}.weight"].T, weights[f"{prefix}{name}.bias"]
+
+    def add_norm(y: str, skip: str, name: str) -> str:
+        norm = [graph.constant(weights[f"{prefix}{name}.LayerNorm.{kind}"]) for kind in ("weight", "bias")]
+        return graph.op("SkipLayerNormalization", y, skip, *norm, domain=MICROSOFT, epsilon=shape.epsilon)
+
+    stacked = [part(f"attention.self.{name}") for name in ("query", "key", "value")]
+    weight = np.concatenate([w for w, _ in stacked], axis=1)
+    y = linear.attention(x, weight, np.concatenate([b for _, b in stacked]), shape.heads)
+    x = add_norm(linear.product(y, *part("attention.output.dense")), x, "attention.output")
+    y = graph.op("Gelu", linear.product(x, *part("intermediate.dense")), domain=MICROSOFT)
+    return add_norm(linear.product(y, *part("output.dense")), x, "output")
+
+
+def _floats(raw: NDArray[np.uint8], dtype: str) -> NDArray[np.float32]:
+    if dtype == "BF16":
+        return (raw.view("<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.asarray(raw.view("<f4" if dtype == "F32" else "<f2"), dtype=np.float32)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text())) if path.exists() else {}

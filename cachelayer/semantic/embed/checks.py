@@ -1,0 +1,39 @@
+"""What every embedder asks of its input and of the vectors it got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...types import Vectors
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    """Raise ValueError for an empty batch, a bare string or an item that is no text."""
+    if isinstance(texts, str):
+        raise ValueError("texts is one string: pass a sequence of texts, [text]")
+    if len(texts) == 0:
+        raise ValueError("texts is empty: pass at least one text")
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"texts[{position}] is {type(text).__name__}: pass str")
+
+
+def normalized(rows: ArrayLike, count: int, dimension: int | None) -> Vectors:
+    """L2-normalized float32 rows (count, dimension); ValueError naming what a foreign embedder got wrong."""
+    try:
+        out = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError) as fault:
+        raise ValueError(f"the embedder returned no matrix of numbers: {fault}") from fault
+    wide = dimension if dimension is not None else out.shape[-1] if out.ndim else 0
+    if out.shape != (count, wide) or not wide:
+        raise ValueError(f"the embedder returned shape {out.shape}, not ({count}, {wide}): one row per text")
+    norms = np.linalg.norm(out, axis=1, keepdims=True)
+    if not np.isfinite(norms).all() or not norms.all():
+        bad = int(np.flatnonzero(~np.isfinite(norms[:, 0]) | (norms[:, 0] == 0))[0])
+        raise ValueError(
+            f"the embedder returned a zero or non-finite vector for text {bad}: it cannot be compared"
+        )
+    return np.asarray(out / norms, dtype=np.float32)

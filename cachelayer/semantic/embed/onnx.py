@@ -1,0 +1,184 @@
+"""Sentence encoders on ONNX Runtime: one thread per text, as many texts at once as there are workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MissingExtra
+from ...types import Embedded
+from .bert import Precision
+from .checks import check_texts
+from .prepare import Prepared, prepare
+from .sources import DEFAULT_DIMENSION
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+_LONGEST_WORDS = 16
+"""Characters per token of the window beyond which a text is cut before it is tokenized: bounds the time."""
+
+
+class OnnxEmbedder:
+    """A BERT-type sentence encoder, by default all-MiniLM-L6-v2 quantized to int8 (384 dimensions).
+
+    `model` is a directory in the layout of sentence-transformers, a name on the hub, or None. The model is
+    prepared by `start` where it is not in the cache directory yet (`download=False` forbids fetching it).
+    `workers` texts are encoded at once, one thread each (default: one per core). `tokens=True` adds token
+    vectors (t, 2d) float16, the hidden states after half of the layers and after all, side by side.
+    `identity` is empty until started; `dimension` is 0 until then unless the model is the default.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | None = None,
+        *,
+        workers: int | None = None,
+        tokens: bool = False,
+        precision: Precision = "int8",
+        download: bool = True,
+    ) -> None:
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers={workers}: pass at least 1, or None for one per core")
+        self.identity = ""
+        self.dimension = DEFAULT_DIMENSION if model is None else 0
+        self.workers = workers or len(os.sched_getaffinity(0))
+        self._model, self._precision, self._download = model, precision, download
+        self._tokens = tokens
+        self._encoder: _Encoder | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._pool_of = 0
+        self._loading = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"OnnxEmbedder({self.identity or self._model or 'default'}, workers={self.workers})"
+
+    async def start(self) -> None:
+        """Prepare and load the model off the loop; a second call returns at once."""
+        if self._encoder is None:
+            await asyncio.to_thread(self._load)
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Vectors in the order of `texts`; ValueError for a bad batch, RuntimeError before `start`."""
+        check_texts(texts)
+        if self._encoder is None:
+            raise RuntimeError("the embedder is not started: await embedder.start() first")
+        run, pool = asyncio.get_running_loop().run_in_executor, self._executor()
+        share = -(-len(texts) // self.workers)
+        parts = [texts[i : i + share] for i in range(0, len(texts), share)]
+        encode = self._encoder.encode
+        if len(parts) == 1:
+            return _joined(await run(pool, encode, parts[0], self._tokens))
+        done = await asyncio.gather(*(run(pool, encode, part, self._tokens) for part in parts))
+        return _joined([item for part in done for item in part])
+
+    async def aclose(self) -> None:
+        """Let go of threads and model; `start` brings them back."""
+        pool, self._pool, self._encoder = self._pool, None, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _load(self) -> None:
+        with self._loading:
+            if self._encoder is None:
+                prepared = prepare(self._model, precision=self._precision, download=self._download)
+                encoder = _Encoder(prepared)
+                self.identity, self.dimension = prepared.identity, prepared.dimension
+                self._encoder = encoder
+
+    def _executor(self) -> ThreadPoolExecutor:
+        """Threads do not survive a fork: a child makes its own."""
+        pid = os.getpid()
+        if self._pool is None or self._pool_of != pid:
+            with self._loading:
+                if self._pool is None or self._pool_of != pid:
+                    self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="cachelayer-embed")
+                    self._pool_of = pid
+        return self._pool
+
+
+class _Item(NamedTuple):
+    vector: NDArray[np.float32]
+    complete: bool
+    tokens: NDArray[np.float16] | None
+
+
+class _Encoder:
+    """Model and tokenizer; `encode` may run on many threads at once."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._session = open_session(str(prepared.model))
+        self._tokenizer = open_tokenizer(prepared.tokenizer.read_bytes())
+        self._window = prepared.window
+        self._unknown = self._tokenizer.token_to_id("[UNK]")
+        self._end = self._tokenizer.encode("").ids[-1]
+
+    def encode(self, texts: Sequence[str], tokens: bool) -> list[_Item]:
+        return [self._one(text, tokens) for text in texts]
+
+    def _one(self, text: str, tokens: bool) -> _Item:
+        ids, complete = self._read(text)
+        feed = {"ids": np.array([ids], dtype=np.int64)}
+        if not tokens:
+            return _Item(self._session.run(["vector"], feed)[0][0], complete, None)
+        vector, middle, last = self._session.run(["vector", "middle", "last"], feed)
+        states = np.concatenate([middle[0], last[0]], axis=1).astype(np.float16)
+        return _Item(vector[0], complete, states)
+
+    def _read(self, text: str) -> tuple[list[int], bool]:
+        """Token ids, at most a window of them, and whether they cover the whole text.
+
+        A word the vocabulary cannot spell ([UNK]) is not covered: the vector would be the same for any other.
+        """
+        longest = self._window * _LONGEST_WORDS
+        part = text[:longest]
+        if not part.isascii():
+            part = part.encode("utf-8", "replace").decode()  # lone surrogates
+        ids: list[int] = self._tokenizer.encode(part).ids
+        complete = len(ids) <= self._window and len(text) <= longest and self._unknown not in ids
+        if len(ids) > self._window:
+            ids = [*ids[: self._window - 1], self._end]
+        return ids, complete
+
+
+def _joined(items: list[_Item]) -> Embedded:
+    rows = tuple(item.tokens for item in items if item.tokens is not None)
+    return Embedded(
+        vectors=np.stack([item.vector for item in items]),
+        complete=np.array([item.complete for item in items]),
+        tokens=rows or None,
+    )
+
+
+def open_session(model: str | bytes) -> InferenceSession:
+    """One thread per run; runs on several threads share the session's weights."""
+    try:
+        import onnxruntime
+    except ImportError as fault:
+        raise MissingExtra("OnnxEmbedder", "onnxruntime", "local") from fault
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # lengths differ from text to text
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def open_tokenizer(content: bytes) -> Tokenizer:
+    """Without truncation and padding: the caller has to know how long a text really is."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as fault:
+        raise MissingExtra("OnnxEmbedder", "tokenizers", "local") from fault
+    tokenizer = Tokenizer.from_str(content.decode())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

@@ -1,0 +1,214 @@
+"""Prepares a sentence encoder once: weights to an int8 ONNX file in the user's cache directory, verified by hash."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ConfigurationError
+from .bert import Precision, Shape, Weights, read_shape, read_weights, write
+from .sources import DEFAULT_MODEL, Report, open_source
+
+_log = logging.getLogger("cachelayer")
+_FORMAT = 1
+"""Part of the identity: a change of the graph or of the quantization counts up."""
+_LEAST_COSINE = 0.97
+_SAMPLE = (
+    "How do I return a product that I bought last week?",
+    "What is the exchange rate from US dollars to euros today?",
+    "cancel my order please",
+    "Why was my card payment declined in the shop?",
+    "Set an alarm for 6:30 tomorrow morning.",
+    "Who wrote the novel that the film of 1994 is based on?",
+    "Is it safe to take ibuprofen together with paracetamol?",
+    "python: list index out of range in a loop",
+    "Summarize the second chapter in three sentences, then list every person named in it.",
+    "I never received the refund of 49.90 that you promised me on the 3rd of May.",
+    "Wie wird das Wetter morgen in Hamburg?",
+    "hello",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A model ready to load. `model` and `tokenizer` are paths; `identity` goes into the index's identity."""
+
+    directory: Path
+    identity: str
+    dimension: int
+    window: int
+    cosine: float
+    """Smallest cosine between this model's and the float32 model's vectors over a few texts; 1.0 for fp32."""
+
+    @property
+    def model(self) -> Path:
+        return self.directory / "model.onnx"
+
+    @property
+    def tokenizer(self) -> Path:
+        return self.directory / "tokenizer.json"
+
+
+def cache_directory() -> Path:
+    """`$CACHELAYER_CACHE`, else `$XDG_CACHE_HOME/cachelayer`, else `~/.cache/cachelayer`."""
+    own = os.environ.get("CACHELAYER_CACHE")
+    if own:
+        return Path(own)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "cachelayer"
+
+
+def prepare(
+    model: str | Path | None = None,
+    *,
+    precision: Precision = "int8",
+    download: bool = True,
+    report: Report = _log.info,
+) -> Prepared:
+    """The prepared model, made now where it is not there yet (blocking: call it off the loop).
+
+    `model` is a directory in the layout of sentence-transformers, a name on the hub, or None for
+    all-MiniLM-L6-v2. Several processes may prepare at once: one does the work, the others wait for it.
+    Raises ConfigurationError naming the remedy, MissingExtra without onnxruntime and tokenizers.
+    """
+    directory = cache_directory() / "models" / _folder(model, precision)
+    origin = _origin(model)
+    found = _load(directory, origin)
+    if found is not None:
+        return found
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with _lock(directory.parent / ".lock"):
+            found = _load(directory, origin)
+            return (
+                found if found is not None else _make(directory, model, precision, origin, download, report)
+            )
+    except OSError as fault:
+        remedy = f"could not be written ({fault.strerror or fault}): make room or set CACHELAYER_CACHE"
+        raise ConfigurationError("embedder", str(directory), remedy) from fault
+
+
+def _make(
+    directory: Path,
+    model: str | Path | None,
+    precision: Precision,
+    origin: str,
+    download: bool,
+    report: Report,
+) -> Prepared:
+    with open_source(model, report, download) as source:
+        shape, weights = read_shape(source), read_weights(source / "model.safetensors")
+        tokenizer = (source / "tokenizer.json").read_bytes()
+        digest = _digest(source / "model.safetensors")
+        graph, cosine = _quantized(weights, shape, tokenizer, precision, report)
+    name = DEFAULT_MODEL if model is None else Path(model).name if Path(model).is_dir() else str(model)
+    identity = f"{name}@{digest[:12]}/{shape.pooling}/{shape.window}/{precision}.{_FORMAT}"
+    prepared = Prepared(directory, identity, shape.hidden, shape.window, round(cosine, 4))
+    _publish(prepared, {"model.onnx": graph, "tokenizer.json": tokenizer}, origin)
+    report(f"prepared {identity} in {directory} ({len(graph) / 1e6:.0f} MB)")
+    return prepared
+
+
+def _quantized(
+    weights: Weights, shape: Shape, tokenizer: bytes, precision: Precision, report: Report
+) -> tuple[bytes, float]:
+    """The model, and what quantization costs: measured here, because it depends on this processor.
+
+    Without VNNI the int8 kernels add pairs of products in 16 bits, which saturate: 7-bit weights avoid it.
+    """
+    if precision == "fp32":
+        return write(weights, shape, "fp32"), 1.0
+    exact = _vectors(write(weights, shape, "fp32"), tokenizer)
+    for bits in (8, 7):
+        graph = write(weights, shape, "int8", bits)
+        cosines = np.sum(exact * _vectors(graph, tokenizer), axis=1)
+        least = float(cosines.min())
+        report(
+            f"int8 against float32: cosine {least:.4f} at least, {cosines.mean():.4f} in the mean ({bits} bits)"
+        )
+        if least >= _LEAST_COSINE:
+            return graph, least
+    raise ConfigurationError("embedder", "int8", f"loses too much (cosine {least:.3f}): use precision='fp32'")
+
+
+def _vectors(graph: bytes, tokenizer: bytes) -> NDArray[np.float32]:
+    from .onnx import open_session, open_tokenizer
+
+    session, encoder = open_session(graph), open_tokenizer(tokenizer)
+    rows = [session.run(["vector"], {"ids": np.array([encoder.encode(text).ids])})[0][0] for text in _SAMPLE]
+    return np.stack(rows)
+
+
+def _publish(prepared: Prepared, files: dict[str, bytes], origin: str) -> None:
+    """All or nothing: written aside, synced, then renamed into place."""
+    manifest: dict[str, Any] = {key: value for key, value in asdict(prepared).items() if key != "directory"}
+    manifest["files"] = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    manifest["origin"] = origin
+    content = json.dumps(manifest, indent=1).encode()
+    parent = prepared.directory.parent
+    aside = Path(tempfile.mkdtemp(prefix=".new-", dir=parent))
+    try:
+        for name, data in {**files, "manifest.json": content}.items():
+            with (aside / name).open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        shutil.rmtree(prepared.directory, ignore_errors=True)
+        aside.rename(prepared.directory)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _load(directory: Path, origin: str) -> Prepared | None:
+    """The prepared model, or None where it is absent, damaged or made from another source."""
+    try:
+        manifest = json.loads((directory / "manifest.json").read_text())
+        whole = all(_digest(directory / name) == digest for name, digest in manifest["files"].items())
+        if not whole or manifest["origin"] != origin:
+            return None
+        kept = (manifest[key] for key in ("identity", "dimension", "window", "cosine"))
+        return Prepared(directory, *kept)
+    except (FileNotFoundError, ValueError, KeyError, TypeError, NotADirectoryError):
+        return None
+
+
+def _folder(model: str | Path | None, precision: Precision) -> str:
+    name = DEFAULT_MODEL if model is None else str(model)
+    if Path(name).is_dir():
+        name = str(Path(name).resolve())
+    tag = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{re.sub(r'[^A-Za-z0-9.-]+', '-', Path(name).name)}-{tag}-{precision}.{_FORMAT}"
+
+
+def _origin(model: str | Path | None) -> str:
+    """Changes when a model directory's weights do, without reading them at every start."""
+    weights = Path(model or "") / "model.safetensors"
+    if model is None or not weights.is_file():
+        return DEFAULT_MODEL if model is None else str(model)
+    status = weights.stat()
+    return f"{weights.resolve()}:{status.st_size}:{status.st_mtime_ns}"
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
