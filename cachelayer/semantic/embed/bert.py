@@ -84,8 +84,8 @@ def read_weights(path: Path) -> dict[str, NDArray[np.float32]]:
 def write(weights: Weights, shape: Shape, precision: Precision, bits: int = 8) -> bytes:
     """The encoder as an ONNX model for one text.
 
-    `ids` (1, t) int64 lead to `vector` (1, d) float32, normalized, and to the hidden states `middle` and `last`
-    (1, t, d) after half of the layers and after all.
+    `ids` (1, t) int64 lead to `vector` (1, d) float32, normalized, and to the hidden states `middle` and
+    `last` (1, t, d) after half of the layers and after all.
 
     int8 quantizes weights per output column (symmetric, `bits` bits) and activations per tensor as they come
     (https://onnxruntime.ai/docs/performance/model-optimizations/quantization.html, dynamic quantization).

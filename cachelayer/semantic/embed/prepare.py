@@ -1,4 +1,4 @@
-"""Prepares a sentence encoder once: weights to an int8 ONNX file in the user's cache directory, verified by hash."""
+"""Prepares a sentence encoder once: from weights to an int8 ONNX file in the user's cache directory."""
 
 from __future__ import annotations
 
@@ -136,9 +136,7 @@ def _quantized(
         graph = write(weights, shape, "int8", bits)
         cosines = np.sum(exact * _vectors(graph, tokenizer), axis=1)
         least = float(cosines.min())
-        report(
-            f"int8 against float32: cosine {least:.4f} at least, {cosines.mean():.4f} in the mean ({bits} bits)"
-        )
+        report(f"int8 against float32: least cosine {least:.4f}, mean {cosines.mean():.4f} ({bits} bits)")
         if least >= _LEAST_COSINE:
             return graph, least
     raise ConfigurationError("embedder", "int8", f"loses too much (cosine {least:.3f}): use precision='fp32'")

