@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Set up, show, test and check cachelayer from a fresh clone; needs Python >= 3.11 and nothing else.
+
+Everything lands beside this file: packages in .venv, the log of the last set-up step in .venv-log. The exact
+versions are those of constraints.txt; pip's own settings (index, proxy, cache) are used as they are. Further
+arguments go to the program behind a command: `dev.py test -k keys`, `dev.py demo --backend URL`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+BIN = VENV / "bin"
+LOG = ROOT / ".venv-log" / "step.log"
+CONSTRAINTS = ROOT / "constraints.txt"
+DEMO = ("cpu", "demo", "local")
+TEST = ("dev",)  # brings the other extras along
+NEVER_MADE = ("", frozenset[str]())
+
+
+class Failed(Exception):
+    """A step that failed: what, and the remedy."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(what)
+        self.remedy = remedy
+
+
+def step(title: str, command: Sequence[str | Path], remedy: str) -> None:
+    """Run one step of the set-up: its output to the log, elapsed time and the last line to the terminal."""
+    print(f"-- {title}", flush=True)
+    LOG.parent.mkdir(exist_ok=True)
+    tty, started = sys.stdout.isatty(), time.monotonic()
+    with LOG.open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        try:
+            while not _ended(process, 0.5 if tty else 20):
+                text = f"   {time.monotonic() - started:4.0f} s  {''.join(_tail(1))}"
+                text = text[: shutil.get_terminal_size().columns - 1]
+                print(f"\r\033[K{text}" if tty else text, end="" if tty else "\n", flush=True)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    print("\r\033[K" if tty else "", end="")
+    if process.returncode:
+        tail = "".join(f"\n   | {line}" for line in _tail(15))
+        raise Failed(f"{title}: exit status {process.returncode}{tail}", f"{remedy} (whole log: {LOG})")
+    print(f"   {time.monotonic() - started:.1f} s", flush=True)
+
+
+def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _tail(lines: int) -> list[str]:
+    return LOG.read_text("utf-8", "replace").splitlines()[-lines:]
+
+
+def apt(package: str, why: str) -> None:
+    """Install a Debian package where that needs no password; else raise the sentence that says what to do."""
+    remedy = f"install the Debian package {package} (sudo apt-get install {package})"
+    root = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if not shutil.which("apt-get") or (root and not _passwordless()):
+        raise Failed(f"{package} is missing ({why}), and this user cannot install it", remedy)
+    command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y"]
+    command += ["--no-install-recommends", package]
+    try:
+        step(f"installing {package} by apt-get: {why}", command, remedy)
+    except Failed:  # the package lists are absent or old
+        # One broken source must not stop the others.
+        step("fetching apt's package lists", [*root, "sh", "-c", "apt-get update || true"], remedy)
+        step(f"installing {package} by apt-get, once more", command, remedy)
+
+
+def _passwordless() -> bool:
+    if not shutil.which("sudo"):
+        return False
+    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """A second set-up in this directory waits for the first."""
+    handle = os.open(ROOT, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("-- waiting for another set-up in this directory", flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def set_up(
+    venv: Path, pins: Sequence[Path], wanted: Sequence[str], install: Callable[[Path, list[str]], None]
+) -> None:
+    """Bring a virtual environment to the pinned state with at least what is `wanted`.
+
+    A stamp in it tells what was installed, from which pins, by which Python and where; if that still holds,
+    this costs milliseconds.
+    """
+    parts = [str(ROOT), sys.version, *(pin.read_text("utf-8") for pin in pins)]
+    mark = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    with one_at_a_time():
+        known, installed = _stamp(venv)
+        present = installed if known == mark else frozenset()
+        if present.issuperset(wanted):
+            return
+        if not present:
+            make(venv)
+        everything = sorted(present.union(wanted))
+        install(venv, everything)
+        (venv / "stamp.json").write_text(json.dumps({"mark": mark, "installed": everything}))
+
+
+def _stamp(venv: Path) -> tuple[str, frozenset[str]]:
+    try:
+        stamp = json.loads((venv / "stamp.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return NEVER_MADE
+    return stamp["mark"], frozenset(stamp["installed"])
+
+
+def make(venv: Path) -> None:
+    if not all(importlib.util.find_spec(module) for module in ("venv", "ensurepip")):
+        apt("python3-venv", "this Python came without venv and ensurepip")
+    python = getattr(sys, "_base_executable", sys.executable)
+    command = [python, "-m", "venv", "--clear", venv]
+    step(f"making {venv.name}", command, "see that this directory can be written to")
+
+
+def pip(venv: Path, title: str, *arguments: str | Path) -> None:
+    remedy = "see that pip reaches a package index (pip config list, pip download orjson) and run this again"
+    python = str(venv / "bin" / "python")
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--no-input", "install"]
+    step(title, [*command, *arguments], remedy)
+
+
+def install_library(venv: Path, extras: list[str]) -> None:
+    named = ",".join(extras)
+    pip(venv, "installing the build tools", "-c", CONSTRAINTS, "setuptools")
+    title = f"installing cachelayer[{named}] and what it needs: a minute or two"
+    pip(venv, title, "-c", CONSTRAINTS, "--no-build-isolation", "--editable", f"{ROOT}[{named}]")
+
+
+def set_up_library(extras: Sequence[str]) -> None:
+    set_up(VENV, [ROOT / "pyproject.toml", CONSTRAINTS], extras, install_library)
+
+
+def set_up_servers() -> list[str]:
+    """The servers that tests start on loopback; returns a sentence for each that cannot be had here."""
+    missing = []
+    try:
+        if not shutil.which("redis-server"):
+            apt("redis-server", "tests start their own on loopback")
+    except Failed as fault:
+        what = str(fault).splitlines()[0]
+        missing.append(f"tests with a Redis server were skipped: {what}; {fault.remedy}")
+    return missing
+
+
+def call(*command: str | Path, cwd: Path = ROOT) -> int:
+    """Run a program of .venv on this terminal; returns its exit status."""
+    print("--", *command, flush=True)
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    environment["PATH"] = f"{BIN}{os.pathsep}{environment.get('PATH', os.defpath)}"
+    return subprocess.run([BIN / command[0], *command[1:]], env=environment, cwd=cwd, check=False).returncode
+
+
+def demo(rest: Sequence[str]) -> int:
+    """Install what the demo needs and run `cachelayer demo`."""
+    set_up_library(DEMO)
+    return call("cachelayer", "demo", *rest)
+
+
+def test(rest: Sequence[str]) -> int:
+    """Install what the tests need, servers included, and run them (minutes); `check` has the soak tests."""
+    set_up_library(TEST)
+    missing = set_up_servers()
+    status = call("python", "-m", "pytest", *rest)
+    for sentence in missing:
+        print(f"NOTE: {sentence}")
+    return status
+
+
+def typed_tree() -> Path:
+    """The package as installed, made of links: mypy cannot see that adapters/ is cachelayer.adapters."""
+    package = ROOT / ".mypy_cache" / "tree" / "cachelayer"
+    shutil.rmtree(package, ignore_errors=True)
+    package.mkdir(parents=True)
+    for child in (*(ROOT / "cachelayer").iterdir(), ROOT / "adapters"):
+        (package / child.name).symlink_to(child)
+    return package.parent
+
+
+def types(*arguments: str | Path) -> int:
+    """Run mypy with the project's settings in the typed tree; returns its exit status."""
+    settings = ("--config-file", ROOT / "pyproject.toml", "--cache-dir", ROOT / ".mypy_cache")
+    return call("mypy", *settings, *arguments, cwd=typed_tree())
+
+
+def check(rest: Sequence[str]) -> int:
+    """Format, lint, types, the house rules (import floors and more), then the soak tests (long)."""
+    set_up_library(TEST)
+    missing = set_up_servers()
+    soak = ("-m", "soak", "--hypothesis-profile=soak")
+    checks: dict[str, Callable[[], int]] = {
+        "format": lambda: call("ruff", "format", "--check", "."),
+        "lint": lambda: call("ruff", "check", "."),
+        "types": lambda: types("-p", "cachelayer") or types(ROOT / "dev.py"),
+        "house rules": lambda: call("python", "-m", "pytest", "tests/house"),
+        "soak tests": lambda: call("python", "-m", "pytest", *soak, *rest),
+    }
+    failed = [name for name, passes in checks.items() if passes() != 0]
+    for sentence in missing:
+        print(f"NOTE: {sentence}")
+    print(f"check failed: {', '.join(failed)}" if failed else f"check passed: {', '.join(checks)}")
+    return 1 if failed else 0
+
+
+def lock(rest: Sequence[str]) -> int:
+    """Write constraints.txt anew from the newest versions that pyproject.toml allows (for maintainers)."""
+    venv = ROOT / ".venv-lock"
+    make(venv)
+    pip(venv, "installing the newest versions", f"{ROOT}[{','.join(TEST)}]", *rest)
+    freeze = (venv / "bin" / "python", "-m", "pip", "freeze", "--all")
+    pins = subprocess.run(freeze, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    pins = [pin for pin in pins if not pin.startswith(("cachelayer ", "pip=="))]
+    head = "# The versions that the tests ran with; `python3 dev.py lock` writes this file."
+    CONSTRAINTS.write_text("\n".join([head, *pins, ""]), "utf-8")
+    return 0
+
+
+def main(arguments: Sequence[str]) -> int:
+    if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this may have an older one
+        raise Failed(f"this is Python {sys.version.split()[0]}", "run dev.py with Python 3.11 or newer")
+    commands = {function.__name__: function for function in (demo, test, check, lock)}
+    parser = argparse.ArgumentParser(prog="dev.py", description=__doc__, allow_abbrev=False)
+    named = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, function in commands.items():
+        named.add_parser(name, help=function.__doc__, description=function.__doc__, allow_abbrev=False)
+    chosen, rest = parser.parse_known_args(arguments)
+    return commands[chosen.command](rest)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Failed as fault:
+        sys.exit(f"dev.py failed: {fault}\nRemedy: {fault.remedy}")
+    except KeyboardInterrupt:
+        sys.exit(130)
