@@ -21,6 +21,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -29,7 +30,6 @@ LOG = ROOT / ".venv-log" / "step.log"
 CONSTRAINTS = ROOT / "constraints.txt"
 DEMO = ("cpu", "demo", "local")
 TEST = ("dev",)  # brings the other extras along
-NEVER_MADE = ("", frozenset[str]())
 
 
 class Failed(Exception):
@@ -117,29 +117,31 @@ def set_up(
 ) -> None:
     """Bring a virtual environment to the pinned state with at least what is `wanted`.
 
-    A stamp in it tells what was installed, from which pins, by which Python and where; if that still holds,
-    this costs milliseconds.
+    A stamp in it tells where and by which Python it was made, from which pins, and what is in it; if that
+    still holds, this costs milliseconds.
     """
-    parts = [str(ROOT), sys.version, *(pin.read_text("utf-8") for pin in pins)]
-    mark = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    place = f"{ROOT} {sys.version}"
+    mark = hashlib.sha256("\n".join(pin.read_text("utf-8") for pin in pins).encode()).hexdigest()
     with one_at_a_time():
-        known, installed = _stamp(venv)
-        present = installed if known == mark else frozenset()
-        if present.issuperset(wanted):
+        stamp = _stamp(venv)
+        made = stamp.get("place") == place
+        installed = set(stamp["installed"]) if made else set()
+        if stamp.get("mark") == mark and installed.issuperset(wanted):
             return
-        if not present:
+        if not made:
             make(venv)
-        everything = sorted(present.union(wanted))
+        everything = sorted(installed.union(wanted))
         install(venv, everything)
-        (venv / "stamp.json").write_text(json.dumps({"mark": mark, "installed": everything}))
+        stamp = {"place": place, "mark": mark, "installed": everything}
+        (venv / "stamp.json").write_text(json.dumps(stamp), "utf-8")
 
 
-def _stamp(venv: Path) -> tuple[str, frozenset[str]]:
+def _stamp(venv: Path) -> dict[str, Any]:
     try:
-        stamp = json.loads((venv / "stamp.json").read_text("utf-8"))
+        stamp: dict[str, Any] = json.loads((venv / "stamp.json").read_text("utf-8"))
     except (OSError, ValueError):
-        return NEVER_MADE
-    return stamp["mark"], frozenset(stamp["installed"])
+        return {}
+    return stamp
 
 
 def make(venv: Path) -> None:
