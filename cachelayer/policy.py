@@ -20,7 +20,7 @@ class _Settings:
     __slots__ = ()
 
     def __new__(cls, **fields: Any) -> Any:
-        check_names("field", fields, [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type])
+        check_names("field", fields, [f.name for f in dataclasses.fields(cls)])  # type: ignore[arg-type]
         return super().__new__(cls)
 
 
@@ -170,9 +170,6 @@ class Tightening(_Settings):
         return Tightening(**merged)
 
 
-NOT_TIGHTENED = Tightening()
-
-
 def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
     """Raise ConfigurationError for the first name not known, with the nearest known one."""
     for name, value in given.items():
@@ -185,3 +182,6 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
 def _share(name: str, value: object) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise ConfigurationError(name, value, "give a share from 0 to 1")
+
+
+NOT_TIGHTENED = Tightening()
