@@ -1,0 +1,261 @@
+"""The in-process exact tier: a table of slots, bounded in bytes. Synchronous, pure, the clock handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from itertools import chain
+from math import frexp, ldexp
+from typing import Literal
+
+from .eviction import Eviction
+from .slot import BUCKET_OVERHEAD, GROUP_OVERHEAD, LINK_OVERHEAD, Slot, weight_of
+
+__all__ = ["Gone", "Memory", "Raws", "Slot", "weight_of"]
+
+Gone = Literal["evicted", "expired", "replaced", "removed", "cleared"]
+"""Why a slot left the memory."""
+Raws = dict[int, tuple[bytes, Slot]]
+"""Raw forms by digest: the raw bytes, compared by the reader, and the slot they lead to."""
+
+MAX_LINKS = 4
+"""Raw forms kept per slot; the oldest gives way."""
+_SWEEP = 4
+_GONE = float("-inf")
+
+
+class Memory:
+    """Slots by digest of their canonical request, proved by comparing the canonical bytes.
+
+    Every method that changes the memory (`put`, `link`, `remove`, `sweep`, `clear`) and the lookups by tag
+    and scope need the caller's lock where several threads share it. `get`, and a hit that goes through a
+    linked raw form without calling into this class, need none: nothing moves on a hit, and a slot that goes
+    has left every dict, and is stale, before its going is reported.
+
+    An insertion evicts as many slots as it needs room for and sweeps a few that expired; there is no
+    other work and no thread. `on_evict` is told of every slot that left; it must not call back.
+    """
+
+    def __init__(
+        self, max_bytes: int, *, max_item_bytes: int, on_evict: Callable[[Slot, Gone], None] | None = None
+    ) -> None:
+        self.max_bytes, self.max_item_bytes = max_bytes, min(max_item_bytes, max_bytes)
+        self.bytes = 0
+        """Weight of everything held, at most `max_bytes`."""
+        self._on_evict = on_evict
+        self._table: dict[int, Slot] = {}
+        self._policy = Eviction(max_bytes)
+        self._scopes: dict[bytes, list[Slot]] = {}
+        self._tags: dict[str, set[Slot]] = {}
+        self._buckets: dict[float, list[Slot]] = {}
+        self._dues: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self._table.values())
+
+    def get(self, digest: int, canonical: bytes) -> Slot | None:
+        """The slot of exactly this request, fresh or not, its hit counted."""
+        slot = self._table.get(digest)
+        if slot is None or slot.canonical != canonical:
+            return None
+        slot.hits += 1
+        return slot
+
+    def put(self, slot: Slot, now: float) -> bool:
+        """Keep `slot`, instead of one with its digest, at the expense of the least valuable ones.
+
+        False where it is too heavy. What was kept is found until the next insertion at least.
+        """
+        table = self._table
+        old = table.get(slot.digest)
+        if old is slot:
+            return True
+        if self._dues and self._dues[0] <= now:
+            self.sweep(now, _SWEEP)
+            old = table.get(slot.digest)
+        if old is not None:
+            self._drop(old, "replaced")
+        if slot.weight > self.max_item_bytes:
+            return False
+        slot.links = ()
+        table[slot.digest] = slot
+        self.bytes += slot.weight
+        self._policy.add(slot)
+        self._enlist(slot, now)
+        return self.bytes <= self.max_bytes or self._make_room(slot)
+
+    def link(self, slot: Slot, raws: Raws, digest: int, raw: bytes) -> bool:
+        """Let `raws[digest]` lead straight to `slot` for as long as it lives; False where it cannot.
+
+        The raw bytes weigh on the slot. A slot keeps a few raw forms, the oldest gives way.
+        """
+        weight = LINK_OVERHEAD + len(raw)
+        if not slot.home or slot.weight + weight > self.max_item_bytes:
+            return False
+        held = raws.get(digest)
+        if held is not None:
+            if held[1] is slot and held[0] == raw:
+                return True
+            self._unlink(held[1], raws, digest)
+        links = slot.links
+        if len(links) >= 2 * MAX_LINKS:
+            self._unlink(slot, links[0], links[1])
+        slot.links += (raws, digest)
+        raws[digest] = (raw, slot)
+        self._policy.reweigh(slot, weight)
+        self.bytes += weight
+        return self.bytes <= self.max_bytes or self._make_room(slot)
+
+    def remove(self, slot: Slot) -> None:
+        """Forget `slot`; nothing where it is gone already."""
+        if slot.home:
+            self._drop(slot, "removed")
+
+    def by_tag(self, tag: str, limit: int | None = None) -> tuple[Slot, ...]:
+        """A snapshot of the slots under `tag`, `limit` at most; O(their number)."""
+        members = self._tags.get(tag, ())
+        if limit is None or limit >= len(members):
+            return tuple(members)
+        return tuple(slot for slot, _ in zip(members, range(limit), strict=False))
+
+    def by_scope(self, scope: bytes, limit: int | None = None) -> tuple[Slot, ...]:
+        """A snapshot of the slots of `scope`, `limit` at most; O(their number)."""
+        return tuple(self._scopes.get(scope, ())[:limit])
+
+    def sweep(self, now: float, limit: int) -> int:
+        """Remove up to `limit` slots past their `stale_until`; returns how many. Amortized O(that many)."""
+        dues, buckets, gone = self._dues, self._buckets, 0
+        while dues and dues[0] <= now and gone < limit:
+            bucket = buckets[dues[0]]
+            if bucket:
+                self._drop(bucket[-1], "expired")
+                gone += 1
+            else:
+                del buckets[heappop(dues)]
+                self.bytes -= BUCKET_OVERHEAD
+        return gone
+
+    def clear(self) -> None:
+        """Forget everything; O(n), because every raw form must vanish from its dict."""
+        for slot in list(self._table.values()):
+            self._drop(slot, "cleared")
+        self.bytes -= BUCKET_OVERHEAD * len(self._buckets)
+        self._buckets.clear()
+        self._dues.clear()
+
+    def _make_room(self, newest: Slot) -> bool:
+        """Evict until the budget holds; `newest` itself only where nothing else is left, and then False."""
+        while self.bytes > self.max_bytes:
+            victim = self._policy.victim(newest)
+            self._drop(victim or newest, "evicted")
+            if victim is None:
+                return False
+        return True
+
+    def _enlist(self, slot: Slot, now: float) -> None:
+        """Enter a new slot under its scope, tags and time of expiry."""
+        members = self._scopes.get(slot.scope)
+        if members is None:
+            members = self._scopes[slot.scope] = []
+            self.bytes += GROUP_OVERHEAD + len(slot.scope)
+        elif slot.scope is not members[0].scope:
+            slot.scope = members[0].scope
+        slot.seat = len(members)
+        members.append(slot)
+        for tag in slot.tags:
+            tagged = self._tags.get(tag)
+            if tagged is None:
+                tagged = self._tags[tag] = set()
+                self.bytes += GROUP_OVERHEAD + 4 * len(tag)
+            tagged.add(slot)
+        lifetime = slot.stale_until - now
+        if lifetime == float("inf"):
+            slot.due = lifetime
+            return
+        # Buckets 1/32 to 1/64 of the lifetime wide: few at a time, and no slot overstays by more than that.
+        width = ldexp(1.0, max(frexp(lifetime)[1] - 6, -6)) if lifetime > 0 else 2.0**-6
+        slot.due = due = (max(slot.stale_until, now) // width + 1.0) * width
+        bucket = self._buckets.get(due)
+        if bucket is None:
+            bucket = self._buckets[due] = []
+            heappush(self._dues, due)
+            self.bytes += BUCKET_OVERHEAD
+        slot.place = len(bucket)
+        bucket.append(slot)
+
+    def _drop(self, slot: Slot, why: Gone) -> None:
+        slot.fresh_until = _GONE
+        del self._table[slot.digest]
+        links = slot.links
+        for i in range(0, len(links), 2):
+            links[i].pop(links[i + 1], None)
+        slot.links = ()
+        self._policy.remove(slot)
+        self.bytes -= slot.weight
+        members = self._scopes[slot.scope]
+        last = members.pop()
+        if last is not slot:
+            members[slot.seat] = last
+            last.seat = slot.seat
+        elif not members:
+            del self._scopes[slot.scope]
+            self.bytes -= GROUP_OVERHEAD + len(slot.scope)
+        for tag in slot.tags:
+            tagged = self._tags.get(tag)
+            if tagged is not None:  # None where the slot bore the tag twice
+                tagged.discard(slot)
+                if not tagged:
+                    del self._tags[tag]
+                    self.bytes -= GROUP_OVERHEAD + 4 * len(tag)
+        if slot.due < float("inf"):
+            bucket = self._buckets[slot.due]
+            last = bucket.pop()
+            if last is not slot:
+                bucket[slot.place] = last
+                last.place = slot.place
+        if self._on_evict is not None:
+            self._on_evict(slot, why)
+
+    def _unlink(self, slot: Slot, raws: Raws, digest: int) -> None:
+        links = slot.links
+        for i in range(0, len(links), 2):
+            if links[i] is raws and links[i + 1] == digest:
+                slot.links = links[:i] + links[i + 2 :]
+                weight = LINK_OVERHEAD + len(raws.pop(digest)[0])
+                self._policy.reweigh(slot, -weight)
+                self.bytes -= weight
+                return
+
+    def check(self) -> None:
+        """Raise AssertionError naming the first invariant that does not hold; O(n), for tests."""
+        for name, holds in chain(self._invariants(), self._policy.invariants(list(self))):
+            if not holds:
+                raise AssertionError(name)
+
+    def _invariants(self) -> Iterator[tuple[str, bool]]:
+        forever = float("inf")
+        for digest, slot in self._table.items():
+            yield "table", slot.digest == digest and slot.home != 0
+            yield "scope", self._scopes[slot.scope][slot.seat] is slot
+            yield "bucket", slot.due == forever or self._buckets[slot.due][slot.place] is slot
+            yield "tags", all(slot in self._tags[tag] for tag in slot.tags)
+            yield "links", len(slot.links) <= 2 * MAX_LINKS
+            raws = zip(slot.links[::2], slot.links[1::2], strict=True)
+            yield "raws", all(raw[digest][1] is slot for raw, digest in raws)
+        slots = list(self)
+        yield "scopes", sum(map(len, self._scopes.values())) == len(slots) and all(self._scopes.values())
+        timed = sum(slot.due < forever for slot in slots)
+        yield "buckets", sum(map(len, self._buckets.values())) == timed
+        yield "dues", sorted(self._dues) == sorted(self._buckets)
+        tagged = sum(len(set(slot.tags)) for slot in slots)
+        yield "tagged", sum(map(len, self._tags.values())) == tagged and all(self._tags.values())
+        weight = sum(slot.weight for slot in slots) + BUCKET_OVERHEAD * len(self._buckets)
+        weight += sum(GROUP_OVERHEAD + len(scope) for scope in self._scopes)
+        weight += sum(GROUP_OVERHEAD + 4 * len(tag) for tag in self._tags)
+        yield (
+            f"{self.bytes} bytes, {weight} weighed, {self.max_bytes} allowed",
+            (self.bytes == weight <= self.max_bytes),
+        )
