@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .types import Reason
+
 
 class CacheLayerError(Exception):
     """Base of every error that cachelayer raises itself; a backend's errors pass through unchanged."""
@@ -32,3 +34,19 @@ class MissingExtra(ConfigurationError):
 
 class LooseningError(CacheLayerError, ValueError):
     """A request tried to loosen a policy; requests may only tighten."""
+
+
+class StoreError(CacheLayerError):
+    """A shared tier gave no usable answer; `reason` says why. Never reaches a caller of the layer."""
+
+    def __init__(self, message: str, reason: Reason = Reason.FAULT) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class StoreFault(StoreError):
+    """The store itself failed: unreachable, hung, full, read-only, talking nonsense. Circuit breakers count these."""
+
+
+class Unusable(StoreError):
+    """The store works, but what lies under the key may not be served: expired, invalidated, corrupt, another schema."""

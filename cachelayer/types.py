@@ -60,6 +60,8 @@ class Reason(StrEnum):
     FAULT = "fault"
     CORRUPT = "corrupt"
     SCHEMA = "schema"
+    UNTRUSTED = "untrusted"  # its signature is missing, wrong, by an unknown key or for another entry
+    RELOADED = "reloaded"  # the server read it back from disk: a later invalidation may be missing
     FOREIGN_CLASS = "foreign_class"  # the answer's class is not on the layer's allow-list
     # admission: why an answer was not stored
     ERROR = "error"
