@@ -1,0 +1,278 @@
+"""How answers are kept in process, so that what a caller does to an answer never changes the cache.
+
+Fixed values (str, bytes, numbers, enums, dates, tuples and frozen dataclasses of such) are kept and handed
+out as they are. Lists, dicts, sets, dataclasses, attrs classes, pydantic models and numpy arrays are taken
+apart once and built afresh for each caller. Anything else cannot be kept, unless the owner chose to share it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from sys import getsizeof
+from typing import Any, NamedTuple
+
+from ..errors import CacheLayerError
+from ..types import Reason
+from .copies import Copier, copy_array, fixed, reach, size
+from .kinds import ATOMS, FIELDS_SET, ONCE, Kind, Kinds, Plan
+from .shapes import Shapes, T, Thaw
+
+MAX_DEPTH = 100
+MAX_BYTES = 1 << 30
+_WIDE = 8
+_LARGE = 24
+_KEYS = frozenset({str})
+
+
+class NotKeepable(CacheLayerError):
+    """This answer cannot be kept; the message says why and names the remedy. It is returned uncached."""
+
+    def __init__(self, detail: str, reason: Reason = Reason.NOT_KEEPABLE) -> None:
+        super().__init__(detail)
+        self.detail, self.reason = detail, reason
+
+
+class Frozen(NamedTuple):
+    """An answer as it is kept."""
+
+    value: Any
+    """The answer itself where `thaw` is None, else what `thaw` builds one from. Not to be changed."""
+    thaw: Thaw | None
+    nbytes: int
+    """Bytes held, Python's object headers included; not this tuple and what entries of one shape share."""
+
+    def answer(self) -> Any:
+        """The answer, the caller's own. The hot path: `value if thaw is None else thaw(value)`."""
+        return self.value if self.thaw is None else self.thaw(self.value)
+
+
+class Freezer:
+    """Takes answers apart and knows how to build them again. Thread-safe; owned by a layer.
+
+    `shapes` bounds the number of compiled constructors kept.
+    """
+
+    def __init__(self, *, shapes: int = 256) -> None:
+        self._kinds = Kinds()
+        self._copy = Copier(self._kinds).copy
+        self.shapes = Shapes(self._copy, shapes)
+
+    def freeze(self, value: Any, *, share: bool = False, limit: int = MAX_BYTES) -> Frozen:
+        """Keep `value`; `share` keeps and hands out the very object, by the owner's choice.
+
+        Raises NotKeepable: for what can be used only once, what is live (a lock, a file, a module), cycles,
+        nesting beyond 100 levels, classes whose copies might not be truthful; with `Reason.OVERSIZE` for what
+        holds more than `limit` bytes, found early.
+        """
+        if type(value) in ATOMS:
+            return _within(Frozen(value, None, getsizeof(value)), limit)
+        if share:
+            return _within(self._shared(value), limit)
+        try:
+            return _within(_Walk(self._kinds, self._copy, self.shapes, limit).unit(value, 0), limit)
+        except RecursionError:
+            raise NotKeepable("the answer contains itself or is nested too deeply") from None
+        except RuntimeError as error:
+            raise NotKeepable(f"the answer changed while it was being kept: {error}") from None
+
+    def _shared(self, value: Any) -> Frozen:
+        for name in ONCE:
+            if hasattr(type(value), name):
+                raise NotKeepable(f"{_name(type(value))} can be used only once ({name}), shared or not")
+        return Frozen(value, None, reach(value, self._kinds))
+
+
+class _Walk:
+    """Takes one answer apart: the tokens of its shape and its leaves."""
+
+    __slots__ = ("copy", "extra", "kinds", "leaves", "limit", "shapes", "sig", "spent")
+
+    def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, limit: int) -> None:
+        self.kinds, self.copy, self.shapes, self.limit = kinds, copy, shapes, limit
+        self.sig: list[Any] = []
+        self.leaves: list[Any] = []
+        self.extra = 0
+        """Bytes that the leaves hold beyond their own `getsizeof`."""
+        self.spent = 0
+        """A lower bound of the bytes of all that was seen, so that a huge answer stops the walk early."""
+
+    def unit(self, value: Any, depth: int) -> Frozen:
+        """One value that is not of an atomic class, on its own."""
+        if self.kinds[type(value)].hopeful and fixed(value, self.kinds):
+            return Frozen(value, None, size(value, self.kinds))
+        outer = self.sig, self.leaves, self.extra
+        self.sig, self.leaves, self.extra = [], [], 0
+        try:
+            self.node(value, depth)
+            return self.built(value)
+        finally:
+            self.sig, self.leaves, self.extra = outer
+
+    def built(self, value: Any) -> Frozen:
+        sig, leaves = self.sig, tuple(self.leaves)
+        held = self.extra + sum(map(getsizeof, leaves))
+        if sig == [T.COPY]:
+            return Frozen(leaves[0], type(value).copy, held)
+        if sig == [T.DEEP]:
+            array = self.kinds[type(value)].kind is Kind.ARRAY
+            return Frozen(leaves[0], copy_array if array else self.copy, held)
+        thaw = self.shapes.constructor(tuple(sig))
+        if thaw is None:
+            own = self.copy(value)
+            return Frozen(own, self.copy, size(own, self.kinds))
+        return Frozen(leaves, thaw, held + getsizeof(leaves))
+
+    def room(self, more: int) -> None:
+        self.spent += more
+        if self.spent > self.limit:
+            raise NotKeepable(f"the answer holds more than {self.limit} bytes", Reason.OVERSIZE)
+
+    def whole(self, token: int, own: Any, held: int) -> None:
+        """A private leaf that holds `held` bytes in all."""
+        self.sig.append(token)
+        self.leaves.append(own)
+        self.extra += held - getsizeof(own)
+
+    def node(self, value: Any, depth: int) -> None:
+        """Append one value that is not of an atomic class; small dicts and lists right here."""
+        if depth > MAX_DEPTH:
+            raise NotKeepable(f"the answer contains itself or is nested deeper than {MAX_DEPTH} levels")
+        cls, sig = type(value), self.sig
+        if cls is dict and len(value) <= _LARGE and _KEYS.issuperset(map(type, value)):
+            sig.append(T.DICT)
+            sig.append(tuple(value))
+            self.children(value.values(), len(value), depth)
+        elif cls is list and len(value) <= _WIDE and not (value and ATOMS.issuperset(map(type, value))):
+            sig.append(T.LIST)
+            sig.append(len(value))
+            self.children(value, len(value), depth)
+        elif (plan := self.kinds[cls]).hopeful and fixed(value, self.kinds):
+            self.whole(T.LEAF, value, size(value, self.kinds))
+        else:
+            self.take_other(value, plan, depth)
+
+    def children(self, values: Iterable[Any], n: int, depth: int) -> None:
+        self.room(64 + 8 * n)
+        sig, leaves = self.sig, self.leaves
+        depth += 1
+        i = 0
+        for x in values:
+            if type(x) in ATOMS:
+                leaves.append(x)
+            else:
+                sig.append(i)
+                self.node(x, depth)
+            i += 1  # noqa: SIM113 - enumerate costs a third more here
+        sig.append(T.END)
+
+    def take_other(self, value: Any, plan: Plan, depth: int) -> None:
+        match plan.kind:
+            case Kind.DICT:
+                self.take_dict(value, depth)
+            case Kind.LIST:
+                self.take_list(value, depth)
+            case Kind.OBJECT:
+                self.take_object(value, plan, depth)
+            case Kind.TUPLE:
+                self.sig += (T.TUPLE, len(value))
+                self.children(value, len(value), depth)
+            case Kind.NAMED:
+                self.sig += (T.NAMED, plan.cls, len(value))
+                self.children(value, len(value), depth)
+            case Kind.ARRAY:
+                self.take_array(value)
+            case Kind.BUFFER:
+                self.room(getsizeof(value))
+                self.whole(T.DEEP, value[:], getsizeof(value))
+            case Kind.SET:
+                self.room(8 * len(value))
+                self.all_fixed(value)
+                self.whole(T.COPY, value.copy(), size(value, self.kinds))
+            case Kind.MAPPING | Kind.DEQUE:
+                self.take_special(value, depth)
+            case _:
+                why = plan.why or "holds values that can change"
+                raise NotKeepable(f"{_name(plan.cls)} {why}; return a plain value or choose share=True")
+
+    def take_array(self, value: Any) -> None:
+        if value.dtype.hasobject:
+            raise NotKeepable("a numpy array of objects cannot be copied truthfully; give it a plain dtype")
+        self.room(value.nbytes)
+        own = copy_array(value)
+        self.whole(T.DEEP, own, getsizeof(own))
+
+    def take_dict(self, value: dict[Any, Any], depth: int) -> None:
+        """A dict that is large or has keys other than str."""
+        self.room(64 + 8 * len(value))
+        self.all_fixed(value)
+        if ATOMS.issuperset(map(type, value.values())):
+            self.whole(T.COPY, value.copy(), size(value, self.kinds))
+        elif len(value) > _LARGE:
+            rows = [(key, *self.row(x, depth)) for key, x in value.items()]
+            held = sum(80 + 8 + size(key, self.kinds) + nbytes for key, _, _, nbytes in rows)
+            self.whole(T.EACH, [row[:3] for row in rows], 64 + held)
+        else:
+            self.sig += (T.KEYED, len(value))
+            self.leaves += value
+            self.extra += sum(size(key, self.kinds) - getsizeof(key) for key in value)
+            self.children(value.values(), len(value), depth)
+
+    def take_list(self, value: list[Any], depth: int) -> None:
+        """A list that is long or all of atoms."""
+        self.room(56 + 8 * len(value))
+        if ATOMS.issuperset(map(type, value)):
+            self.whole(T.COPY, value.copy(), size(value, self.kinds))
+        else:
+            rows = [self.row(x, depth) for x in value]
+            self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(72 + 8 + row.nbytes for row in rows))
+
+    def row(self, value: Any, depth: int) -> Frozen:
+        if type(value) in ATOMS:
+            return Frozen(value, None, getsizeof(value))
+        return self.unit(value, depth + 1)
+
+    def take_object(self, value: Any, plan: Plan, depth: int) -> None:
+        state = list(plan.state(value))
+        self.room(56)
+        self.sig += (T.OBJECT, plan, tuple(name for name, _ in state))
+        if plan.set_dict is not None:
+            self.node(value.__dict__, depth + 1)
+        for name, x in state:
+            if name == FIELDS_SET and plan.pydantic:
+                self.sig += (T.CONST, frozenset(x))
+            elif type(x) in ATOMS:
+                self.whole(T.LEAF, x, getsizeof(x))
+            else:
+                self.node(x, depth + 1)
+
+    def take_special(self, value: Any, depth: int) -> None:
+        """A subclass of dict from `collections`, or a deque: copied recursively as a whole."""
+        if getattr(value, "__dict__", None):
+            raise NotKeepable(f"{_name(type(value))} carries attributes; return a plain value")
+        if isinstance(value, defaultdict) and not isinstance(value.default_factory, type | None):
+            raise NotKeepable("a defaultdict whose factory is no class cannot be copied truthfully")
+        self.room(8 * len(value))
+        inner = _Walk(self.kinds, self.copy, self.shapes, self.limit - self.spent)
+        if isinstance(value, dict):
+            self.all_fixed(value)
+            inner.children(value.values(), len(value), depth)
+        else:
+            inner.children(value, len(value), depth)
+        own = self.copy(value)
+        self.whole(T.DEEP, own, size(own, self.kinds))
+
+    def all_fixed(self, values: Iterable[Any]) -> None:
+        for x in values:
+            if type(x) not in ATOMS and not fixed(x, self.kinds):
+                raise NotKeepable(f"{_name(type(x))} as a key or member of a set cannot be copied truthfully")
+
+
+def _within(frozen: Frozen, limit: int) -> Frozen:
+    if frozen.nbytes > limit:
+        raise NotKeepable(f"the answer holds {frozen.nbytes} bytes, more than {limit}", Reason.OVERSIZE)
+    return frozen
+
+
+def _name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"

@@ -1,0 +1,210 @@
+"""What kind of value a class makes: fixed, a container that can be copied truthfully, or neither."""
+
+from __future__ import annotations
+
+import array
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import functools
+import ipaddress
+import pathlib
+import re
+import sys
+import types
+import uuid
+import zoneinfo
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+ATOMS: frozenset[type] = frozenset({str, int, float, bool, types.NoneType, bytes, complex})
+"""Exact classes whose values never change; nine answers in ten are made of these, dicts and lists."""
+
+_FIXED = (
+    datetime.date,
+    datetime.datetime,
+    datetime.time,
+    datetime.timedelta,
+    datetime.timezone,
+    zoneinfo.ZoneInfo,
+    decimal.Decimal,
+    fractions.Fraction,
+    uuid.UUID,
+    range,
+    types.EllipsisType,
+    types.NotImplementedType,
+    re.Pattern,
+    np.dtype,
+    pathlib.PurePosixPath,
+    pathlib.PureWindowsPath,
+    pathlib.PosixPath,
+    ipaddress.IPv4Address,
+    ipaddress.IPv6Address,
+    ipaddress.IPv4Network,
+    ipaddress.IPv6Network,
+)
+_PLAIN_BASES = (str, bytes, int, float, complex)
+ONCE = ("__next__", "__anext__", "__await__")
+"""What gives away a value that the first reader uses up."""
+FIELDS_SET = "__pydantic_fields_set__"
+
+
+class Kind:
+    """How a value of a class is kept. Plain numbers: this is read for every node of an answer."""
+
+    FIXED = 0
+    DICT = 1
+    LIST = 2
+    TUPLE = 3
+    NAMED = 4
+    """A named tuple."""
+    SET = 5
+    FROZENSET = 6
+    BUFFER = 7
+    """bytearray and array.array: copied by slicing."""
+    ARRAY = 8
+    """numpy.ndarray."""
+    MAPPING = 9
+    """OrderedDict, defaultdict, Counter."""
+    DEQUE = 10
+    OBJECT = 11
+    """A dataclass, attrs class or pydantic model of plain layout: an instance dict and slots."""
+    REFUSED = 12
+
+
+_HOPEFUL = frozenset({Kind.FIXED, Kind.TUPLE, Kind.NAMED, Kind.FROZENSET})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A class, its kind, and for objects how their state is read and set."""
+
+    kind: int
+    cls: type
+    frozen: bool = False
+    """A frozen dataclass without cached properties: fixed where its fields are."""
+    pydantic: bool = False
+    set_dict: Callable[[Any, dict[str, Any]], None] | None = None
+    slots: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]], ...] = ()
+    """(name, getter, setter) of every slot."""
+    why: str = ""
+    hopeful: bool = field(init=False, default=False)
+    """Whether a value may turn out fixed."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "hopeful", self.frozen or self.kind in _HOPEFUL)
+
+    def state(self, value: Any) -> Iterator[tuple[str, Any]]:
+        """(name, value) of each slot that is set."""
+        for name, getter, _ in self.slots:
+            try:
+                yield name, getter(value)
+            except AttributeError:  # a slot never assigned
+                continue
+
+    def values(self, value: Any) -> Iterator[Any]:
+        """All values in the instance dict and the slots."""
+        if self.set_dict is not None:
+            yield from value.__dict__.values()
+        for _, held in self.state(value):
+            yield held
+
+
+class Kinds(dict[type, Plan]):
+    """Class -> Plan, worked out at first sight. Bounded: forgets all when it holds `capacity` classes."""
+
+    def __init__(self, capacity: int = 4096) -> None:
+        super().__init__()
+        self.capacity = capacity
+
+    def __missing__(self, cls: type) -> Plan:
+        if len(self) >= self.capacity:
+            self.clear()
+        plan = self[cls] = classify(cls)
+        return plan
+
+
+_EXACT: dict[type, int] = {
+    **dict.fromkeys((*ATOMS, *_FIXED), Kind.FIXED),
+    dict: Kind.DICT,
+    list: Kind.LIST,
+    tuple: Kind.TUPLE,
+    set: Kind.SET,
+    frozenset: Kind.FROZENSET,
+    bytearray: Kind.BUFFER,
+    array.array: Kind.BUFFER,
+    np.ndarray: Kind.ARRAY,
+    OrderedDict: Kind.MAPPING,
+    defaultdict: Kind.MAPPING,
+    Counter: Kind.MAPPING,
+    deque: Kind.DEQUE,
+}
+
+
+def classify(cls: type) -> Plan:
+    """The plan for a class; `Kind.REFUSED` with the reason where its values cannot be copied truthfully."""
+    exact = _EXACT.get(cls)
+    if exact is not None:
+        return Plan(exact, cls)
+    if issubclass(cls, enum.Enum | np.dtype) or _is_url(cls):
+        return Plan(Kind.FIXED, cls)
+    if issubclass(cls, np.generic) and not issubclass(cls, np.void | np.object_):
+        return Plan(Kind.FIXED, cls)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields") and not cls.__dictoffset__:
+        return Plan(Kind.NAMED, cls)
+    for base in _PLAIN_BASES:
+        if issubclass(cls, base) and not cls.__dictoffset__ and cls.__basicsize__ == base.__basicsize__:
+            return Plan(Kind.FIXED, cls)
+    return _object(cls)
+
+
+def pydantic_base() -> type | None:
+    """pydantic's BaseModel where the process has loaded it; it is never imported here."""
+    return getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
+
+
+def _is_url(cls: type) -> bool:
+    networks = sys.modules.get("pydantic.networks")
+    base = getattr(networks, "_BaseUrl", None) or getattr(networks, "AnyUrl", None)
+    return base is not None and issubclass(cls, base)
+
+
+def _object(cls: type) -> Plan:
+    model = pydantic_base()
+    pydantic = model is not None and issubclass(cls, model)
+    if once := [name for name in ONCE if hasattr(cls, name)]:
+        return Plan(Kind.REFUSED, cls, why=f"can be used only once ({once[0]})")
+    if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
+        return Plan(Kind.REFUSED, cls, why="is none of the classes that can be copied truthfully")
+    plain: Any = model if pydantic else object
+    for name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):
+        if getattr(cls, name, None) is not getattr(plain, name, None):
+            return Plan(Kind.REFUSED, cls, why=f"copies itself in its own way ({name})")
+    try:
+        object.__new__(cls)
+    except TypeError:
+        return Plan(Kind.REFUSED, cls, why="keeps state outside its fields")
+    members = [
+        (name, member.__get__, member.__set__)
+        for base in cls.__mro__
+        for name, member in vars(base).items()
+        if isinstance(member, types.MemberDescriptorType)
+    ]
+    holder = next((vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)), None)
+    members_of_all = [member for base in cls.__mro__ for member in vars(base).values()]
+    cached = any(isinstance(member, functools.cached_property) for member in members_of_all)
+    return Plan(
+        Kind.OBJECT,
+        cls,
+        frozen=getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+        and not (pydantic or cached),
+        pydantic=pydantic,
+        set_dict=None if holder is None else holder.__set__,
+        slots=tuple(members),
+    )

@@ -1,0 +1,189 @@
+"""Constructors compiled from the shape of an answer.
+
+The answers of one function nearly always have the same keys and nesting. Building such a value from a tuple
+of its leaves by one compiled display is faster than parsing any text and many times faster than
+`copy.deepcopy`, and an entry then holds its leaves only.
+"""
+
+from __future__ import annotations
+
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .kinds import Plan
+
+Thaw = Callable[[Any], Any]
+Shape = tuple[Any, ...]
+"""Tokens (see `T`), hashable, compared in full."""
+
+MAX_TOKENS = 512
+_CREDIT = 16.0
+_REFILL = 1 / 32
+
+
+class T:
+    """The tokens of a shape: a prefix code that `answers` writes and `Shapes` reads.
+
+    Children that a container does not list by index are leaves; the list of children ends with END.
+    """
+
+    END = -1
+    LEAF = 0
+    """The next leaf as it is."""
+    COPY = 1
+    """A `.copy()` of the next leaf: a list, dict or set of fixed values."""
+    DEEP = 2
+    """A recursive copy of the next leaf."""
+    ROWS = 3
+    """A list, from (value, thaw) pairs in the next leaf."""
+    EACH = 4
+    """A dict, from (key, value, thaw) triples in the next leaf."""
+    DICT = 5
+    """keys (a tuple of exact str), then {index, node}, END."""
+    KEYED = 6
+    """n, {index, node}, END: a dict with other keys, which are n leaves before the values'."""
+    LIST = 7
+    """n, {index, node}, END."""
+    TUPLE = 8
+    NAMED = 9
+    """class, n, {index, node}, END: a named tuple."""
+    OBJECT = 10
+    """plan, slot names, the node of the instance dict where there is one, a node per slot."""
+    CONST = 11
+    """frozenset: a set with these members."""
+
+
+class Shapes:
+    """Compiled constructors by shape, the least recently met forgotten beyond `capacity`. Thread-safe.
+
+    Compiling costs some 0.1 to 2 ms. So that a function whose answers never repeat a shape does not pay that
+    for each one, compiling is on credit: 16 to begin with and at most, one more for every 32 answers met.
+    """
+
+    def __init__(self, deep: Thaw, capacity: int = 256) -> None:
+        self.capacity = capacity
+        self._deep = deep
+        self._credit = _CREDIT
+        self._lock = threading.Lock()
+        self._known: dict[Shape, Thaw] = {}
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def constructor(self, shape: Shape) -> Thaw | None:
+        """Leaves -> a fresh value of this shape, or None where compiling it would not pay."""
+        if len(shape) > MAX_TOKENS:
+            return None
+        with self._lock:
+            self._credit = min(self._credit + _REFILL, _CREDIT)
+            made = self._known.pop(shape, None)
+            if made is None:
+                if self._credit < 1:
+                    return None
+                self._credit -= 1
+                made = _compile(shape, self._deep)
+                if len(self._known) >= self.capacity:
+                    del self._known[next(iter(self._known))]
+            self._known[shape] = made
+            return made
+
+
+def _compile(shape: Shape, deep: Thaw) -> Thaw:
+    writer = _Writer(shape, deep)
+    module = compile(writer.source(), "<shape>", "exec", dont_inherit=True)
+    code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
+    return types.FunctionType(code, writer.names, "thaw")
+
+
+class _Writer:
+    """Turns the tokens of one shape into the source of its constructor."""
+
+    def __init__(self, shape: Shape, deep: Thaw) -> None:
+        self.tokens: Iterator[Any] = iter(shape)
+        self.names: dict[str, Any] = {
+            "__builtins__": {},
+            "new": object.__new__,
+            "tuple_new": tuple.__new__,
+            "deep": deep,
+        }
+        self.leaves = 0
+        self.lines: list[str] = []
+
+    def source(self) -> str:
+        result = self.node(next(self.tokens))
+        given = "".join(f"v{i}, " for i in range(self.leaves))
+        unpack = [f"{given}= v"] if given else []
+        return "\n ".join(["def thaw(v):", *unpack, *self.lines, f"return {result}"])
+
+    def leaf(self) -> str:
+        self.leaves += 1
+        return f"v{self.leaves - 1}"
+
+    def name(self, value: object) -> str:
+        name = f"c{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def node(self, token: int) -> str:
+        """The expression for the node that begins with `token`; statements it needs go to `lines`."""
+        match token:
+            case T.LEAF:
+                return self.leaf()
+            case T.COPY:
+                return f"{self.leaf()}.copy()"
+            case T.DEEP:
+                return f"deep({self.leaf()})"
+            case T.ROWS:
+                return f"[x if f is None else f(x) for x, f in {self.leaf()}]"
+            case T.EACH:
+                return f"{{k: x if f is None else f(x) for k, x, f in {self.leaf()}}}"
+            case T.CONST:
+                return f"{self.name(set(next(self.tokens)))}.copy()"
+            case T.OBJECT:
+                return self.object(next(self.tokens), next(self.tokens))
+            case _:
+                return self.container(token)
+
+    def container(self, token: int) -> str:
+        match token:
+            case T.DICT:
+                keys = [repr(key) for key in next(self.tokens)]
+                return self.display(keys, self.children(len(keys)))
+            case T.KEYED:
+                n = next(self.tokens)
+                return self.display([self.leaf() for _ in range(n)], self.children(n))
+            case T.LIST:
+                return f"[{self.joined(next(self.tokens))}]"
+            case T.TUPLE:
+                return f"({self.joined(next(self.tokens))})"
+            case _:
+                return f"tuple_new({self.name(next(self.tokens))}, ({self.joined(next(self.tokens))}))"
+
+    def display(self, keys: list[str], values: list[str]) -> str:
+        return "{" + ", ".join(f"{key}: {value}" for key, value in zip(keys, values, strict=True)) + "}"
+
+    def joined(self, n: int) -> str:
+        return "".join(f"{child}, " for child in self.children(n))
+
+    def children(self, n: int) -> list[str]:
+        """Expressions for n children in order; reads the END."""
+        made = []
+        at = next(self.tokens)
+        for i in range(n):
+            if i == at:
+                made.append(self.node(next(self.tokens)))
+                at = next(self.tokens)
+            else:
+                made.append(self.leaf())
+        return made
+
+    def object(self, plan: Plan, slots: tuple[str, ...]) -> str:
+        setters = {name: setter for name, _, setter in plan.slots}
+        parts = [] if plan.set_dict is None else [(self.name(plan.set_dict), self.node(next(self.tokens)))]
+        parts += [(self.name(setters[slot]), self.node(next(self.tokens))) for slot in slots]
+        made = f"m{len(self.lines)}"
+        self.lines.append(f"{made} = new({self.name(plan.cls)})")
+        self.lines += [f"{setter}({made}, {part})" for setter, part in parts]
+        return made
