@@ -1,0 +1,160 @@
+"""What the demo counts: where answers came from, how long they took, and which were wrong and by whose fault."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from ...types import Outcome, Source
+from .stream import Asked
+
+
+class Verdict(StrEnum):
+    """Whether an answer is right, else whose fault it is."""
+
+    RIGHT = "right"
+    CACHE = "cache"
+    """The answer was made for a question of another article, and the backend would have answered otherwise."""
+    BACKEND = "backend"
+    """The backend's own search errs on this question."""
+    INHERITED = "inherited"
+    """The cache equated two questions rightly, and the backend had erred on the other one."""
+
+
+class Lane(StrEnum):
+    """The ways an answer can take, in the order of the path."""
+
+    MEMORY = "memory"
+    MEMORY_SIMILAR = "memory, similar"
+    REDIS = "redis"
+    INDEX = "index"
+    COALESCED = "coalesced"
+    STALE = "stale"
+    BACKEND = "backend"
+    BYPASS = "bypass"
+
+
+HITS = tuple(lane for lane in Lane if lane not in (Lane.BACKEND, Lane.BYPASS))
+SIMILAR = (Lane.INDEX, Lane.MEMORY_SIMILAR)
+
+
+@dataclass(slots=True)
+class Counts:
+    """One lane: requests, wrong answers by fault, latencies in seconds."""
+
+    requests: int = 0
+    wrong: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A wrong answer, in full."""
+
+    asked: Asked
+    served: str
+    """The label of the answer."""
+    lane: Lane
+    verdict: Verdict
+    similarity: float | None
+    confidence: float | None
+    made_for: str
+    """A question to which the backend had given this answer; empty where none is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """The first time a trap came up: its nearest neighbour of another article, and what the cache did."""
+
+    asked: Asked
+    near: str
+    near_label: str
+    similarity: float | None
+    lane: Lane
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars per million tokens, and how many characters are taken for a token."""
+
+    input: float = 2.50
+    output: float = 10.00
+    characters: float = 4.0
+
+    def of(self, prompt: int, answer: int) -> float:
+        """Dollars for a prompt and an answer of so many characters."""
+        return (prompt * self.input + answer * self.output) / self.characters / 1e6
+
+
+class Tally:
+    """Counts of a run. Filled by one loop; may be read from another thread."""
+
+    def __init__(self, total: int) -> None:
+        self.total = total
+        self.requests = self.failed = self.backend_calls = 0
+        self.elapsed = 0.0
+        self.cost_per_call = 0.0
+        self.lanes = {lane: Counts() for lane in Lane}
+        self.history: list[Lane] = []
+        self.wrong: list[Wrong] = []
+        self.traps: list[Trap] = []
+
+    def add(self, lane: Lane, verdict: Verdict, seconds: float) -> None:
+        counts = self.lanes[lane]
+        counts.requests += 1
+        counts.wrong[verdict] += 1
+        counts.seconds.append(seconds)
+        self.requests += 1
+        self.history.append(lane)
+
+    def share(self, lanes: Sequence[Lane]) -> float:
+        """Part of all requests that took one of these lanes."""
+        return sum(self.lanes[lane].requests for lane in lanes) / self.requests if self.requests else 0.0
+
+    def faults(self, verdict: Verdict, lanes: Sequence[Lane] = tuple(Lane)) -> int:
+        return sum(self.lanes[lane].wrong[verdict] for lane in lanes)
+
+    @property
+    def answered(self) -> int:
+        """Requests answered without a call of their own."""
+        return sum(self.lanes[lane].requests for lane in HITS)
+
+    @property
+    def similar(self) -> int:
+        return sum(self.lanes[lane].requests for lane in SIMILAR)
+
+    @property
+    def avoided(self) -> int:
+        """Backend calls spared; calls made behind the caller's back (shadow checks) are subtracted."""
+        return max(0, self.requests - self.backend_calls)
+
+    @property
+    def saved_seconds(self) -> float:
+        """Backend seconds spared, at the mean of the calls that were made."""
+        made = self.lanes[Lane.BACKEND].seconds
+        return self.avoided * sum(made) / len(made) if made else 0.0
+
+    @property
+    def saved_cost(self) -> float:
+        """Dollars spared."""
+        return self.avoided * self.cost_per_call
+
+
+def lane_of(outcome: Outcome) -> Lane:
+    """Where an outcome belongs."""
+    if outcome.match == "similar" and outcome.source in (Source.MEMORY, Source.REDIS):
+        return Lane.MEMORY_SIMILAR
+    return Lane(outcome.source.value)
+
+
+def quantiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """p50 and p99; NaN where empty."""
+    if not seconds:
+        return float("nan"), float("nan")
+    p50, p99 = np.quantile(np.array(seconds), (0.5, 0.99))
+    return float(p50), float(p99)
