@@ -116,7 +116,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def set_up(
-    venv: Path, pins: Sequence[Path], wanted: Sequence[str], install: Callable[[Path, list[str]], None]
+    venv: Path, pins: Sequence[str], wanted: Sequence[str], install: Callable[[Path, list[str]], None]
 ) -> None:
     """Bring a virtual environment to the pinned state with at least what is `wanted`.
 
@@ -124,7 +124,7 @@ def set_up(
     still holds, this costs milliseconds.
     """
     place = f"{ROOT} {sys.version}"
-    mark = hashlib.sha256("\n".join(pin.read_text("utf-8") for pin in pins).encode()).hexdigest()
+    mark = hashlib.sha256("\n".join(pins).encode()).hexdigest()
     with one_at_a_time():
         stamp = _stamp(venv)
         made = stamp.get("place") == place
@@ -175,7 +175,8 @@ def install_library(venv: Path, extras: list[str]) -> None:
 
 
 def set_up_library(extras: Sequence[str]) -> None:
-    set_up(VENV, [ROOT / "pyproject.toml", CONSTRAINTS], extras, install_library)
+    pins = [(ROOT / "pyproject.toml").read_text("utf-8"), CONSTRAINTS.read_text("utf-8"), MODEL]
+    set_up(VENV, pins, extras, install_library)
 
 
 def set_up_servers() -> list[str]:

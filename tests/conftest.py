@@ -1,0 +1,74 @@
+"""What all tests share: hypothesis settings, loopback only, a meter for stalls of the loop, free ports."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("test", derandomize=True, **_patient)
+settings.register_profile("soak", max_examples=2000, print_blob=True, **_patient)
+settings.load_profile("test")
+
+
+def _loopback_only(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "socket.connect" or arguments[0].family not in (socket.AF_INET, socket.AF_INET6):
+        return
+    host = arguments[1][0]
+    if host != "localhost" and not ipaddress.ip_address(host).is_loopback:
+        raise RuntimeError(f"a test connects to {host}: tests talk to loopback only")
+
+
+sys.addaudithook(_loopback_only)
+
+
+@dataclass
+class Stall:
+    """The longest single callback that an event loop ran, in CPU seconds of its thread, and its name."""
+
+    seconds: float = 0.0
+    callback: str = ""
+
+
+@pytest.fixture
+def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
+    """Measures every callback and task step from here to the end of the test."""
+    longest, run = Stall(), asyncio.Handle._run
+
+    def measured(handle: asyncio.Handle) -> None:
+        started = time.thread_time()
+        run(handle)
+        took = time.thread_time() - started
+        if took > longest.seconds:
+            longest.seconds, longest.callback = took, repr(handle)
+
+    monkeypatch.setattr(asyncio.Handle, "_run", measured)
+    return longest
+
+
+@pytest.fixture
+def free_port() -> Iterator[Callable[[], int]]:
+    """Gives ports of 127.0.0.1 that nobody listens on, each only once a test."""
+    held: list[socket.socket] = []
+
+    def give() -> int:
+        # A bound socket with SO_REUSEADDR that does not listen keeps others from being given the same port,
+        # yet lets a server that sets SO_REUSEADDR too (asyncio, Redis, uvicorn do) listen on it.
+        held.append(socket.socket())
+        held[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held[-1].bind(("127.0.0.1", 0))
+        port: int = held[-1].getsockname()[1]
+        return port
+
+    yield give
+    for one in held:
+        one.close()

@@ -1,0 +1,148 @@
+"""What README.md and docs/ say is so: their Python runs, their commands, links, files and names exist."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import importlib
+import importlib.util
+import inspect
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("**/*.md")])
+
+NEEDS = r"(?:<!-- needs: (?P<needs>[\w., ]+?) -->\n+)?"
+FENCE = re.compile(NEEDS + r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+PATH = re.compile(r"`((?:cachelayer|adapters|tests|benchmarks|examples|docs)/[\w./-]+)`")
+NAME = re.compile(r"`(cachelayer(?:\.[a-zA-Z_]\w*)+)[(`]")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. `needs` names packages without which it cannot run, from a comment above it."""
+
+    kind: str
+    text: str
+    line: int
+    needs: str
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    text = page.read_text("utf-8")
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start("text"))
+        yield Block(found["kind"], found["text"], line, found["needs"] or "")
+
+
+def compiled(block: Block, page: Path) -> CodeType:
+    """The block as code that may await, with the page's own line numbers."""
+    source = "\n" * block.line + block.text
+    return compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def lacking(block: Block) -> str:
+    names = [name.strip() for name in block.needs.split(",") if name.strip()]
+    return ", ".join(name for name in names if importlib.util.find_spec(name) is None)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run_from_the_top_of_the_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a reader would: one after the other, in one namespace and one event loop."""
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType(f"page_{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    async def read() -> None:
+        for block in blocks(page):
+            if block.kind == "python" and not lacking(block):
+                result = eval(compiled(block, page), module.__dict__)  # the page is our own
+                if inspect.isawaitable(result):
+                    await result
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_exist_with_the_options_shown(page: Path) -> None:
+    for block in blocks(page):
+        if block.kind in ("console", "shell", "bash", "sh"):
+            joined = block.text.replace("\\\n", " ")
+            for line in joined.splitlines():
+                if line.startswith("$ "):
+                    check_command(shlex.split(line[2:], comments=True))
+
+
+def check_command(words: list[str]) -> None:
+    """Its --help must answer, and know every long option of the command."""
+    if words[:1] == ["python3"]:
+        script = words[1:3] if words[1] == "-m" else words[1:2]
+        assert words[1] == "-m" or (ROOT / words[1]).is_file(), f"{words[1]} is not in the tree"
+        program, rest = [sys.executable, *script], words[1 + len(script) :]
+    elif words[:1] == ["cachelayer"]:
+        program, rest = [sys.executable, "-m", "cachelayer.cli"], words[1:]
+    else:
+        assert words[0] in ("pip", "git", "docker", "curl", "cd"), f"unknown command {words[0]}"
+        return
+    command = [word for word in rest[:1] if not word.startswith("-")]
+    done = subprocess.run(
+        [*program, *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stderr}"
+    for option in (word.partition("=")[0] for word in rest if word.startswith("--")):
+        assert option in done.stdout, f"{' '.join(words)}: --help does not know {option}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_paths_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    broken = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    broken += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
+    assert not broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_names_of_the_package_exist(page: Path) -> None:
+    unknown = [name for name in set(NAME.findall(page.read_text("utf-8"))) if not resolves(name)]
+    assert not unknown
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name leads to a module or to something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found: Any = importlib.import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[cut:]:
+            annotated = part in getattr(found, "__annotations__", {})
+            if not hasattr(found, part) and not annotated:
+                return False
+            found = getattr(found, part, None)
+        return True
+    return False
+
+
+def test_every_benchmark_result_names_command_machine_and_date() -> None:
+    mute = []
+    for result in sorted((ROOT / "benchmarks" / "results").glob("**/*.*")):
+        if result.suffix in (".json", ".md"):
+            text = result.read_text("utf-8").lower()
+            mute += [
+                f"{result.name} lacks {word}" for word in ("command", "machine", "date") if word not in text
+            ]
+    assert not mute, "\n".join(mute)

@@ -1,0 +1,216 @@
+"""The layering: who may import whom, and where time, tasks and optional packages may appear."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import resolve_name
+from typing import Any
+
+import pytest
+
+Source = Any  # conftest.Source
+
+FLOORS: tuple[tuple[set[str], ...], ...] = (
+    ({"types", "policy", "errors", "protocols", "durations"},),
+    ({"flow"},),
+    ({"exact"}, {"semantic"}, {"observe"}),
+    ({"engine", "call", "keeper", "tiers"},),
+    ({"partial"}, {"decorator"}),
+    ({"layer"}, {"testing"}),
+    ({"cli"},),  # on top of layer: it starts what it composes
+)
+"""Rooms by floor, lowest first. Modules of one room may import each other."""
+
+PURE = {
+    *("types", "policy", "errors", "protocols", "durations"),
+    *("exact.canonical", "exact.chat", "exact.normalize", "exact.identity", "exact.eviction", "exact.slot"),
+    *("exact.admission", "semantic.guards", "semantic.signature", "semantic.lexicon", "semantic.verifier"),
+    *("semantic.decide",),
+}
+IMPURE = {"asyncio", "time", "random", "os", "logging", "threading", "socket", "redis", "faiss"}
+
+CORE_DEPENDENCIES = {"numpy", "orjson", "xxhash"}
+OPTIONAL = {
+    "redis": "cachelayer.exact.redis",
+    "faiss": "cachelayer.semantic.index.faiss",
+    "onnxruntime": "cachelayer.semantic.embed.onnx",
+    "tokenizers": "cachelayer.semantic.embed.onnx",
+    "huggingface_hub": "cachelayer.semantic.embed.sources",
+    "prometheus_client": "cachelayer.observe.prometheus",
+    "opentelemetry": "cachelayer.observe.otel",
+    "rich": "cachelayer.cli.demo",
+    "uvicorn": "cachelayer.cli.serve",
+    "httpx": "cachelayer.adapters.tensorrt_llm.serve",
+    "tritonclient": "cachelayer.adapters.triton",
+    "grpc": "cachelayer.adapters.triton",
+    "google": "cachelayer.adapters.triton",
+    "langchain_core": "cachelayer.adapters.langchain",
+}
+"""Where an optional package may be imported: in this module, or below it where it is a package."""
+
+SCHEDULING = {
+    *("create_task", "ensure_future", "TaskGroup", "Queue", "LifoQueue", "PriorityQueue"),
+    *("timeout", "timeout_at", "wait_for"),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """`target` is imported by `source`: when the module is loaded, later, or for the type checker only."""
+
+    source: str
+    target: str
+    line: int
+    when: str
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line} imports {self.target}"
+
+
+def imports(source: Source, known: set[str]) -> Iterator[Import]:
+    def walk(node: ast.AST, when: str) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            inner = when
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                inner = "later"
+            elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                inner = "typing"
+            for target in _targets(child, source.package, known):
+                yield Import(source.name, target, child.lineno, when)  # type: ignore[attr-defined]
+            yield from walk(child, inner)
+
+    yield from walk(source.tree, "load")
+
+
+def _targets(node: ast.AST, package: str, known: set[str]) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            parents = package.split(".")[: len(package.split(".")) - node.level + 1]
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+        for alias in node.names:
+            inner = f"{base}.{alias.name}"
+            yield inner if inner in known else base
+    elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+        named = (argument for argument in node.args[:1] if isinstance(argument, ast.Constant))
+        yield from (resolve_name(str(argument.value), package) for argument in named)
+
+
+@pytest.fixture(scope="module")
+def every_import(sources: list[Source]) -> list[Import]:
+    known = {source.name for source in sources}
+    return [one for source in sources for one in imports(source, known)]
+
+
+def room(module: str) -> tuple[int, int]:
+    """Floor and room of a core module."""
+    name = module.split(".")[1]
+    for floor, rooms in enumerate(FLOORS):
+        for number, members in enumerate(rooms):
+            if name in members:
+                return floor, number
+    raise AssertionError(f"cachelayer.{name} has no place yet: give it one in FLOORS")
+
+
+def is_adapter(module: str) -> bool:
+    return module.startswith("cachelayer.adapters")
+
+
+def test_a_module_imports_from_its_own_room_and_from_lower_floors_only(every_import: list[Import]) -> None:
+    wrong = []
+    for one in every_import:
+        if not one.target.startswith("cachelayer") or is_adapter(one.source) or one.source == "cachelayer":
+            continue
+        here = room(one.source)
+        if one.target == "cachelayer" or is_adapter(one.target):  # the door opens onto all floors
+            there = (len(FLOORS) - 1, -1)
+        else:
+            there = room(one.target)
+        if here != there and there[0] >= here[0] and here[0] < len(FLOORS) - 1:
+            wrong.append(one)
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_adapters_import_siblings_relatively_and_the_core_absolutely(sources: list[Source]) -> None:
+    wrong = []
+    for source in filter(lambda source: is_adapter(source.name), sources):
+        depth = source.package.count(".")  # 1 for cachelayer.adapters
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ImportFrom) and node.level > depth:
+                wrong.append(f"{source.name}:{node.lineno} reaches the core relatively")
+            if isinstance(node, ast.ImportFrom) and not node.level and is_adapter(node.module or ""):
+                wrong.append(f"{source.name}:{node.lineno} names a sibling absolutely")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_circle_of_imports(every_import: list[Import]) -> None:
+    edges: dict[str, set[str]] = {}
+    for one in every_import:
+        if one.when == "load" and one.target != one.source and one.target.startswith("cachelayer."):
+            edges.setdefault(one.source, set()).add(one.target)
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path, module))
+        for target in edges.pop(module, set()):
+            visit(target, (*path, module))
+
+    while edges:
+        visit(next(iter(edges)), ())
+
+
+def test_pure_modules_are_handed_time_chance_and_everything_outside(every_import: list[Import]) -> None:
+    pure = {f"cachelayer.{name}" for name in PURE}
+    wrong = [one for one in every_import if one.source in pure and one.target.split(".")[0] in IMPURE]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_the_pure_modules_exist(sources: list[Source]) -> None:
+    missing = {f"cachelayer.{name}" for name in PURE} - {source.name for source in sources}
+    assert not missing
+
+
+def test_tasks_queues_and_timeouts_are_made_in_flow_alone(sources: list[Source]) -> None:
+    allowed = ("cachelayer.flow", "cachelayer.cli", "cachelayer.testing")
+    wrong = [
+        f"{source.name}:{node.lineno} uses {ast.unparse(node)}"
+        for source in sources
+        if not source.name.startswith(allowed)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and node.attr in SCHEDULING and "asyncio" in ast.unparse(node)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_optional_package_is_imported_in_its_own_module_only(every_import: list[Import]) -> None:
+    wrong = []
+    for one in every_import:
+        package = one.target.split(".")[0]
+        if package in sys.stdlib_module_names or package in CORE_DEPENDENCIES or package == "cachelayer":
+            continue
+        home = OPTIONAL.get(package)
+        if home is None or not f"{one.source}.".startswith(f"{home}."):
+            wrong.append(f"{one}, whose place is {home or 'not settled: add it to OPTIONAL'}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_core_imports_nothing_optional_when_loaded(every_import: list[Import]) -> None:
+    wrong = [one for one in every_import if one.when == "load" and one.target.split(".")[0] in OPTIONAL]
+    wrong = [one for one in wrong if not is_adapter(one.source)]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_no_pickle_and_no_global_state(sources: list[Source], every_import: list[Import]) -> None:
+    unsafe = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "joblib"}
+    wrong = [str(one) for one in every_import if one.target.split(".")[0] in unsafe]
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Global):
+                wrong.append(f"{source.name}:{node.lineno} has a global statement")
+            if isinstance(node, ast.Attribute) and ast.unparse(node) in ("marshal.load", "marshal.loads"):
+                wrong.append(f"{source.name}:{node.lineno} reads marshal")
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,130 @@
+"""`import cachelayer` with nothing but its core dependencies works and does nothing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CORE = ("numpy", "orjson", "xxhash")
+
+WATCH = """
+import sys, json
+sys.path.insert(0, sys.argv[1])
+import numpy, orjson, xxhash, asyncio, threading, logging.handlers  # what is there before
+seen = []
+def watch(event, arguments):
+    writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    topic = event.split(".")[0] in ("socket", "subprocess", "urllib", "ctypes", "sqlite3", "tempfile")
+    if writes or topic or event in ("os.system", "os.fork", "os.mkdir", "os.remove", "os.rename", "os.putenv",
+                                    "os.exec", "os.posix_spawn", "_thread.start_new_thread"):
+        seen.append([event, repr(arguments)[:200]])
+before, threads = set(sys.modules), threading.active_count()
+sys.dont_write_bytecode = True
+sys.addaudithook(watch)
+import cachelayer
+for name in sys.argv[2:]:
+    __import__(name)
+new = sorted({name.split(".")[0] for name in set(sys.modules) - before})
+print(json.dumps({
+    "file": cachelayer.__file__, "events": seen, "modules": new,
+    "threads": threading.active_count() - threads,
+    "names": sorted(vars(cachelayer)), "all": list(cachelayer.__all__),
+}))
+"""
+
+
+@pytest.fixture(scope="session")
+def bare(built: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site directory with the built wheel and the core dependencies, and no other package."""
+    site = tmp_path_factory.mktemp("bare")
+    for child in built.site.iterdir():
+        (site / child.name).symlink_to(child)
+    for package in CORE:
+        distribution = importlib.metadata.distribution(package)
+        tops = {file.parts[0] for file in distribution.files or [] if file.parts[0] != ".."}
+        for top in tops - {"__pycache__"}:
+            (site / top).symlink_to(Path(str(distribution.locate_file(top))))
+    return site
+
+
+def python(site: Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that sees the standard library and `site` alone."""
+    command = [sys.executable, "-I", "-S", "-c", program, str(site), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": ""})
+
+
+def imported(site: Path, *modules: str) -> dict[str, Any]:
+    done = python(site, WATCH, *modules)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def test_importing_does_nothing(bare: Path) -> None:
+    report = imported(bare)
+    assert report["file"].startswith(str(bare))
+    assert report["events"] == []
+    assert report["threads"] == 0
+
+
+def test_importing_brings_no_package_but_the_core_dependencies(bare: Path) -> None:
+    report = imported(bare)
+    foreign = [name for name in report["modules"] if name not in sys.stdlib_module_names]
+    assert set(foreign) <= {"cachelayer", *CORE}
+
+
+def test_every_core_module_can_be_imported_bare(bare: Path, sources: list[Any]) -> None:
+    core = [source.name for source in sources if not source.name.startswith("cachelayer.adapters")]
+    report = imported(bare, *(name for name in core if not name.endswith("__main__")))
+    assert report["events"] == []
+    assert report["threads"] == 0
+
+
+def test_the_door_has_at_most_25_names_and_all_of_them_exist(bare: Path) -> None:
+    report = imported(bare)
+    assert len(report["all"]) <= 25
+    assert set(report["all"]) <= set(report["names"])
+
+
+def test_a_missing_extra_is_named_in_one_sentence(bare: Path) -> None:
+    program = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import cachelayer
+try:
+    cachelayer.CacheLayer(semantic=True)
+except cachelayer.MissingExtra as fault:
+    print(fault)
+"""
+    done = python(bare, program)
+    assert done.returncode == 0, done.stderr
+    assert "pip install 'cachelayer[" in done.stdout
+    assert done.stdout.count("\n") == 1
+
+
+def test_a_layer_caches_bare(bare: Path) -> None:
+    program = """
+import asyncio, sys
+sys.path.insert(0, sys.argv[1])
+from cachelayer import CacheLayer
+calls = []
+async def main():
+    layer = CacheLayer()
+    @layer.cached
+    async def ask(question: str) -> str:
+        calls.append(question)
+        return question.upper()
+    print(await ask("how?"), await ask("how?"), len(calls))
+    await layer.aclose()
+asyncio.run(main())
+"""
+    done = python(bare, program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "HOW? HOW? 1\n"
