@@ -82,9 +82,9 @@ def _float(value: float) -> Tree:
 def _dict(value: Mapping[Any, Any]) -> Tree:
     out = {}
     for key, item in value.items():
-        if type(key) is not str or key[:1] == "\0":
+        if type(key) is not str or key < "\1":  # starts with NUL, or empty
             return _pairs("dict", value)
-        out[key] = tree(item)
+        out[key] = item if type(item) is str else tree(item)
     return out
 
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from ..errors import ConfigurationError
 from ..protocols import Clock
 from ..types import Reason
 
@@ -51,5 +52,7 @@ class Faults:
         """The same for a synchronous stage, which has no budget of its own."""
         try:
             return work()
+        except ConfigurationError:
+            raise
         except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
             return self.report(stage, fault)

@@ -32,6 +32,11 @@ class Portal:
                 self._thread.start()
             return self._loop
 
+    @property
+    def running(self) -> bool:
+        """Whether the thread was needed yet."""
+        return self._loop is not None
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, run on the portal's loop; blocks this thread, so never call it from that loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()

@@ -28,9 +28,10 @@ class StreamOverrun(CacheLayerError):
 class Chunk(Protocol):
     """A frozen chunk: what readers get is made from it, so that no reader's changes reach another."""
 
-    nbytes: int
+    @property
+    def nbytes(self) -> int: ...
 
-    def thaw(self) -> Any: ...
+    def answer(self) -> Any: ...
 
 
 class Recording:
@@ -155,7 +156,7 @@ class Recording:
                 if not self.complete:
                     self._trim()
                 self._supply()
-                return chunk.thaw()
+                return chunk.answer()
             if self.ended:
                 if self.error is not None:
                     raise self.error
@@ -232,7 +233,7 @@ class Replay(AsyncIterator[Any]):
 
     async def __anext__(self) -> Any:
         for chunk in self._chunks:
-            return chunk.thaw()
+            return chunk.answer()
         raise StopAsyncIteration
 
     async def aclose(self) -> None:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from ..protocols import Clock
+from . import eager
 
 Waiter = Future[Any] | asyncio.Future[Any]
 
@@ -25,14 +26,14 @@ class Alone(Exception):
 class Flight:
     """One call in the air and those who wait for it."""
 
-    __slots__ = ("born", "landed", "loop", "result", "task", "thread", "waiters")
+    __slots__ = ("born", "error", "landed", "loop", "result", "task", "thread", "waiters")
 
     def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None) -> None:
         self.born, self.loop = born, loop
         self.thread = threading.get_ident()
         self.task: asyncio.Task[Any] | None = None
         self.waiters: dict[Waiter, asyncio.AbstractEventLoop | None] = {}
-        self.landed = False
+        self.landed = self.error = False
         self.result: Any = None
 
 
@@ -59,20 +60,19 @@ class SingleFlight:
         Raises Alone to a rider who should call for himself, and whatever the call raised.
         """
         loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[Any] = loop.create_future()
-        flight, led = self._board(key, waiter, loop, max_age)
+        flight, led = self._board(key, loop, max_age)
         if led:
-            flight.task = loop.create_task(start())
-            flight.task.add_done_callback(partial(self._land, key, flight))
-            patience = None
-        else:
-            patience = loop.call_later(wait, _give_up, waiter)
+            done = self._take_off(key, flight, loop, start)
+            if done is not None:
+                if done.error is not None:
+                    raise done.error
+                return done.result, True
+        waiter: asyncio.Future[Any] = loop.create_future()
+        self._wait(flight, waiter, loop)
+        patience = None if led else loop.call_later(wait, _give_up, waiter)
         try:
             return await waiter, led
-        except asyncio.CancelledError:
-            self._leave(key, flight, waiter)
-            raise
-        except Alone:
+        except (asyncio.CancelledError, Alone):
             self._leave(key, flight, waiter)
             raise
         finally:
@@ -82,12 +82,12 @@ class SingleFlight:
     def ride_sync(self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
         loop = _running_loop()
-        waiter: Future[Any] = Future()
-        flight, led = self._board(key, waiter, None, max_age)
+        flight, led = self._board(key, None, max_age)
         if not led:
             if flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop):
-                self._leave(key, flight, waiter)
                 raise Alone  # waiting here would stop the thread that has to land the flight
+            waiter: Future[Any] = Future()
+            self._wait(flight, waiter, None)
             try:
                 return waiter.result(wait), False
             except TimeoutError:
@@ -103,6 +103,32 @@ class SingleFlight:
         self._deliver(key, flight, result, None)
         return result, True
 
+    def launch(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, max_age: float) -> None:
+        """Start a flight that nobody waits for, on the running loop, unless one is up."""
+        loop = asyncio.get_running_loop()
+        flight, led = self._board(key, loop, max_age)
+        if led:
+            nobody: asyncio.Future[Any] = loop.create_future()
+            nobody.add_done_callback(_heard)
+            self._wait(flight, nobody, loop)
+            self._take_off(key, flight, loop, start)
+
+    def _take_off(
+        self,
+        key: Hashable,
+        flight: Flight,
+        loop: asyncio.AbstractEventLoop,
+        start: Callable[[], Coroutine[Any, Any, Any]],
+    ) -> eager.Finished | None:
+        """Start the call; what it came to where it never had to wait."""
+        begun = eager.start(loop, start())
+        if isinstance(begun, eager.Finished):
+            self._deliver(key, flight, begun.result, begun.error)
+            return begun
+        flight.task = begun
+        begun.add_done_callback(partial(self._land, key, flight))
+        return None
+
     def close(self, key: Hashable, result: Any) -> None:
         """No newcomer joins the landed flight that carries `result` any more."""
         with self._lock:
@@ -110,23 +136,22 @@ class SingleFlight:
             if flight is not None and flight.result is result:
                 del self._flights[key]
 
-    def _board(
-        self, key: Hashable, waiter: Waiter, loop: asyncio.AbstractEventLoop | None, max_age: float
-    ) -> tuple[Flight, bool]:
+    def _board(self, key: Hashable, loop: asyncio.AbstractEventLoop | None, max_age: float) -> tuple[Flight, bool]:
         now = self._clock.monotonic()
         with self._lock:
             flight = self._flights.get(key)
-            led = flight is None or now - flight.born > max_age
-            if flight is None or led:
-                flight = self._flights[key] = Flight(now, loop)
-            if flight.landed:  # a stream that is still being recorded
-                if flight.loop is not loop:
-                    waiter.set_exception(Alone())
-                else:
-                    waiter.set_result(flight.result)
-            else:
+            if flight is not None and now - flight.born <= max_age:
+                return flight, False
+            flight = self._flights[key] = Flight(now, loop)
+            return flight, True
+
+    def _wait(self, flight: Flight, waiter: Waiter, loop: asyncio.AbstractEventLoop | None) -> None:
+        with self._lock:
+            if not flight.landed:
                 flight.waiters[waiter] = loop
-            return flight, led
+                return
+        # a stream that is still being recorded, or a flight that landed a moment ago
+        _settle(waiter, flight.result, Alone() if flight.error or flight.loop is not loop else None)
 
     def _land(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
         if task.cancelled():
@@ -139,14 +164,13 @@ class SingleFlight:
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
         with self._lock:
             waiters, flight.waiters = flight.waiters, {}
-            flight.landed, flight.result = True, result
-            stays = error is None and getattr(result, "recording", None) is not None and waiters
+            flight.landed, flight.result, flight.error = True, result, error is not None
+            live = error is None and getattr(result, "recording", None) is not None
+            stays = live and (waiters or flight.task is None)
             if not stays and self._flights.get(key) is flight:
                 del self._flights[key]
         for waiter, loop in waiters.items():
-            own = error
-            if error is None and getattr(result, "recording", None) is not None and loop is not flight.loop:
-                own = Alone()  # a recording lives on one loop
+            own = Alone() if live and loop is not flight.loop else error  # a recording lives on one loop
             if loop is None or loop is flight.loop:
                 _settle(waiter, result, own)
             elif not loop.is_closed():
@@ -160,7 +184,7 @@ class SingleFlight:
                 del self._flights[key]
         if empty and flight.task is not None and flight.loop is not None:
             if flight.loop is _running_loop():
-                flight.task.cancel()
+                flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
             elif not flight.loop.is_closed():
                 flight.loop.call_soon_threadsafe(flight.task.cancel)
 
@@ -172,6 +196,11 @@ def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
         waiter.set_exception(error)
     else:
         waiter.set_result(result)
+
+
+def _heard(waiter: asyncio.Future[Any]) -> None:
+    if not waiter.cancelled():
+        waiter.exception()
 
 
 def _give_up(waiter: asyncio.Future[Any]) -> None:

@@ -49,7 +49,7 @@ class Tee:
                         break
                     chunk = self._chunks[at]
                 at += 1
-                yield chunk.thaw()
+                yield chunk.answer()
             if self.error is not None:
                 raise self.error
         finally:
@@ -89,4 +89,4 @@ class Tee:
 def replay(chunks: tuple[Chunk, ...]) -> Iterator[Any]:
     """A stored stream, played again."""
     for chunk in chunks:
-        yield chunk.thaw()
+        yield chunk.answer()

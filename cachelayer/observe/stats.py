@@ -50,7 +50,7 @@ class FunctionStats:
 
     __slots__ = (
         "_previous", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
-        "requests_that_missed", "saved_seconds", "saved_tokens", "timings",
+        "requests_that_missed", "saved_seconds", "saved_tokens", "shadow_checks", "timings",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -62,11 +62,18 @@ class FunctionStats:
         self.timings: dict[str, Histogram] = {}
         self.backend_calls = 0
         self.backend_errors = 0
+        self.shadow_checks = 0
         self.requests_that_missed = 0
         self.saved_seconds = 0.0
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
         self._previous: dict[str, int] = {}
+
+    def missed(self, misses: Mapping[str, Reason]) -> None:
+        """Count the tiers that did not answer."""
+        counts = self.misses
+        for tier in misses.items():
+            counts[tier] += 1
 
     def time(self, timings: Mapping[str, float]) -> None:
         """Add the stages of one request."""
@@ -103,6 +110,7 @@ class FunctionStats:
             "misses": _nested(self.misses),
             "backend_calls": self.backend_calls,
             "backend_errors": self.backend_errors,
+            "shadow_checks": self.shadow_checks,
             "not_stored": {str(reason): n for reason, n in self.kept_out.items()},
             "saved_seconds": self.saved_seconds,
             "saved_tokens": self.saved_tokens,

@@ -1,0 +1,237 @@
+"""What the path carries: a wrapped function, one call of it, and what its flight brought back."""
+
+from __future__ import annotations
+
+import marshal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from orjson import dumps
+from xxhash import xxh3_64_intdigest
+
+from .exact.answers import Frozen
+from .exact.identity import Identifier, Identity, raw_is_exact
+from .exact.memory import Memory, Raws, Slot
+from .flow.background import offload
+from .observe.stats import FunctionStats
+from .policy import NOT_TIGHTENED, Policy, Tightening
+from .types import Match, Reason, Source
+
+_PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
+_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+MAX_LANES = 4096
+"""Tenants whose raw forms are kept apart per function; past it the oldest lane is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `layer.scope` and `layer.tighten` set, read when a function is called."""
+
+    tenant: str | None = None
+    principal: str = ""
+    deadline: float | None = None
+    """Monotonic seconds."""
+    tightening: Tightening = NOT_TIGHTENED
+    lane: str | None = None
+    """The tenant, where nothing else is set, so that raw forms may be used."""
+
+
+class Lane:
+    """Raw forms that lead straight to an entry, for one function and tenant."""
+
+    __slots__ = ("mixed", "named", "positional", "texts")
+
+    def __init__(self) -> None:
+        self.texts: dict[str, tuple[str, Slot]] = {}
+        self.positional: Raws = {}
+        self.named: Raws = {}
+        self.mixed: Raws = {}
+
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Slot | None:
+        """The slot that the raw form of these arguments leads to. Takes no lock and counts nothing."""
+        if not kwargs and len(args) == 1 and type(args[0]) is str:
+            known = self.texts.get(args[0])
+            return known[1] if known is not None else None
+        raw, table = self.form(args, kwargs)
+        if raw is None:
+            return None
+        pair = table.get(xxh3_64_intdigest(raw))
+        return pair[1] if pair is not None and pair[0] == raw else None
+
+    def form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes | None, Raws]:
+        """The raw bytes of a call and the table that they are looked up in; None where there is no such form.
+
+        JSON by orjson where every argument's own class is plain (its output could only be shared by values that
+        JSON itself does not tell apart, and by NaN and None: see `link`); else marshal, which tells all apart.
+        """
+        if not kwargs:
+            call, table = args, self.positional
+            exact = type(args[0]) in _PLAIN if len(args) == 1 else _PLAIN.issuperset(map(type, args))
+        elif not args:
+            call, table = kwargs, self.named
+            exact = _PLAIN.issuperset(map(type, kwargs.values()))
+        else:
+            call, table = (args, kwargs), self.mixed
+            exact = _PLAIN.issuperset(map(type, (*args, *kwargs.values())))
+        try:
+            if exact:
+                return dumps(call, None, _STRICT), table
+            return marshal.dumps(call, 2), table
+        except (TypeError, ValueError):
+            return None, table
+
+    def link(self, memory: Memory, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let this raw form lead to `slot`, unless another call could have the same. Under the memory's lock."""
+        if not kwargs and len(args) == 1 and type(args[0]) is str:
+            memory.link(slot, self.texts, args[0], args[0])  # type: ignore[arg-type]
+            return
+        raw, table = self.form(args, kwargs)
+        if raw is None or not raw_is_exact(args, kwargs):
+            return
+        if raw[:1] in b"[{" and b"null" in raw and _PLAIN.issuperset(map(type, (*args, *kwargs.values()))):
+            return  # orjson writes NaN as null
+        memory.link(slot, table, xxh3_64_intdigest(raw), raw)
+
+
+class Function:
+    """One wrapped callable: identity, policy, counters, and where its answers are kept."""
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        *,
+        policy: Policy,
+        identifier: Identifier,
+        memory: Memory,
+        tags: tuple[str, ...] = (),
+        share: bool = False,
+        similar: bool = False,
+        plain: bool = False,
+        linkable: bool = True,
+    ) -> None:
+        self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
+        self.tags, self.share, self.similar = tags, share, similar
+        self.plain = plain
+        """Whether it is a plain function, called in its caller's thread."""
+        self.keyed = False
+        """Whether any call could be keyed yet."""
+        self.linkable = linkable and policy.variants == 1
+        """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
+        self.templated = any("{" in tag for tag in tags)
+        self.stats = FunctionStats()
+        self.lane = Lane()
+        self.lanes: dict[str | None, Lane] = {}
+        self.scopes: dict[str | None, bytes] = {}
+        """Canonical bytes of (name, tenant), by tenant."""
+
+    def lane_of(self, tenant: str | None) -> Lane:
+        """The lane of a tenant, made at need."""
+        if tenant is None:
+            return self.lane
+        lane = self.lanes.get(tenant)
+        if lane is None:
+            if len(self.lanes) >= MAX_LANES:
+                self.lanes.pop(next(iter(self.lanes)), None)
+            lane = self.lanes[tenant] = Lane()
+        return lane
+
+    def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+        """The tags of one call's answer, templates filled in with its arguments."""
+        if not self.templated:
+            return self.tags
+        bound = self.identifier.arguments(args, kwargs) or {}
+        return tuple(tag.format_map(bound) for tag in self.tags)
+
+
+class Call:
+    """One request on its way through the tiers."""
+
+    __slots__ = (
+        "_function", "args", "canonical", "digest", "epoch", "identity", "invoke", "kwargs", "misses", "principal",
+        "deadline", "reason", "similar", "stale", "tenant", "tightening", "timings",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        scope: Scope | None,
+        invoke: Callable[..., Any],
+    ) -> None:
+        self._function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
+        self.tenant = None if scope is None else scope.tenant
+        self.principal = "" if scope is None else scope.principal
+        self.deadline = None if scope is None else scope.deadline
+        self.tightening = NOT_TIGHTENED if scope is None else scope.tightening
+        self.identity: Identity | None = None
+        self.canonical = b""
+        self.digest = 0
+        self.epoch = 0
+        self.reason: Reason | None = None
+        """Why this request goes past every tier, uncached."""
+        self.stale: Slot | None = None
+        """An entry past its TTL that may still serve where the backend fails."""
+        self.similar: Any = None
+        """What the similar tier saw, for learning from the true answer."""
+        self.misses: dict[str, Reason] = {}
+        self.timings: dict[str, float] = {}
+
+    def in_thread(self) -> Call:
+        """The same call of a plain function, for a loop: the function runs in a thread."""
+        invoke = self.invoke
+        twin = Call(self._function, self.args, self.kwargs, None, lambda: offload(invoke))
+        twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
+        twin.canonical, twin.digest = self.canonical, self.digest
+        return twin
+
+    @property
+    def function(self) -> Function:
+        return self._function
+
+    @property
+    def policy(self) -> Policy:
+        return self._function.policy
+
+
+@dataclass(slots=True)
+class Landing:
+    """What a flight brought back; every rider makes its own answer of it."""
+
+    source: Source
+    answer: Any = None
+    """The backend's own object: the leader's alone."""
+    frozen: Frozen | None = None
+    """What riders thaw; None where the answer cannot be kept."""
+    recording: Any = None
+    """A live stream: `Recording` or `Tee`."""
+    slot: Slot | None = None
+    """Where the answer was just kept."""
+    id: str = ""
+    match: Match | None = None
+    similarity: float | None = None
+    confidence: float | None = None
+    age: float | None = None
+    seconds: float = 0.0
+    tokens: int = 0
+    stored: Reason | None = None
+
+    @property
+    def shareable(self) -> bool:
+        """Whether riders can have an answer of their own made of this."""
+        if self.recording is not None:
+            return bool(self.recording.complete)
+        return self.frozen is not None
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the engine remembers with a slot."""
+
+    function: Function
+    fresh_until: float
+    """The true end of freshness; the slot's own may be earlier, to look at refreshing ahead."""
+    tokens: int = 0

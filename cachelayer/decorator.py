@@ -1,0 +1,164 @@
+"""Wrapping functions: what kind a callable is, and the wrapper that answers a hit with next to no work."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from .call import Function, Scope
+from .handles import Handle, InThread, Method, PlainHandle
+
+ScopeOf = Callable[[], Scope | None]
+
+
+def kind_of(fn: Callable[..., Any]) -> str:
+    """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`."""
+    if not inspect.isroutine(fn) and not isinstance(fn, functools.partial):
+        fn = getattr(type(fn), "__call__", fn)  # noqa: B004 - the method itself, not whether there is one
+    for seen in (fn, inspect.unwrap(fn)):
+        if inspect.iscoroutinefunction(seen):
+            return "coroutine"
+        if inspect.isasyncgenfunction(seen):
+            return "async generator"
+        if inspect.isgeneratorfunction(seen):
+            return "generator"
+    return "plain"
+
+
+def is_method(fn: Callable[..., Any]) -> bool:
+    """Whether a function was written in a class body and takes its object first."""
+    outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
+        return False
+    return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
+
+
+def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf) -> Any:
+    """The callable that users hold."""
+    make = {"coroutine": _coroutine, "async generator": _async_generator, "generator": _generator, "plain": _plain}
+    cached = make[kind](handle, current)
+    functools.update_wrapper(cached, fn)
+    if isinstance(handle, PlainHandle):
+        cached.outcome, cached.bypass, cached.refresh = handle.outcome_now, handle.bypass_now, handle.refresh_now
+        cached.invalidate, cached.explain, cached.aio = handle.invalidate_now, handle.explain_now, InThread(handle)
+    else:
+        cached.outcome, cached.bypass, cached.refresh = handle.outcome, handle.bypass, handle.refresh
+        cached.invalidate, cached.explain = handle.invalidate, handle.explain
+    cached.function = handle.function
+    return Method(cached) if is_method(fn) else cached
+
+
+def _coroutine(handle: Handle, current: ScopeOf) -> Any:
+    function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
+    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
+    texts, find = lane.texts, lane.find
+
+    async def cached(*args: Any, **kwargs: Any) -> Any:
+        scope = current()
+        if linkable and (scope is None or scope.lane is not None):
+            if scope is not None:
+                own = lanes.get(scope.lane)
+                slot = None if own is None else own.find(args, kwargs)
+            elif not kwargs and len(args) == 1 and type(args[0]) is str:
+                known = texts.get(args[0])
+                slot = None if known is None else known[1]
+            else:
+                slot = find(args, kwargs)
+            if slot is not None and slot.fresh_until > now():
+                slot.hits += 1
+                stats.fast_hits += 1
+                value, thaw, _ = slot.answer
+                return value if thaw is None else thaw(value)
+        return await answer(handle.call(args, kwargs, scope))
+
+    return cached
+
+
+def _plain(handle: Handle, current: ScopeOf) -> Any:
+    function, answer, now = handle.function, handle.engine.answer_now, handle.engine.clock.monotonic
+    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
+
+    def cached(*args: Any, **kwargs: Any) -> Any:
+        scope = current()
+        if linkable and (scope is None or scope.lane is not None):
+            own = lane if scope is None else lanes.get(scope.lane)
+            slot = None if own is None else own.find(args, kwargs)
+            if slot is not None and slot.fresh_until > now():
+                slot.hits += 1
+                stats.fast_hits += 1
+                value, thaw, _ = slot.answer
+                return value if thaw is None else thaw(value)
+        return answer(handle.call(args, kwargs, scope))
+
+    return cached
+
+
+def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Any:
+    """A stored stream's replay where the raw form leads to one, else None."""
+    function = handle.function
+    if function.linkable and (scope is None or scope.lane is not None):
+        lane = function.lane if scope is None else function.lanes.get(scope.lane)
+        slot = None if lane is None else lane.find(args, kwargs)
+        if slot is not None and slot.fresh_until > handle.engine.clock.monotonic():
+            slot.hits += 1
+            function.stats.fast_hits += 1
+            return slot.answer.answer()
+    return None
+
+
+def _async_generator(handle: Handle, current: ScopeOf) -> Any:
+    def cached(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        scope = current()
+        replay = _fresh_stream(handle, args, kwargs, scope)
+        return replay if replay is not None else Stream(handle, args, kwargs, scope)
+
+    return cached
+
+
+def _generator(handle: Handle, current: ScopeOf) -> Any:
+    def cached(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        scope = current()
+        replay: Iterator[Any] | None = _fresh_stream(handle, args, kwargs, scope)
+        return replay if replay is not None else _generate(handle, args, kwargs, scope)
+
+    return cached
+
+
+def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Iterator[Any]:
+    yield from handle.engine.answer_now(handle.call(args, kwargs, scope))
+
+
+class Stream(AsyncIterator[Any]):
+    """An asynchronous generator's answer: the call starts when the first chunk is asked for."""
+
+    __slots__ = ("_closed", "_inner", "_start")
+
+    def __init__(self, handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> None:
+        self._start = (handle, args, kwargs, scope)
+        self._inner: Any = None
+        self._closed = False
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._closed:
+            raise StopAsyncIteration
+        if self._inner is None:
+            handle, args, kwargs, scope = self._start
+            self._inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+        return await self._inner.__anext__()
+
+    async def aclose(self) -> None:
+        """Leave the stream."""
+        self._closed = True
+        if self._inner is not None:
+            await self._inner.aclose()
+
+    async def __aenter__(self) -> Stream:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()

@@ -1,0 +1,250 @@
+"""The path of a request, cheapest answer first; the only module that knows the order.
+
+`Engine._path` is the path for coroutines, `_path_now` the same for plain functions in their caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Hashable, Iterator
+from functools import partial
+from typing import Any
+
+from .call import Call, Landing
+from .flow.attempt import Faults
+from .flow.portal import Portal
+from .flow.recording import Recording
+from .flow.singleflight import Alone, SingleFlight
+from .flow.tee import Tee
+from .keeper import Keeper
+from .policy import NOT_TIGHTENED
+from .protocols import Clock
+from .tiers import Tiers
+from .types import Match, Outcome, Reason, Saved, Source
+
+
+Arrival = tuple[Landing, bool, Source, Match | None]
+"""A landing as one caller meets it: whether the caller led, and the source and match that are told."""
+_MADE = frozenset({Source.BACKEND, Source.REDIS, Source.INDEX})
+
+
+class Engine:
+    """Serves calls from the tiers in order; real misses go to the backend, one call a key."""
+
+    def __init__(self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal) -> None:
+        self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
+        self.flights = SingleFlight(clock)
+
+    async def serve(self, call: Call) -> Outcome:
+        """The answer and how it came to be."""
+        return self._outcome(call, await self._path(call))
+
+    async def answer(self, call: Call) -> Any:
+        """The answer alone."""
+        return self._own(await self._path(call))
+
+    async def _path(self, call: Call) -> Arrival:
+        """The path: memory, then in one flight a key: shared store, similar answers, backend."""
+        if call.reason is not None:
+            return self._arrive(call, await self._bypass(call), led=True)
+        hit = self._remembered(call)
+        if hit is not None:
+            if hit.source is Source.STALE:
+                self.refresh(call)
+            return self._arrive(call, hit, led=False)
+        policy = call.policy
+        try:
+            landing, led = await self.flights.ride(
+                self._flight_key(call), partial(self._lead, call), wait=policy.rider_wait, max_age=policy.flight_age
+            )
+        except Alone:
+            landing, led = await self._lead(call), True
+        if not led and not landing.shareable:
+            landing, led = await self._lead(call), True
+        return self._arrive(call, landing, led)
+
+    async def _lead(self, call: Call) -> Landing:
+        """What one caller does for all who ask the same."""
+        found = await self.tiers.find(call)
+        return found if found is not None else await self._answer(call)
+
+    async def _answer(self, call: Call) -> Landing:
+        """A real miss: the backend's answer, kept before its caller has it."""
+        call.epoch = self.keeper.epoch
+        started = self.clock.monotonic()
+        answer = await self._called(call, started)
+        if isinstance(answer, Landing):
+            return answer
+        if isinstance(answer, AsyncIterator):
+            return self._record(call, answer, started)
+        return self._keep(call, answer)
+
+    async def _called(self, call: Call, started: float) -> Any:
+        """The backend's answer, or a stale landing in place of its fault."""
+        call.function.stats.backend_calls += 1
+        try:
+            answer = await call.invoke()
+        except Exception:
+            return self._failed(call)
+        call.timings["backend"] = self.clock.monotonic() - started
+        return answer
+
+    def _called_now(self, call: Call, started: float) -> Any:
+        call.function.stats.backend_calls += 1
+        try:
+            answer = call.invoke()
+        except Exception:
+            return self._failed(call)
+        call.timings["backend"] = self.clock.monotonic() - started
+        return answer
+
+    def _failed(self, call: Call) -> Landing:
+        """Raise the backend's fault on, unchanged, unless a stale answer may stand in for it."""
+        call.function.stats.backend_errors += 1
+        slot, now = call.stale, self.clock.monotonic()
+        if slot is None or not slot.resident or now > slot.meta.fresh_until + call.policy.stale_if_error:
+            raise
+        return self.keeper.landing(slot, Source.STALE, now)
+
+    def _keep(self, call: Call, answer: Any) -> Landing:
+        landing = self.keeper.keep(call, answer, call.timings["backend"])
+        self.tiers.keep(call, landing)
+        return landing
+
+    def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
+        landing = Landing(Source.BACKEND, id=self.keeper.new_id())
+        landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
+        recording.start()
+        return landing
+
+    def _recorder(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
+        def finish(chunks: list[Any]) -> None:
+            self.keeper.keep_stream(call, chunks, self.clock.monotonic() - started, landing)
+            self.tiers.keep(call, landing)
+
+        leave = partial(self.flights.close, self._flight_key(call), landing)
+        freeze = partial(self.keeper.freeze_chunk, call)
+        limit = call.policy.max_item_bytes
+        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
+
+    def _remembered(self, call: Call) -> Landing | None:
+        """The in-process tier: synchronous, proven by the canonical bytes."""
+        started = self.clock.monotonic()
+        landing, reason = self.keeper.recall(call, started)
+        call.timings["memory"] = self.clock.monotonic() - started
+        if landing is None:
+            call.misses["memory"] = reason
+        return landing
+
+    async def _bypass(self, call: Call) -> Landing:
+        """The backend alone: nothing is read and nothing kept."""
+        return self._passed(call, await self._called(call, self.clock.monotonic()))
+
+    def _passed(self, call: Call, answer: Any) -> Landing:
+        reason = call.reason or Reason.BYPASS
+        call.misses["memory"] = reason
+        return Landing(Source.BYPASS, answer, id=self.keeper.new_id(), stored=reason)
+
+    def serve_now(self, call: Call) -> Outcome:
+        """`serve` for a plain function."""
+        return self._outcome(call, self._path_now(call))
+
+    def answer_now(self, call: Call) -> Any:
+        """`answer` for a plain function."""
+        return self._own(self._path_now(call))
+
+    def _path_now(self, call: Call) -> Arrival:
+        """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
+        if call.reason is not None:
+            answer = self._called_now(call, self.clock.monotonic())
+            return self._arrive(call, self._passed(call, answer), led=True)
+        hit = self._remembered(call)
+        if hit is not None:
+            if hit.source is Source.STALE:
+                self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
+            return self._arrive(call, hit, led=False)
+        policy = call.policy
+        lead = partial(self._lead_now, call)
+        try:
+            landing, led = self.flights.ride_sync(
+                self._flight_key(call), lead, wait=policy.rider_wait, max_age=policy.flight_age
+            )
+        except Alone:
+            landing, led = lead(), True
+        if not led and not landing.shareable:
+            landing, led = lead(), True
+        return self._arrive(call, landing, led)
+
+    def _lead_now(self, call: Call) -> Landing:
+        if self.tiers.wanted(call):
+            found = self.portal.run(self.tiers.find(call))
+            if found is not None:
+                return found
+        call.epoch = self.keeper.epoch
+        started = self.clock.monotonic()
+        answer = self._called_now(call, started)
+        if isinstance(answer, Landing):
+            return answer
+        if isinstance(answer, Iterator):
+            landing = Landing(Source.BACKEND, id=self.keeper.new_id())
+            landing.recording = Tee(answer, **self._recorder(call, landing, started))
+            return landing
+        return self._keep(call, answer)
+
+    @staticmethod
+    def _flight_key(call: Call) -> Hashable:
+        """Who may share a flight: the same request, tightened in the same way."""
+        return call.canonical if call.tightening is NOT_TIGHTENED else (call.canonical, call.tightening)
+
+    def _arrive(self, call: Call, landing: Landing, led: bool) -> Arrival:
+        """One caller's arrival with a landing, counted."""
+        source, stats = landing.source, call.function.stats
+        if not led and source in _MADE and "memory" in call.misses:
+            source = Source.COALESCED
+        if source is Source.BACKEND or source is Source.BYPASS:
+            match = landing.match
+            stats.requests_that_missed += 1
+            if call.identity is not None and stats.requests_that_missed & 7 == 1:
+                stats.scope_differs(call.identity.scope)
+        else:
+            match = landing.match or "exact"
+            stats.hits[source, match] += 1
+            stats.saved_seconds += landing.seconds
+            stats.saved_tokens += landing.tokens
+        stats.missed(call.misses)
+        stats.time(call.timings)
+        return landing, led, source, match
+
+    @staticmethod
+    def _own(arrival: Arrival) -> Any:
+        """This caller's own answer."""
+        landing, led, source, _ = arrival
+        if landing.recording is not None:
+            return landing.recording.reader()
+        if led and (source is Source.BACKEND or source is Source.BYPASS):
+            return landing.answer
+        assert landing.frozen is not None
+        return landing.frozen.answer()
+
+    def _outcome(self, call: Call, arrival: Arrival) -> Outcome:
+        landing, _, source, match = arrival
+        hit = source not in (Source.BACKEND, Source.BYPASS)
+        saved = Saved(landing.seconds, landing.tokens) if hit else Saved()
+        return Outcome(
+            self._own(arrival), landing.id, source, match, landing.similarity, landing.confidence, landing.age,
+            call.misses, call.timings, saved, landing.stored,
+        )  # fmt: skip
+
+    def report_wrong(self, entry: str) -> bool:
+        """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""
+        found = self.keeper.by_id(entry)
+        if found is None:
+            return False
+        memory, slot = found
+        self.tiers.report_wrong(slot)
+        self.keeper.drop(memory, slot)
+        return True
+
+    def refresh(self, call: Call) -> None:
+        """Start the backend for a stale entry on the running loop, unless a flight for it is up already."""
+        if call.policy.pure:
+            self.flights.launch(self._flight_key(call), partial(self._answer, call), max_age=call.policy.flight_age)

@@ -1,0 +1,90 @@
+"""What things are called in Redis. What belongs to one entry shares a hash tag, thus a slot of a cluster.
+
+    PREFIX:v:{KEY}      an entry                    PREFIX:l:{KEY}      the lease on computing it
+    PREFIX:e:k:{KEY}    when it was last deleted    PREFIX:e:DIGEST     the epoch of a tag or a scope
+
+KEY and DIGEST are 32 hexadecimal digits. Everything under PREFIX:e: is watched by every process.
+"""
+
+from __future__ import annotations
+
+import re
+from binascii import crc_hqx, hexlify, unhexlify
+
+from xxhash import xxh3_128_digest
+
+from ...errors import ConfigurationError
+
+SLOTS = 16384
+
+
+class Names:
+    """The names under one prefix."""
+
+    __slots__ = ("_entry", "_epoch", "_get", "_lease", "_tomb", "prefix", "watched")
+
+    def __init__(self, prefix: str) -> None:
+        if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
+            raise ConfigurationError("prefix", prefix, "use 1 to 64 letters, digits and . _ : / -")
+        self.prefix = prefix.encode()
+        self._entry = b"%b:v:{" % self.prefix
+        self._lease = b"%b:l:{" % self.prefix
+        self.watched = b"%b:e:" % self.prefix
+        self._tomb = b"%bk:{" % self.watched
+        self._get = b"*2\r\n$3\r\nGET\r\n$%d\r\n%b" % (len(self._entry) + 33, self._entry)
+
+    def get(self, key: bytes) -> bytes:
+        """The command that reads the entry of `key` (16 bytes), as it travels."""
+        return self._get + hexlify(key) + b"}\r\n"
+
+    def entry(self, key: bytes) -> bytes:
+        return self._entry + hexlify(key) + b"}"
+
+    def lease(self, key: bytes) -> bytes:
+        return self._lease + hexlify(key) + b"}"
+
+    def tomb(self, key: bytes) -> bytes:
+        return self._tomb + hexlify(key) + b"}"
+
+    def epoch(self, digest: bytes) -> bytes:
+        return self.watched + hexlify(digest)
+
+    def leased(self, name: bytes) -> bytes | None:
+        """The key whose lease `name` is."""
+        return unhexlify(name[len(self._lease) : -1]) if name.startswith(self._lease) else None
+
+    def changed(self, name: bytes) -> tuple[bytes | None, bytes | None]:
+        """(key, None) for the deletion of an entry, (None, digest) for an epoch, (None, None) for neither."""
+        try:
+            if name.startswith(self._tomb):
+                return unhexlify(name[len(self._tomb) : -1]), None
+            if name.startswith(self.watched):
+                return None, unhexlify(name[len(self.watched) :])
+        except ValueError:
+            pass
+        return None, None
+
+
+def slot_of(name: bytes) -> int:
+    """The slot of a name in a cluster (Redis Cluster specification, "Hash tags")."""
+    start = name.find(b"{") + 1
+    if start:
+        end = name.find(b"}", start)
+        if end > start:
+            name = name[start:end]
+    return crc_hqx(name, 0) % SLOTS
+
+
+def tag_name(tag: str) -> bytes:
+    """How a tag is written into its epoch."""
+    return b"t" + tag.encode()
+
+
+def scope_name(scope: bytes) -> bytes:
+    """How a scope is written into its epoch."""
+    return b"s" + scope
+
+
+def digest_of(name: bytes) -> bytes:
+    """16 bytes under which an epoch is found; two names that collide are invalidated together, which harms nobody."""
+    return xxh3_128_digest(name)

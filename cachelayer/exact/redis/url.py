@@ -1,0 +1,111 @@
+"""Where the store lives: a URL taken apart and checked, without any I/O.
+
+`redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path?db=0`, and for a Redis Cluster
+`redis+cluster://host:port,host:port`, `rediss+cluster://` or `?cluster=true`.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from ...errors import ConfigurationError
+
+Address = tuple[str, int]
+SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
+OPTIONS = ("cluster", "db", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL's meaning. Credentials stay out of the representation."""
+
+    addresses: tuple[Address, ...]
+    """Host and port: one server, or the seeds of a cluster. Empty for a unix socket."""
+    path: str = ""
+    """Unix socket."""
+    db: int = 0
+    cluster: bool = False
+    username: str = field(default="", repr=False)
+    password: str = field(default="", repr=False)
+    tls: Mapping[str, str] | None = field(default=None, repr=False)
+    """The ssl_* options where the scheme asks for TLS."""
+
+    def context(self) -> ssl.SSLContext | None:
+        """The TLS context, or None. Reads the certificate files."""
+        if self.tls is None:
+            return None
+        context = ssl.create_default_context(cafile=self.tls.get("ssl_ca_certs"))
+        if self.tls.get("ssl_check_hostname") == "false" or self.tls.get("ssl_cert_reqs") == "none":
+            context.check_hostname = False
+        if self.tls.get("ssl_cert_reqs") == "none":
+            context.verify_mode = ssl.CERT_NONE
+        if certfile := self.tls.get("ssl_certfile"):
+            context.load_cert_chain(certfile, self.tls.get("ssl_keyfile"))
+        return context
+
+
+def parse(url: str) -> Target:
+    """Raises ConfigurationError, which never shows the password."""
+    parts = urlsplit(url)
+    if parts.scheme not in SCHEMES:
+        raise _bad(url, f"use one of {', '.join(SCHEMES)} as the scheme")
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if unknown := sorted(set(options) - set(OPTIONS)):
+        raise _bad(url, f"unknown option {unknown[0]!r}; known are {', '.join(OPTIONS)}")
+    credentials, _, hosts = parts.netloc.rpartition("@")
+    username, _, password = credentials.partition(":")
+    unix = parts.scheme == "unix"
+    cluster = parts.scheme.endswith("+cluster") or _flag(url, options.get("cluster", "false"))
+    db = _number(url, options.get("db") or ("" if unix else parts.path.strip("/")) or "0")
+    if cluster and (db or unix):
+        raise _bad(url, "a cluster has database 0 only and is reached by host and port")
+    if unix and not parts.path:
+        raise _bad(url, "give the path of the socket: unix:///run/redis.sock")
+    tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    if tls and not parts.scheme.startswith("rediss"):
+        raise _bad(url, "ssl_ options need the scheme rediss")
+    return Target(
+        () if unix else tuple(_address(url, host) for host in hosts.split(",")),
+        parts.path if unix else "",
+        db,
+        cluster,
+        unquote(username),
+        unquote(password),
+        tls if parts.scheme.startswith("rediss") else None,
+    )
+
+
+def redacted(url: str) -> str:
+    """The URL without its credentials, for messages."""
+    head, separator, rest = url.partition("://")
+    netloc, slash, tail = rest.partition("/")
+    return f"{head}{separator}{netloc.rpartition('@')[2]}{slash}{tail}"
+
+
+def _address(url: str, text: str) -> Address:
+    host, port = text, "6379"
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        port = rest.lstrip(":") or port
+    elif ":" in text:
+        host, _, port = text.rpartition(":")
+    return unquote(host) or "localhost", _number(url, port)
+
+
+def _number(url: str, text: str) -> int:
+    if not text.isascii() or not text.isdecimal():
+        raise _bad(url, f"{text!r} is not a number")
+    return int(text)
+
+
+def _flag(url: str, text: str) -> bool:
+    if text not in ("true", "false"):
+        raise _bad(url, "cluster takes true or false")
+    return text == "true"
+
+
+def _bad(url: str, remedy: str) -> ConfigurationError:
+    return ConfigurationError("store", redacted(url), remedy)

@@ -1,0 +1,72 @@
+"""Why a request would hit or miss: the path walked without effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from .call import Call
+from .engine import Engine
+from .exact.canonical import encode
+from .types import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What each tier would say now. `str()` makes a text for people; it holds the request's own text."""
+
+    function: str
+    verdict: str
+    """'exact hit', 'similar hit', 'miss' or 'bypass'."""
+    reasons: dict[str, Reason] = field(default_factory=dict)
+    key: str = ""
+    text: str | None = None
+    """What is compared by meaning."""
+    scope: dict[str, Any] = field(default_factory=dict)
+    """What must be equal, field by field."""
+    age: float | None = None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    """Nearest entries: similarity, text."""
+    detail: str = ""
+    differs_most: str | None = None
+    """The scope field that differs most often among this function's misses."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.function}: {self.verdict}"]
+        lines += [f"  {tier}: {reason}" for tier, reason in self.reasons.items()]
+        if self.detail:
+            lines.append(f"  decided by: {self.detail}")
+        lines += [f"  near: {c['similarity']:.3f}  {c['text']}" for c in self.candidates]
+        lines.append(f"  compared by meaning: {self.text!r}" if self.text else "  compared by meaning: nothing")
+        lines += [f"  must be equal: {name} = {_short(value)}" for name, value in self.scope.items()]
+        if self.differs_most:
+            lines.append(f"  differs most often between misses: {self.differs_most}")
+        return "\n".join(lines)
+
+
+async def explain(engine: Engine, call: Call) -> Explanation:
+    """Walk the tiers for `call`; nothing is counted, kept or called."""
+    most = call.function.stats.differs.most_common(1)
+    differs = most[0][0] if most else None
+    name = call.function.name
+    if call.reason is not None or call.identity is None:
+        return Explanation(name, "bypass", {"memory": call.reason or Reason.NOT_KEYABLE}, differs_most=differs)
+    identity = call.identity
+    scope = {k: v for k, v in identity.scope.items() if k != call.function.identifier.text}
+    facts: dict[str, Any] = {
+        "key": f"{call.digest:032x}", "text": identity.text, "scope": scope, "differs_most": differs,
+    }  # fmt: skip
+    slot, now = engine.keeper.peek(call), engine.clock.monotonic()
+    if slot is not None and now < slot.meta.fresh_until:
+        return Explanation(name, "exact hit", age=now - slot.created, **facts)
+    reasons = {"memory": Reason.ABSENT if slot is None else Reason.EXPIRED}
+    similar = await engine.tiers.explain(call)
+    facts["candidates"], facts["detail"] = similar.candidates, similar.detail
+    if similar.reason is None:
+        return Explanation(name, "similar hit", reasons, **facts)
+    return Explanation(name, "miss", {**reasons, "similar": similar.reason}, **facts)
+
+
+def _short(value: Any) -> str:
+    text = encode(value).decode(errors="replace")
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,58 @@
+"""Work behind the callers' backs, bounded: refreshes, shadow checks, warm-up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Background:
+    """At most `limit` tasks at a time; what does not fit is refused and counted."""
+
+    def __init__(self, *, limit: int = 64) -> None:
+        self.limit = limit
+        self.refused = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all tasks: after a fork they are the parent's."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def spawn(
+        self, work: Callable[[], Coroutine[Any, Any, Any]], context: contextvars.Context | None = None
+    ) -> bool:
+        """Start `work()` on the running loop, in `context`; False where too much is going on."""
+        if len(self._tasks) >= self.limit:
+            self.refused += 1
+            return False
+        task = asyncio.get_running_loop().create_task(work(), context=context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return True
+
+    async def settle(self) -> None:
+        """Wait until the tasks of this loop are done."""
+        loop = asyncio.get_running_loop()
+        while mine := [t for t in self._tasks if t.get_loop() is loop and t is not asyncio.current_task()]:
+            await asyncio.wait(mine)
+
+    async def cancel(self) -> None:
+        """Cancel this loop's tasks and wait for them."""
+        loop = asyncio.get_running_loop()
+        mine = [t for t in self._tasks if t.get_loop() is loop]
+        for task in mine:
+            task.cancel()
+        if mine:
+            await asyncio.wait(mine)
+
+
+async def offload(work: Callable[[], T]) -> T:
+    """The result of `work()`, run in a thread of the loop's default executor."""
+    return await asyncio.get_running_loop().run_in_executor(None, work)

@@ -1,0 +1,69 @@
+"""Timers and bounded waits for those who may not make them themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+async def within(seconds: float, work: Awaitable[T]) -> T:
+    """The result of `work`; TimeoutError after `seconds`, when `work` is cancelled."""
+    async with asyncio.timeout(seconds):
+        return await work
+
+
+async def settled(future: asyncio.Future[Any], seconds: float) -> bool:
+    """Whether `future` is done within `seconds`; it is neither cancelled nor its result looked at."""
+    if not future.done() and seconds > 0:
+        await asyncio.wait((future,), timeout=seconds)
+    return future.done()
+
+
+class Ticker:
+    """Calls `tick` on the running loop every `interval` seconds until stopped. A late tick delays those after it."""
+
+    __slots__ = ("_handle", "_interval", "_loop", "_tick")
+
+    def __init__(self, interval: float, tick: Callable[[], None]) -> None:
+        self._interval, self._tick = interval, tick
+        self._loop = asyncio.get_running_loop()
+        self._handle: asyncio.TimerHandle | None = self._loop.call_later(interval, self._run)
+
+    def _run(self) -> None:
+        self._handle = self._loop.call_later(self._interval, self._run)
+        self._tick()
+
+    def stop(self) -> None:
+        """No tick after this."""
+        if self._handle is not None:
+            self._handle.cancel()
+            self._handle = None
+
+
+class Mailbox(Generic[T]):
+    """A bounded queue of one loop with one reader. An overflow empties it and leaves `overflow` in its place."""
+
+    def __init__(self, limit: int, overflow: T) -> None:
+        self._limit, self._overflow = limit, overflow
+        self._items: deque[T] = deque()
+        self._reader: asyncio.Future[None] | None = None
+
+    def put(self, item: T) -> None:
+        """Never waits."""
+        if len(self._items) >= self._limit:
+            self._items.clear()
+            item = self._overflow
+        self._items.append(item)
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+    async def get(self) -> T:
+        """The oldest item, waited for."""
+        while not self._items:
+            self._reader = asyncio.get_running_loop().create_future()
+            await self._reader
+        return self._items.popleft()

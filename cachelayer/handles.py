@@ -1,0 +1,215 @@
+"""What a wrapped function offers beside being called, and the types that editors and mypy see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from .call import Call, Function, Scope
+from .engine import Engine
+from .exact.canonical import NotKeyable
+from .errors import ConfigurationError
+from .explain import Explanation, explain
+from .flow.background import offload
+from .types import Outcome, Reason
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class CachedAsync(Protocol[P, R_co]):
+    """A wrapped function that is awaited, or whose asynchronous iterator is read."""
+
+    __name__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __get__(self, instance: None, owner: type) -> CachedAsync[P, R_co]: ...
+    @overload
+    def __get__(
+        self: CachedAsync[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
+    ) -> CachedAsync[Q, R_co]: ...
+    async def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
+    async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
+    async def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
+
+
+class CachedPlain(Protocol[P, R_co]):
+    """A wrapped plain function; `aio` is the same for coroutines (the function runs in a thread)."""
+
+    __name__: str
+    aio: CachedAsync[P, Coroutine[Any, Any, R_co]]
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __get__(self, instance: None, owner: type) -> CachedPlain[P, R_co]: ...
+    @overload
+    def __get__(
+        self: CachedPlain[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
+    ) -> CachedPlain[Q, R_co]: ...
+    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
+    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
+    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
+
+
+class Handle:
+    """One wrapped function at work: makes calls, serves them, and answers questions about them."""
+
+    def __init__(
+        self, function: Function, engine: Engine, scope: Callable[[], Scope | None], *, tenancy_required: bool,
+        invoke: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self.function, self.engine, self._scope = function, engine, scope
+        self._tenancy_required, self._invoke = tenancy_required, invoke
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None) -> Call:
+        """The call of these arguments in this scope, keyed.
+
+        Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
+        """
+        function = self.function
+        call = Call(function, args, kwargs, scope, partial(self._invoke, *args, **kwargs))
+        if self._tenancy_required and call.tenant is None:
+            call.reason = Reason.NO_TENANT
+            return call
+        identity = self.engine.faults.attempt_now("key", partial(self._identify, args, kwargs, call.tenant))
+        if identity is None or isinstance(identity, Reason):
+            call.reason = Reason.NOT_KEYABLE
+            return call
+        function.keyed = True
+        call.identity, call.canonical = identity, identity.canonical
+        if function.policy.variants > 1:
+            call.canonical += b"#%d" % int(self.engine.keeper.random() * function.policy.variants)
+        call.digest = self.engine.keeper.digest(call.canonical)
+        if not function.policy.sampled and self._sampled(identity.fields):
+            call.reason = Reason.SAMPLED
+        elif call.tightening.no_cache and call.tightening.no_store:
+            call.reason = Reason.NO_STORE
+        return call
+
+    def _identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Any:
+        try:
+            return self.function.identifier.identify(args, kwargs, tenant)
+        except NotKeyable as fault:
+            if not self.function.keyed:
+                raise ConfigurationError("arguments", self.function.name, str(fault)) from None
+            return None
+
+    @staticmethod
+    def _sampled(fields: dict[str, Any]) -> bool:
+        temperature = fields.get("temperature", 1 if "messages" in fields else 0)
+        return bool(temperature)
+
+    def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call of these arguments in the current scope."""
+        return self.call(args, kwargs, self._scope())
+
+    async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
+        """The answer and how it came to be."""
+        return await self.engine.serve(self.now(args, kwargs))
+
+    async def bypass(self, *args: Any, **kwargs: Any) -> Any:
+        """The backend's answer; nothing is read and nothing kept."""
+        call = self.now(args, kwargs)
+        call.reason = call.reason or Reason.BYPASS
+        return (await self.engine.serve(call)).answer
+
+    async def refresh(self, *args: Any, **kwargs: Any) -> Any:
+        """The backend's answer, kept in place of the one before."""
+        call = self.now(args, kwargs)
+        call.tightening = call.tightening.and_(no_cache=True)
+        return (await self.engine.serve(call)).answer
+
+    async def invalidate(self, *args: Any, **kwargs: Any) -> int:
+        """Forget this call's answer; how many entries went (0 or 1)."""
+        return self.engine.keeper.forget_call(self.now(args, kwargs))
+
+    async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Why this call would hit or miss now; changes nothing and calls no backend."""
+        return await explain(self.engine, self.now(args, kwargs))
+
+
+class PlainHandle(Handle):
+    """The same for a plain function, whose questions are answered without await."""
+
+    def outcome_now(self, *args: Any, **kwargs: Any) -> Outcome:
+        """See `Handle.outcome`."""
+        return self.engine.serve_now(self.now(args, kwargs))
+
+    def bypass_now(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Handle.bypass`."""
+        call = self.now(args, kwargs)
+        call.reason = call.reason or Reason.BYPASS
+        return self.engine.serve_now(call).answer
+
+    def refresh_now(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Handle.refresh`."""
+        call = self.now(args, kwargs)
+        call.tightening = call.tightening.and_(no_cache=True)
+        return self.engine.serve_now(call).answer
+
+    def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
+        """See `Handle.invalidate`."""
+        return self.engine.keeper.forget_call(self.now(args, kwargs))
+
+    def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
+        """See `Handle.explain`."""
+        return self.engine.portal.run(explain(self.engine, self.now(args, kwargs)))
+
+
+class InThread(Handle):
+    """A plain function's `aio`: the same answers, awaited; the function runs in a thread."""
+
+    def __init__(self, handle: PlainHandle) -> None:
+        super().__init__(
+            handle.function, handle.engine, handle._scope, tenancy_required=handle._tenancy_required,
+            invoke=handle._invoke,
+        )  # fmt: skip
+
+    def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call, its function run in a thread."""
+        call = super().now(args, kwargs)
+        work = call.invoke
+        call.invoke = lambda: offload(work)
+        return call
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer."""
+        return (await self.outcome(*args, **kwargs)).answer
+
+
+class Bound(partial[Any]):
+    """A wrapped method bound to its object: called, and asked, without naming the object again."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        attribute = getattr(self.func, name)
+        return partial(attribute, *self.args) if callable(attribute) else attribute
+
+
+class Method(Generic[P, R]):
+    """A wrapped function that lives in a class: binds like any method."""
+
+    def __init__(self, cached: Callable[P, R]) -> None:
+        self.__wrapped__ = cached
+        self.__name__ = cached.__name__
+        self.__doc__ = cached.__doc__
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self.__wrapped__ if instance is None else Bound(self.__wrapped__, instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)

@@ -1,0 +1,402 @@
+"""`CacheLayer`: composes the parts, wraps functions, and answers for the whole."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import logging
+import os
+import random
+import string
+import sys
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any, Literal, Self, TypeVar, overload
+
+from . import decorator, wiring
+from .call import Function, Scope
+from .durations import Duration, seconds
+from .engine import Engine
+from .errors import ConfigurationError
+from .exact.identity import Identifier
+from .exact.memory import Memory
+from .exact.normalize import folding
+from .flow.attempt import Faults
+from .flow.background import Background
+from .flow.portal import Portal
+from .handles import CachedAsync, CachedPlain, Handle, P, PlainHandle
+from .keeper import Keeper
+from .policy import Policy, check_names
+from .protocols import Clock, Decider, Embedder, VectorIndex, Verifier
+from .semantic.tier import SimilarTier
+from .tiers import Tiers
+from .types import Outcome
+
+R = TypeVar("R")
+_log = logging.getLogger("cachelayer")
+_OPTIONS = ("name", "version", "text", "tags", "ignore", "key", "vary", "self_key", "share_self", "share")
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    monotonic = staticmethod(time.monotonic)
+    time = staticmethod(time.time)
+
+
+class CacheLayer:
+    """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
+
+    Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
+    the extras for it are installed; `True` raises MissingExtra where they are not. `tenancy="required"` serves calls
+    without a tenant uncached. `seed` sets keys of deployments apart. Raises ConfigurationError.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: Policy | None = None,
+        store: str | None = None,
+        embedder: Embedder | Callable[..., Any] | str | None = None,
+        index: VectorIndex | None = None,
+        verifier: Verifier | Decider | None = None,
+        semantic: bool | Literal["auto"] = "auto",
+        tenancy: Literal["optional", "required"] = "optional",
+        clock: Clock | None = None,
+        seed: int = 0,
+    ) -> None:
+        if policy is not None and not isinstance(policy, Policy):
+            raise ConfigurationError("policy", policy, "give a cachelayer.Policy(...)")
+        if tenancy not in ("optional", "required"):
+            raise ConfigurationError("tenancy", tenancy, "give 'optional' or 'required'")
+        if semantic not in (True, False, "auto"):
+            raise ConfigurationError("semantic", semantic, "give True, False or 'auto'")
+        self.policy = policy or Policy()
+        self.tenancy = tenancy
+        self._clock = clock or SystemClock()
+        faults, self._portal, self._background = Faults(self._clock), Portal(), Background()
+        rng = random.Random()  # noqa: S311 - jitter and sampling, no secrets
+        wanted = semantic if semantic != "auto" else self.policy.semantic
+        self._similar: SimilarTier | None
+        self._similar, self._why_off = wiring.similar_tier(
+            wanted, embedder=embedder, index=index, verifier=verifier, faults=faults, background=self._background,
+            random=rng.random,
+        )  # fmt: skip
+        self._keeper = Keeper(
+            clock=self._clock, random=rng.random, seed=seed, faults=faults, gone=lambda slot: self._tiers.gone(slot)
+        )
+        self._tiers = Tiers(
+            clock=self._clock, keeper=self._keeper, similar=self._similar, faults=faults, portal=self._portal,
+            background=self._background,
+        )  # fmt: skip
+        self._engine = Engine(
+            clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal
+        )
+        self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)
+        self._functions: dict[str, Function] = {}
+        self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
+        self._told = False
+        _after_fork(self)
+
+    def __repr__(self) -> str:
+        similar = f"similar tier {self._similar.state}" if self._similar else f"exact only ({self._why_off})"
+        return f"<CacheLayer: {len(self._functions)} functions, {len(self._memory)} entries, {similar}>"
+
+    # wrapping ----------------------------------------------------------------------------------------------------
+
+    @overload
+    def cached(self, fn: Callable[P, Coroutine[Any, Any, R]], /) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def cached(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...
+    @overload
+    def cached(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
+    @overload
+    def cached(self, fn: None = None, /, **options: Any) -> _Decorator: ...
+    def cached(self, fn: Any = None, /, **options: Any) -> Any:
+        """Cache a function's answers; as `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
+
+        Options are every field of `Policy`, and: `name`, `version` (identity), `text` (the parameter compared by
+        meaning, or a function of the arguments), `tags` (templates over the arguments), `ignore` (parameters
+        that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
+        (callables or ContextVars that do change it), `self_key` and `share_self` (methods), `share` (hand
+        out the very object). Raises ConfigurationError naming option, value and remedy.
+        """
+        if fn is None:
+            return functools.partial(self._wrap, options=options, wire=False)
+        return self._wrap(fn, options=options, wire=False)
+
+    @overload
+    def wrap(
+        self, fn: Callable[P, Coroutine[Any, Any, R]], /, **options: Any
+    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def wrap(self, fn: Callable[P, AsyncIterator[R]], /, **options: Any) -> CachedAsync[P, AsyncIterator[R]]: ...
+    @overload
+    def wrap(self, fn: Callable[P, R], /, **options: Any) -> CachedPlain[P, R]: ...
+    def wrap(self, fn: Any, /, **options: Any) -> Any:
+        """Cache a callable that one does not own; the same options as `cached`.
+
+        Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are understood as
+        OpenAI's wire form: fields that do not change the answer are left out of the key.
+        """
+        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or bool(getattr(fn, "cachelayer_wire", False))
+        return self._wrap(fn, options=options, wire=wire)
+
+    def _wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
+        if isinstance(fn, classmethod | staticmethod):
+            return type(fn)(self._wrap(fn.__func__, options=options, wire=wire))
+        if not callable(fn):
+            raise ConfigurationError("fn", fn, "give a callable")
+        own = {k: options[k] for k in _OPTIONS if k in options}
+        fields = {k: v for k, v in options.items() if k not in own}
+        check_names("option", fields, [*Policy.__dataclass_fields__, *_OPTIONS])
+        kind = decorator.kind_of(fn)
+        function = self._function(fn, kind, self.policy.override(**fields), fields, own, wire)
+        make = PlainHandle if function.plain else Handle
+        handle = make(
+            function, self._engine, self._scope.get, tenancy_required=self.tenancy == "required",
+            invoke=_immediately(fn) if kind == "async generator" else fn,
+        )  # fmt: skip
+        return decorator.wrapped(handle, kind, fn, self._scope.get)
+
+    def _function(
+        self, fn: Any, kind: str, policy: Policy, fields: dict[str, Any], own: dict[str, Any], wire: bool
+    ) -> Function:
+        name = own.get("name") or _name_of(fn)
+        if name in self._functions:
+            raise ConfigurationError("name", name, "another function is wrapped under it; give name='...' to tell them apart")
+        similar = self._compares(policy, fields)
+        identifier = Identifier(
+            name, _signature(fn), fold=folding(policy.normalize), version=str(own.get("version", "")),
+            text=own.get("text"), semantic=policy.semantic is not False and fields.get("semantic", True) is not False,
+            wire=wire, ignore=_names("ignore", own.get("ignore", ())), key=own.get("key"), vary=own.get("vary", ()),
+            self_key=own.get("self_key"), shares_self=bool(own.get("share_self", False)), method=decorator.is_method(fn),
+        )  # fmt: skip
+        tags = _names("tags", own.get("tags", ()))
+        _check_tags(tags, fn, name)
+        function = Function(
+            name, fn, policy=policy, identifier=identifier, memory=self._memory_for(fields), tags=tags,
+            share=bool(own.get("share", False)), similar=similar and identifier.text is not None,
+            plain=kind in ("plain", "generator"), linkable="key" not in own and "vary" not in own and not callable(identifier.text),
+        )  # fmt: skip
+        self._functions[name] = function
+        return function
+
+    def _compares(self, policy: Policy, fields: dict[str, Any]) -> bool:
+        if fields.get("semantic") is True and self._similar is None:
+            wiring.require_similar()
+            raise ConfigurationError("semantic", True, f"this layer compares nothing by meaning: {self._why_off}")
+        if policy.semantic is False or self._similar is None:
+            if policy.semantic is not False and not self._told:
+                self._told = True
+                _log.warning("exact caching only: %s", self._why_off)
+            return False
+        return True
+
+    def _memory_for(self, fields: dict[str, Any]) -> Memory:
+        if "max_bytes" not in fields and "max_item_bytes" not in fields:
+            return self._memory
+        policy = self.policy.override(**{k: fields[k] for k in ("max_bytes", "max_item_bytes") if k in fields})
+        return self._keeper.memory(policy.max_bytes, policy.max_item_bytes)
+
+    # scope -------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def scope(
+        self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
+    ) -> Iterator[None]:
+        """Calls made inside belong to `tenant`, are made by `principal`, and end by `deadline` from now."""
+        old = self._scope.get() or Scope()
+        if tenant is not None and (not isinstance(tenant, str) or not tenant):
+            raise ConfigurationError("tenant", tenant, "give a text that is not empty")
+        by = old.deadline
+        if deadline is not None:
+            at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)
+            by = at if by is None else min(by, at)
+        fields = {"tenant": tenant or old.tenant, "principal": principal or old.principal, "deadline": by}
+        with self._set(replace(old, **fields)):  # type: ignore[arg-type]
+            yield
+
+    @contextmanager
+    def tighten(self, **fields: Any) -> Iterator[None]:
+        """Calls made inside are served more strictly: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
+
+        Raises LooseningError where a field would loosen what is set already.
+        """
+        old = self._scope.get() or Scope()
+        with self._set(replace(old, tightening=old.tightening.and_(**fields))):
+            yield
+
+    @contextmanager
+    def _set(self, scope: Scope) -> Iterator[None]:
+        simple = scope.deadline is None and scope.tightening == Scope().tightening
+        token = self._scope.set(replace(scope, lane=scope.tenant if simple else None))
+        try:
+            yield
+        finally:
+            self._scope.reset(token)
+
+    # the whole ---------------------------------------------------------------------------------------------------
+
+    async def invalidate(
+        self, *, tags: Sequence[str] = (), scope: dict[str, str] | None = None, dry_run: bool = False
+    ) -> int:
+        """Forget answers by tag or scope (`{"tenant": ..., "function": ...}`); returns how many.
+
+        When it returns, nothing older is served, and nothing that was being answered meanwhile is kept. A dry run
+        counts and changes nothing.
+        """
+        tags = _names("tags", tags)
+        if not tags and scope is None:
+            raise ConfigurationError("tags", tags, "say what is invalid: tags=[...] or scope={'tenant': ...}; erase() takes all")
+        scopes = self._scopes_of(scope) if scope is not None else []
+        return await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
+
+    async def erase(self, *, tenant: str | None = None, dry_run: bool = False) -> int:
+        """Remove every trace of a tenant's answers, or of all; returns how many entries."""
+        if tenant is None:
+            return await self._forget(dry_run, everything=True)
+        return await self._forget(dry_run, scopes=frozenset(self._scopes_of({"tenant": tenant})))
+
+    async def _forget(self, dry_run: bool, **what: Any) -> int:
+        declared = self._keeper.declared(**what) if dry_run else self._keeper.declare(**what)
+        gone = 0
+        for memory, slot in self._keeper.matching(declared):
+            gone += 1
+            if not dry_run:
+                self._keeper.drop(memory, slot)
+            if gone % 500 == 0:
+                await asyncio.sleep(0)
+        return gone
+
+    def _scopes_of(self, scope: dict[str, str]) -> list[bytes]:
+        check_names("scope field", scope, ["tenant", "function"])
+        return self._keeper.scopes(scope.get("function"), scope.get("tenant", ...))
+
+    async def report_wrong(self, outcome: Outcome | str) -> bool:
+        """What `outcome` (or its id) answered was wrong: its entry goes, and what it taught is unlearned."""
+        entry = outcome.id if isinstance(outcome, Outcome) else outcome
+        return self._engine.report_wrong(entry)
+
+    def stats(self) -> dict[str, Any]:
+        """Counters, latencies and states, in plain types."""
+        functions = {name: function.stats.summary() for name, function in self._functions.items()}
+        keeper, tiers = self._keeper, self._tiers
+        return {
+            "functions": functions,
+            "entries": sum(len(m) for m in keeper.memories),
+            "bytes": sum(m.bytes for m in keeper.memories),
+            "max_bytes": sum(m.max_bytes for m in keeper.memories),
+            "flights": len(self._engine.flights),
+            "write_back": {"queued": len(tiers.writeback), "dropped": tiers.writeback.dropped, "done": tiers.writeback.handled},
+            "similar": self._similar.stats() if self._similar else {"state": "off", "why": self._why_off},
+            "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
+        }
+
+    async def start(self) -> None:
+        """Load models: when it returns every tier serves."""
+        if self._similar is not None:
+            await self._similar.start()
+
+    async def flush(self) -> None:
+        """Wait until what was answered is stored, findable and shadow-checked."""
+        await self._tiers.settle()
+        if self._portal.running:
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tiers.settle(), self._portal.loop))
+
+    async def aclose(self, timeout: Duration = "5s") -> None:
+        """Drain the write-back for at most `timeout`, then stop everything."""
+        await self._tiers.writeback.drain(seconds("timeout", timeout))
+        await self._background.cancel()
+        if self._similar is not None:
+            await self._similar.aclose()
+        self._portal.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    @asynccontextmanager
+    async def lifespan(self, app: Any = None) -> AsyncIterator[None]:
+        """For `FastAPI(lifespan=layer.lifespan)` and its like."""
+        async with self:
+            yield
+
+
+class _Decorator:
+    """What `layer.cached(...)` returns, for type checkers."""
+
+    @overload
+    def __call__(self, fn: Callable[P, Coroutine[Any, Any, R]], /) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
+    def __call__(self, fn: Any, /) -> Any: ...
+
+
+def _name_of(fn: Any) -> str:
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    module = getattr(fn, "__module__", None) or type(fn).__module__
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    return f"{_main() if module == '__main__' else module}.{name}"
+
+
+def _main() -> str:
+    """The name that `__main__` would have if it were imported, so that processes agree on it."""
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return str(spec.name)
+    return os.path.splitext(os.path.basename(getattr(main, "__file__", "") or "__main__"))[0]
+
+
+def _signature(fn: Any) -> inspect.Signature:
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):  # builtins without one
+        return inspect.signature(lambda *args, **kwargs: None)
+
+
+def _immediately(fn: Callable[..., Any]) -> Callable[..., Any]:
+    async def start(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    return start
+
+
+def _names(option: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise ConfigurationError(option, given, "give a list of texts")
+    return tuple(given)
+
+
+def _check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
+    known = _signature(fn).parameters
+    extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    for tag in tags:
+        for _, field, _, _ in string.Formatter().parse(tag):
+            first = (field or "").replace("[", ".").partition(".")[0]
+            if field is not None and first not in known and not extra:
+                raise ConfigurationError("tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}")
+
+
+def _after_fork(layer: CacheLayer) -> None:
+    alive = weakref.ref(layer)
+
+    def reset() -> None:
+        mine = alive()
+        if mine is not None:
+            for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._tiers.writeback):
+                part.reset()
+
+    os.register_at_fork(after_in_child=reset)

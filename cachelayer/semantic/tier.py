@@ -1,0 +1,232 @@
+"""The similar tier: text to vector, vector to candidates of the same scope, candidates to a decision."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from ..flow.attempt import Faults
+from ..flow.background import Background, offload
+from ..policy import Budgets
+from ..protocols import Decider, Embedder, VectorIndex
+from ..types import Candidate, Decision, Embedded, Query, Reason, Turn
+
+NEIGHBOURS = 8
+INLINE = 4096
+"""Vectors up to which a search is cheaper on the loop than off it."""
+
+
+class State(StrEnum):
+    """Whether the tier serves."""
+
+    COLD = "cold"
+    WARMING = "warming"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request as the tier sees it, and what it found, for learning from the true answer."""
+
+    function: str
+    partition: bytes
+    text: str
+    turns: tuple[Turn, ...]
+    max_error_rate: float
+    query: Query | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+    decision: Decision | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Entry:
+    """What the tier knows of a kept answer."""
+
+    partition: bytes
+    text: str
+    turns: tuple[Turn, ...]
+    answer: str | None
+    value: Any
+    """The engine's own: the slot."""
+
+
+class SimilarTier:
+    """Embedder, index and decider behind one door. Faults are reasons; nothing here reaches a caller as an error."""
+
+    def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
+                 background: Background, make_index: Callable[[int], VectorIndex]) -> None:  # fmt: skip
+        self.embedder, self.decider = embedder, decider
+        self.index = index
+        self._make_index = make_index
+        self._faults, self._background = faults, background
+        self._entries: dict[int, Entry] = {}
+        self._gone: deque[int] = deque()
+        self._lock = threading.Lock()
+        self.state = State.COLD
+        self.repaired = 0
+        """Candidates whose entry was gone."""
+        self.failure = ""
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    async def start(self) -> None:
+        """Load the model. Raises what the embedder raises; until done lookups are misses with reason WARMING."""
+        if self.state is State.READY:
+            return
+        self.state = State.WARMING
+        try:
+            await self.embedder.start()
+            if self.index is None:
+                self.index = self._make_index(self.embedder.dimension)
+        except BaseException as fault:
+            self.state, self.failure = State.FAILED, f"{type(fault).__name__}: {fault}"
+            raise
+        self.state = State.READY
+
+    def warm(self) -> None:
+        """Begin to load the model behind the callers' backs, once."""
+        if self.state is State.COLD:
+            self.state = State.WARMING
+            if not self._background.spawn(self._warm):
+                self.state = State.COLD
+
+    async def _warm(self) -> None:
+        await self._faults.attempt("warm-up", self.start(), None)
+
+    async def find(self, ask: Ask, budgets: Budgets) -> Entry | Reason:
+        """The entry to serve, or why none; fills `ask` with what was seen."""
+        if self.state is not State.READY:
+            self.warm()
+            return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
+        if not ask.text:
+            return Reason.EMPTY_TEXT
+        reason = await self._embed(ask, budgets)
+        if reason is None:
+            reason = await self._search(ask, budgets)
+        if reason is not None:
+            return reason
+        return self._decide(ask)
+
+    async def _embed(self, ask: Ask, budgets: Budgets) -> Reason | None:
+        started = time.monotonic()
+        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.text]), float(budgets.embed))  # type: ignore[arg-type]
+        ask.timings["embed"] = time.monotonic() - started
+        if isinstance(embedded, Reason):
+            return embedded
+        ask.query = self._query(ask, embedded)
+        return None if ask.query is not None else Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+
+    def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
+        vector = embedded.vectors[0]
+        if not embedded.complete[0] or not 0.99 < float(vector @ vector) < 1.01:
+            return None
+        tokens = embedded.tokens[0] if embedded.tokens is not None else None
+        return Query(ask.text, vector, tokens, ask.turns)
+
+    async def _search(self, ask: Ask, budgets: Budgets) -> Reason | None:
+        assert ask.query is not None and self.index is not None
+        index, partition, vector = self.index, ask.partition, ask.query.vector[None]
+        started = time.monotonic()
+        if index.size(partition) <= INLINE:
+            found = self._faults.attempt_now("search", lambda: index.search(partition, vector, NEIGHBOURS))
+        else:
+            work = offload(lambda: index.search(partition, vector, NEIGHBOURS))
+            found = await self._faults.attempt("search", work, float(budgets.search))  # type: ignore[arg-type]
+        ask.timings["search"] = time.monotonic() - started
+        if isinstance(found, Reason):
+            return found
+        for similarity, entry_id in zip(found[0][0].tolist(), found[1][0].tolist(), strict=True):
+            entry = self._entries.get(entry_id)
+            if entry is not None and entry.partition == partition:
+                ask.candidates.append(Candidate(entry_id, similarity, entry.text, entry.answer, entry.turns))
+            elif entry_id >= 0:
+                self.repaired += 1
+        return None if ask.candidates else Reason.NO_CANDIDATE
+
+    def _decide(self, ask: Ask) -> Entry | Reason:
+        query = ask.query
+        assert query is not None
+        started = time.monotonic()
+
+        def decide() -> Decision:
+            with self._lock:
+                return self.decider.decide(
+                    ask.function, ask.partition, query, ask.candidates, ask.max_error_rate
+                )
+
+        decision = self._faults.attempt_now("verify", decide)
+        ask.timings["verify"] = time.monotonic() - started
+        if isinstance(decision, Reason):
+            return decision
+        ask.decision = decision
+        if decision.entry is None:
+            return decision.reason or Reason.UNSURE
+        return self._entries.get(decision.entry) or Reason.ABSENT
+
+    async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> None:
+        """Make a kept answer findable, and learn from it."""
+        if self.state is not State.READY or not ask.text:
+            return
+        if ask.query is None:
+            embedded = await self.embedder.embed([ask.text])
+            ask.query = self._query(ask, embedded)
+            if ask.query is None:
+                return
+        self._sweep()
+        assert self.index is not None
+        self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
+        self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
+        if answer is not None:
+            self.learn(ask, answer, None)
+            with self._lock:
+                self.decider.stored(entry_id, ask.function, ask.partition, ask.query, answer)
+
+    def learn(self, ask: Ask, answer: str, served: int | None) -> None:
+        """Tell the decider a true answer to what was asked."""
+        if ask.query is not None:
+            with self._lock:
+                self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
+
+    def forget(self, entry_id: int) -> None:
+        """An entry is gone: never again a candidate; its vector follows in the next batch."""
+        if self._entries.pop(entry_id, None) is not None:
+            self._gone.append(entry_id)
+
+    def _sweep(self) -> None:
+        if len(self._gone) < 64 or self.index is None:
+            return
+        gone = [self._gone.popleft() for _ in range(len(self._gone))]
+        self.index.remove(np.array(gone, np.int64))
+        with self._lock:
+            for entry_id in gone:
+                self.decider.forget(entry_id)
+
+    def report_wrong(self, entry_id: int) -> None:
+        """The owner says that what this entry answered was wrong."""
+        with self._lock:
+            self.decider.report_wrong(entry_id)
+
+    def stats(self) -> dict[str, Any]:
+        """State, size and what the decider knows."""
+        with self._lock:
+            decided = self.decider.stats()
+        out = {"state": str(self.state), "entries": len(self), "repaired": self.repaired, "decider": decided}
+        return {**out, "failure": self.failure} if self.failure else out
+
+    async def aclose(self) -> None:
+        """Release the model."""
+        if self.state is State.READY:
+            await self.embedder.aclose()
+        self.state = State.COLD
+
+

@@ -1,0 +1,191 @@
+"""What lies beyond the process's memory: the shared store, similar answers, and what is written behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from .call import Call, Landing
+from .exact.admission import has_tool_calls, text_of
+from .exact.memory import Slot
+from .flow.attempt import Faults
+from .flow.background import Background
+from .flow.portal import Portal
+from .flow.writeback import WriteBack
+from .keeper import Keeper
+from .policy import Budgets
+from .protocols import Clock
+from .semantic.tier import Ask, Entry, SimilarTier
+from .types import Reason, Source
+
+
+@dataclass(slots=True)
+class Written:
+    """A kept answer on its way behind the caller's back."""
+
+    call: Call
+    slot: Slot
+
+
+@dataclass(slots=True)
+class Explained:
+    """What the similar tier would say: no reason means a hit."""
+
+    reason: Reason | None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    detail: str = ""
+
+
+GENEROUS = Budgets(embed=5, search=5, verify=5)
+"""For a person who asks why: nobody waits."""
+
+
+class Tiers:
+    """The asynchronous tiers, in order, and their write-back."""
+
+    def __init__(
+        self, *, clock: Clock, keeper: Keeper, similar: SimilarTier | None, faults: Faults, portal: Portal,
+        background: Background,
+    ) -> None:  # fmt: skip
+        self.clock, self.keeper, self.similar, self.faults, self.portal = clock, keeper, similar, faults, portal
+        self.background = background
+        self.writeback: WriteBack[Written] = WriteBack(self._write)
+
+    def wanted(self, call: Call) -> bool:
+        """Whether any tier here could answer the call."""
+        return self.similar is not None and call.function.similar
+
+    async def find(self, call: Call) -> Landing | None:
+        """The first tier's answer, or None with the reasons in `call.misses`."""
+        if call.tightening.no_cache:
+            return None
+        return await self._similar(call)
+
+    async def _similar(self, call: Call) -> Landing | None:
+        tier = self.similar
+        reason = self._unfit(call)
+        if reason is not None or tier is None:
+            if call.function.similar or reason is not Reason.OFF:
+                call.misses["similar"] = reason or Reason.OFF
+            return None
+        ask = call.similar = self._ask(call)
+        found = await tier.find(ask, call.policy.budgets)
+        call.timings.update(ask.timings)
+        if isinstance(found, Reason):
+            call.misses["similar"] = found
+            return None
+        landing = self._landing(call, ask, found)
+        if landing is None:
+            call.misses["similar"] = Reason.EXPIRED
+        elif ask.decision is not None and ask.decision.shadow:
+            self._shadow(call, ask)
+        return landing
+
+    def _unfit(self, call: Call) -> Reason | None:
+        """Why a call is not compared by meaning."""
+        tightening, identity = call.tightening, call.identity
+        if self.similar is None or not call.function.similar:
+            return Reason.OFF
+        if tightening.no_similar or self._bound(call) <= 0:
+            return Reason.OFF
+        if identity is None or identity.text is None:
+            return Reason.NOT_TEXT
+        return None
+
+    def _bound(self, call: Call) -> float:
+        asked = call.tightening.max_error_rate
+        own = call.policy.max_error_rate
+        return own if asked is None else min(own, asked)
+
+    def _ask(self, call: Call) -> Ask:
+        identity = call.identity
+        assert identity is not None and identity.text is not None
+        return Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call))
+
+    def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
+        slot, decision, now = entry.value, ask.decision, self.clock.monotonic()
+        if not slot.resident or now >= slot.meta.fresh_until or decision is None:
+            return None
+        age = call.tightening.max_age
+        if age is not None and now - slot.created > age:
+            return None
+        landing = self.keeper.landing(slot, Source.INDEX, now)
+        slot.hits += 1
+        landing.match, landing.similarity, landing.confidence = "similar", decision.similarity, decision.confidence
+        return landing
+
+    # behind the caller's back ------------------------------------------------------------------------------------
+
+    def keep(self, call: Call, landing: Landing) -> None:
+        """Queue what was kept in memory for the tiers behind it; never waits."""
+        if landing.slot is None or not self.wanted(call):
+            return
+        item = Written(call, landing.slot)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = self.portal.loop
+            loop.call_soon_threadsafe(self.writeback.offer, item, loop)
+        else:
+            self.writeback.offer(item, loop)
+
+    async def _write(self, batch: Sequence[Written]) -> None:
+        for item in batch:
+            await self.faults.attempt("write-back", self._index(item), None)
+
+    async def _index(self, item: Written) -> None:
+        tier, call, slot = self.similar, item.call, item.slot
+        if tier is None or self._unfit(call) is not None or not slot.resident:
+            return
+        answer = self.keeper.answer_of(slot)
+        if has_tool_calls(answer):
+            return
+        await tier.keep(call.similar or self._ask(call), slot.id, text_of(answer), slot)
+
+    def _shadow(self, call: Call, ask: Ask) -> None:
+        """Ask the backend again for a similar hit, in the caller's context, and learn from its answer."""
+        if call.policy.pure and not call.function.plain:
+            self.background.spawn(partial(self._check, call, ask), contextvars.copy_context())
+
+    async def _check(self, call: Call, ask: Ask) -> None:
+        await self.faults.attempt("shadow", self._checked(call, ask), 60.0)
+
+    async def _checked(self, call: Call, ask: Ask) -> None:
+        call.function.stats.shadow_checks += 1
+        answer = await call.invoke()
+        if isinstance(answer, AsyncIterator):
+            answer = [chunk async for chunk in answer]
+        text, tier, decision = text_of(answer), self.similar, ask.decision
+        if text is not None and tier is not None and decision is not None:
+            tier.learn(ask, text, decision.entry)
+
+    async def explain(self, call: Call) -> Explained:
+        """What the similar tier would say now; nothing is counted."""
+        tier, reason = self.similar, self._unfit(call)
+        if tier is None or reason is not None:
+            return Explained(reason or Reason.OFF)
+        ask = self._ask(call)
+        found = await tier.find(ask, GENEROUS)
+        near = [{"similarity": c.similarity, "text": c.text} for c in ask.candidates]
+        detail = ask.decision.detail if ask.decision is not None else ""
+        return Explained(found if isinstance(found, Reason) else None, near, detail)
+
+    def report_wrong(self, slot: Slot) -> None:
+        """The owner says that an entry's answer was wrong."""
+        if self.similar is not None:
+            self.similar.report_wrong(slot.id)
+
+    def gone(self, slot: Slot) -> None:
+        """A slot left the memory: it is no candidate any more."""
+        if self.similar is not None:
+            self.similar.forget(slot.id)
+
+    async def settle(self, timeout: float | None = None) -> bool:
+        """Wait until what was answered is stored, findable and shadow-checked."""
+        done = await self.writeback.drain(timeout)
+        await self.background.settle()
+        return done
