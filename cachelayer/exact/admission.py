@@ -21,9 +21,9 @@ def admit(answer: Any, *, truncated_ok: bool = False) -> Reason | None:
     """None where `answer` may be kept, else why not.
 
     EMPTY_ANSWER: None, white space, an empty container or array, a model's reply without text, tool call or
-    other content; 0 and False are answers. ERROR: an exception, `{"error": ...}`, a failed response. FILTERED,
-    REFUSED, TRUNCATED (unless `truncated_ok`): what any choice of a model's reply says. INCOMPLETE: a model's
-    stream that ended without its last chunk.
+    other content; 0 and False are answers. ERROR: an exception, `{"error": ...}`, a failed response.
+    FILTERED, REFUSED, TRUNCATED (unless `truncated_ok`): what any choice of a model's reply says.
+    INCOMPLETE: a model's stream that ended without its last chunk.
     """
     cls = type(answer)
     if cls is str:
@@ -36,13 +36,13 @@ def admit(answer: Any, *, truncated_ok: bool = False) -> Reason | None:
         return None if answer.size else Reason.EMPTY_ANSWER
     if isinstance(answer, _SIZED) and not answer:
         return Reason.EMPTY_ANSWER
-    if isinstance(answer, list | tuple) and isinstance(answer[0], str | None) and _blank(answer):
+    if isinstance(answer, list | tuple) and isinstance(answer[0], str | bytes | None) and _blank(answer):
         return Reason.EMPTY_ANSWER
     return _verdict(answer, truncated_ok)
 
 
 def _blank(pieces: list[Any] | tuple[Any, ...]) -> bool:
-    return all(piece is None or (isinstance(piece, str) and not piece.strip()) for piece in pieces)
+    return all(piece is None or (isinstance(piece, str | bytes) and not piece.strip()) for piece in pieces)
 
 
 def _verdict(answer: Any, truncated_ok: bool) -> Reason | None:
@@ -98,5 +98,5 @@ def text_of(answer: Any) -> str | None:
         return canonical(answer)
     if not reply.calls:
         return reply.text
-    calls = canonical(_joined(reply.calls) if reply.streamed else [_call(call) for call in reply.calls])
+    calls = canonical([call.plain() for _, call in sorted(reply.calls.items())])
     return None if calls is None else f"{reply.text}\n{calls}".lstrip("\n")

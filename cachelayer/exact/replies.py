@@ -1,5 +1,7 @@
-"""Reads what models answer: OpenAI chat, completions and responses bodies, Anthropic messages, LangChain messages;
-as dicts or as objects with attributes, whole or as the list of a stream's chunks."""
+"""Reads what models answer, as dicts or as objects, whole or as the list of a stream's chunks.
+
+Known are OpenAI's chat, completions and responses bodies, Anthropic's messages, LangChain's messages.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,24 @@ import orjson
 
 
 @dataclass(slots=True)
+class Call:
+    """A tool call, put together from its pieces; its arguments as JSON text or already parsed."""
+
+    name: str = ""
+    text: str = ""
+    arguments: Any = None
+
+    def plain(self) -> list[Any]:
+        """[name, arguments], the arguments parsed where they can be."""
+        if self.arguments is not None:
+            return [self.name, self.arguments]
+        try:
+            return [self.name, orjson.loads(self.text)]
+        except orjson.JSONDecodeError:
+            return [self.name, self.text]
+
+
+@dataclass(slots=True)
 class Reply:
     """What a model's answer says, wherever the format keeps it."""
 
@@ -19,8 +39,8 @@ class Reply:
     """Pieces of text by choice."""
     ends: dict[int, str | None] = field(default_factory=dict)
     """Why each choice ended, in OpenAI's words; None where it did not say."""
-    calls: list[Any] = field(default_factory=list)
-    """Tool calls, or their pieces."""
+    calls: dict[tuple[int, int], Call] = field(default_factory=dict)
+    """Tool calls by choice and place."""
     tokens: int = 0
     refused: bool = False
     failed: bool = False
@@ -59,13 +79,13 @@ def get(thing: Any, name: str) -> Any:
 def read(answer: Any) -> Reply | None:
     """What `answer` says, or None where it looks like nothing that a model's API returns."""
     if isinstance(answer, list | tuple):
-        return _read_stream(answer) if answer and _is_chunk(answer[0]) else None
+        return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else None
     reply = Reply()
-    if isinstance(choices := get(answer, "choices"), list):
-        _read_choices(reply, choices)
-    elif isinstance(output := get(answer, "output"), list) and get(answer, "object") == "response":
+    if _has_choices(answer):
+        _read_choices(reply, get(answer, "choices"))
+    elif get(answer, "object") == "response" and isinstance(output := get(answer, "output"), list):
         _read_response(reply, answer, output)
-    elif isinstance(get(answer, "role"), str) or isinstance(get(answer, "response_metadata"), dict):
+    elif _is_message(answer):
         _read_message(reply, answer)
     elif not _is_error(answer):
         return None
@@ -74,18 +94,41 @@ def read(answer: Any) -> Reply | None:
     return reply
 
 
+def _has_choices(answer: Any) -> bool:
+    choices = get(answer, "choices")
+    if not isinstance(choices, list):
+        return False
+    if not choices:
+        return isinstance(kind := get(answer, "object"), str) and kind.startswith(
+            ("chat.", "text_completion")
+        )
+    return any(get(choices[0], name) is not None for name in ("message", "delta", "finish_reason"))
+
+
+def _is_message(answer: Any) -> bool:
+    """A message of Anthropic's API or of LangChain."""
+    if get(answer, "content") is None:
+        return False
+    return get(answer, "role") == "assistant" or isinstance(get(answer, "response_metadata"), dict)
+
+
 def _is_error(answer: Any) -> bool:
-    if isinstance(answer, BaseException) or (isinstance(answer, dict) and get(answer, "object") == "error"):
+    if isinstance(answer, BaseException):
         return True
     error = get(answer, "error")
-    if isinstance(error, dict):
-        return bool(error)
-    return bool(error) and isinstance(answer, dict) and (isinstance(error, str) or get(error, "message") is not None)
+    if isinstance(error, str):
+        return bool(error) and isinstance(answer, dict)
+    told = any(get(error, name) is not None for name in ("message", "code", "type"))
+    return told or (isinstance(answer, dict) and answer.get("object") == "error")
 
 
 def _tokens(answer: Any) -> int:
     usage = get(answer, "usage") or get(answer, "usage_metadata")
-    for names in (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
+    for names in (
+        ("total_tokens",),
+        ("prompt_tokens", "completion_tokens"),
+        ("input_tokens", "output_tokens"),
+    ):
         counts = [n for name in names if isinstance(n := get(usage, name), int)]
         if counts:
             return max(0, sum(counts))
@@ -93,13 +136,12 @@ def _tokens(answer: Any) -> int:
 
 
 def _is_chunk(first: Any) -> bool:
-    kind, choices = get(first, "object"), get(first, "choices")
-    if isinstance(kind, str) and kind.endswith(".chunk"):
+    kind = get(first, "object")
+    if isinstance(kind, str) and (kind.endswith(".chunk") or kind == "text_completion"):
         return True
-    if not isinstance(choices, list):
-        return False
-    delta = choices and get(choices[0], "delta") is not None
-    return bool(delta) or kind == "text_completion"
+    if get(first, "type") == "AIMessageChunk":
+        return True
+    return _has_choices(first) and get(get(first, "choices")[0], "delta") is not None
 
 
 def _read_stream(chunks: Iterable[Any]) -> Reply:
@@ -107,6 +149,9 @@ def _read_stream(chunks: Iterable[Any]) -> Reply:
     for chunk in chunks:
         if isinstance(choices := get(chunk, "choices"), list):
             _read_choices(reply, choices)
+        elif _is_message(chunk):
+            _read_message(reply, chunk)
+            reply.streamed = False  # not every provider behind LangChain says how a stream ended
         reply.failed = reply.failed or _is_error(chunk)
         reply.tokens = _tokens(chunk) or reply.tokens
     return reply
@@ -136,11 +181,24 @@ def _read_body(reply: Reply, index: int, message: Any) -> None:
             _read_parts(reply, pieces, content)
     extra = get(message, "additional_kwargs")
     reply.refused = reply.refused or bool(get(message, "refusal") or get(extra, "refusal"))
-    for name in ("tool_calls", "function_call"):
-        calls = get(message, name)
-        if calls:
-            reply.calls += calls if isinstance(calls, list) else [calls]
+    called = get(message, "tool_calls") or get(message, "function_call") or []
+    for place, call in enumerate(called if isinstance(called, list) else [called]):
+        _read_call(reply, index, place, call)
     reply.other = reply.other or any(get(message, name) for name in ("audio", "images"))
+
+
+def _read_call(reply: Reply, index: int, place: int, call: Any) -> None:
+    function = get(call, "function") or call
+    at = i if isinstance(i := get(call, "index"), int) else place
+    made = reply.calls.setdefault((index, at), Call())
+    if isinstance(name := get(function, "name"), str):
+        made.name += name
+    for name in ("arguments", "args", "input"):
+        given = get(function, name)
+        if isinstance(given, str):
+            made.text += given
+        elif given is not None:
+            made.arguments = given
 
 
 def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
@@ -149,7 +207,7 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
         if isinstance(part, str) or isinstance(text, str):
             pieces.append(part if isinstance(part, str) else text)
         elif kind == "tool_use":
-            reply.calls.append(part)
+            _read_call(reply, 0, len(reply.calls), part)
         elif kind == "refusal":
             reply.refused = True
         elif kind not in ("thinking", "reasoning", "redacted_thinking"):
@@ -170,7 +228,7 @@ def _read_response(reply: Reply, answer: Any, output: list[Any]) -> None:
         if kind == "message":
             _read_parts(reply, pieces, get(item, "content") or [])
         elif isinstance(kind, str) and kind.endswith("_call"):
-            reply.calls.append(item)
+            _read_call(reply, 0, len(reply.calls), item)
     status = get(answer, "status")
     reply.failed = status == "failed"
     if status == "incomplete":
@@ -196,12 +254,12 @@ def canonical(value: Any) -> str | None:
 def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value, key=repr)
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, bytes | bytearray):
         return value.hex()
     if isinstance(held := getattr(value, "__dict__", None), dict):
         return held
-    return str(value) if type(value).__module__ in ("decimal", "numpy", "fractions") else _none(value)
-
-
-def _none(value: Any) -> Any:
+    if type(value).__module__ in ("decimal", "numpy", "fractions"):
+        return str(value)
     raise TypeError(type(value).__qualname__)
