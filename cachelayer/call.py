@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import marshal
+from functools import partial
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -116,6 +117,9 @@ class Function:
         self.tags, self.share, self.similar = tags, share, similar
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
+        self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
+        self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
+        self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
         self.keyed = False
         """Whether any call could be keyed yet."""
         self.linkable = linkable and policy.variants == 1
@@ -149,10 +153,20 @@ class Function:
 class Call:
     """One request on its way through the tiers."""
 
-    __slots__ = (
-        "_function", "args", "canonical", "digest", "epoch", "identity", "invoke", "kwargs", "misses", "principal",
-        "deadline", "reason", "similar", "stale", "tenant", "tightening", "timings",
-    )  # fmt: skip
+    tenant: str | None = None
+    principal = ""
+    deadline: float | None = None
+    tightening = NOT_TIGHTENED
+    identity: Identity | None = None
+    canonical = b""
+    digest = 0
+    epoch = 0
+    reason: Reason | None = None
+    """Why this request goes past every tier, uncached."""
+    stale: Slot | None = None
+    """An entry past its TTL that may still serve where the backend fails."""
+    similar: Any = None
+    """What the similar tier saw, for learning from the true answer."""
 
     def __init__(
         self,
@@ -162,46 +176,31 @@ class Call:
         scope: Scope | None,
         invoke: Callable[..., Any],
     ) -> None:
-        self._function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
-        self.tenant = None if scope is None else scope.tenant
-        self.principal = "" if scope is None else scope.principal
-        self.deadline = None if scope is None else scope.deadline
-        self.tightening = NOT_TIGHTENED if scope is None else scope.tightening
-        self.identity: Identity | None = None
-        self.canonical = b""
-        self.digest = 0
-        self.epoch = 0
-        self.reason: Reason | None = None
-        """Why this request goes past every tier, uncached."""
-        self.stale: Slot | None = None
-        """An entry past its TTL that may still serve where the backend fails."""
-        self.similar: Any = None
-        """What the similar tier saw, for learning from the true answer."""
+        self.function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
+        if scope is not None:
+            self.tenant, self.principal = scope.tenant, scope.principal
+            self.deadline, self.tightening = scope.deadline, scope.tightening
         self.misses: dict[str, Reason] = {}
         self.timings: dict[str, float] = {}
 
     def in_thread(self) -> Call:
         """The same call of a plain function, for a loop: the function runs in a thread."""
-        invoke = self.invoke
-        twin = Call(self._function, self.args, self.kwargs, None, lambda: offload(invoke))
+        work = self.invoke
+        twin = Call(
+            self.function, self.args, self.kwargs, None, lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
+        )
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest = self.canonical, self.digest
         return twin
 
     @property
-    def function(self) -> Function:
-        return self._function
-
-    @property
     def policy(self) -> Policy:
-        return self._function.policy
+        return self.function.policy
 
 
-@dataclass(slots=True)
 class Landing:
     """What a flight brought back; every rider makes its own answer of it."""
 
-    source: Source
     answer: Any = None
     """The backend's own object: the leader's alone."""
     frozen: Frozen | None = None
@@ -218,6 +217,9 @@ class Landing:
     seconds: float = 0.0
     tokens: int = 0
     stored: Reason | None = None
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
 
     @property
     def shareable(self) -> bool:

@@ -64,34 +64,30 @@ class Engine:
 
     async def _lead(self, call: Call) -> Landing:
         """What one caller does for all who ask the same."""
-        found = await self.tiers.find(call)
-        return found if found is not None else await self._answer(call)
+        if self.tiers.wanted(call):
+            found = await self.tiers.find(call)
+            if found is not None:
+                return found
+        return await self._answer(call)
 
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept before its caller has it."""
         call.epoch = self.keeper.epoch
         started = self.clock.monotonic()
-        answer = await self._called(call, started)
-        if isinstance(answer, Landing):
-            return answer
-        if isinstance(answer, AsyncIterator):
-            return self._record(call, answer, started)
-        return self._keep(call, answer)
-
-    async def _called(self, call: Call, started: float) -> Any:
-        """The backend's answer, or a stale landing in place of its fault."""
         call.function.stats.backend_calls += 1
         try:
-            answer = await call.invoke()
+            answer = await call.invoke(*call.args, **call.kwargs)
         except Exception:
             return self._failed(call)
+        if isinstance(answer, AsyncIterator):
+            return self._record(call, answer, started)
         call.timings["backend"] = self.clock.monotonic() - started
-        return answer
+        return self._keep(call, answer)
 
     def _called_now(self, call: Call, started: float) -> Any:
         call.function.stats.backend_calls += 1
         try:
-            answer = call.invoke()
+            answer = call.invoke(*call.args, **call.kwargs)
         except Exception:
             return self._failed(call)
         call.timings["backend"] = self.clock.monotonic() - started
@@ -101,7 +97,7 @@ class Engine:
         """Raise the backend's fault on, unchanged, unless a stale answer may stand in for it."""
         call.function.stats.backend_errors += 1
         slot, now = call.stale, self.clock.monotonic()
-        if slot is None or not slot.resident or now > slot.meta.fresh_until + call.policy.stale_if_error:
+        if slot is None or not slot.resident or now > slot.meta.fresh_until + call.function.if_error:
             raise
         return self.keeper.landing(slot, Source.STALE, now)
 
@@ -111,7 +107,8 @@ class Engine:
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
-        landing = Landing(Source.BACKEND, id=self.keeper.new_id())
+        landing = Landing(Source.BACKEND)
+        landing.id = self.keeper.new_id()
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
         recording.start()
         return landing
@@ -137,12 +134,21 @@ class Engine:
 
     async def _bypass(self, call: Call) -> Landing:
         """The backend alone: nothing is read and nothing kept."""
-        return self._passed(call, await self._called(call, self.clock.monotonic()))
+        started = self.clock.monotonic()
+        call.function.stats.backend_calls += 1
+        try:
+            answer = await call.invoke(*call.args, **call.kwargs)
+        except Exception:
+            return self._failed(call)
+        call.timings["backend"] = self.clock.monotonic() - started
+        return self._passed(call, answer)
 
     def _passed(self, call: Call, answer: Any) -> Landing:
         reason = call.reason or Reason.BYPASS
         call.misses["memory"] = reason
-        return Landing(Source.BYPASS, answer, id=self.keeper.new_id(), stored=reason)
+        landing = Landing(Source.BYPASS)
+        landing.answer, landing.id, landing.stored = answer, self.keeper.new_id(), reason
+        return landing
 
     def serve_now(self, call: Call) -> Outcome:
         """`serve` for a plain function."""
@@ -185,7 +191,8 @@ class Engine:
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
-            landing = Landing(Source.BACKEND, id=self.keeper.new_id())
+            landing = Landing(Source.BACKEND)
+            landing.id = self.keeper.new_id()
             landing.recording = Tee(answer, **self._recorder(call, landing, started))
             return landing
         return self._keep(call, answer)

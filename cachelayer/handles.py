@@ -12,6 +12,7 @@ from .exact.canonical import NotKeyable
 from .errors import ConfigurationError
 from .explain import Explanation, explain
 from .flow.background import offload
+from .policy import NOT_TIGHTENED
 from .types import Outcome, Reason
 
 P = ParamSpec("P")
@@ -68,6 +69,7 @@ class Handle:
     ) -> None:  # fmt: skip
         self.function, self.engine, self._scope = function, engine, scope
         self._tenancy_required, self._invoke = tenancy_required, invoke
+        self._attempt, self._digest = engine.faults.attempt_now, engine.keeper.digest
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None) -> Call:
         """The call of these arguments in this scope, keyed.
@@ -75,11 +77,11 @@ class Handle:
         Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
         """
         function = self.function
-        call = Call(function, args, kwargs, scope, partial(self._invoke, *args, **kwargs))
+        call = Call(function, args, kwargs, scope, self._invoke)
         if self._tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call
-        identity = self.engine.faults.attempt_now("key", partial(self._identify, args, kwargs, call.tenant))
+        identity = self._attempt("key", self._identify, args, kwargs, call.tenant)
         if identity is None or isinstance(identity, Reason):
             call.reason = Reason.NOT_KEYABLE
             return call
@@ -87,10 +89,10 @@ class Handle:
         call.identity, call.canonical = identity, identity.canonical
         if function.policy.variants > 1:
             call.canonical += b"#%d" % int(self.engine.keeper.random() * function.policy.variants)
-        call.digest = self.engine.keeper.digest(call.canonical)
+        call.digest = self._digest(call.canonical)
         if not function.policy.sampled and self._sampled(identity.fields):
             call.reason = Reason.SAMPLED
-        elif call.tightening.no_cache and call.tightening.no_store:
+        elif call.tightening is not NOT_TIGHTENED and call.tightening.no_cache and call.tightening.no_store:
             call.reason = Reason.NO_STORE
         return call
 
@@ -177,7 +179,7 @@ class InThread(Handle):
         """The call, its function run in a thread."""
         call = super().now(args, kwargs)
         work = call.invoke
-        call.invoke = lambda: offload(work)
+        call.invoke = lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
         return call
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -107,7 +107,7 @@ class Keeper:
             self._link(call, slot)
             return self.landing(slot, Source.MEMORY, now), Reason.EXPIRED
         call.stale = slot
-        if now < kept.fresh_until + float(policy.stale_while_revalidate):  # type: ignore[arg-type]
+        if now < kept.fresh_until + call.function.revalidate:
             return self.landing(slot, Source.STALE, now), Reason.EXPIRED
         return None, Reason.EXPIRED
 
@@ -118,16 +118,17 @@ class Keeper:
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""
         kept: Kept = slot.meta
-        return Landing(
-            source, None, slot.answer, id=f"e{slot.id:x}", age=now - slot.created, seconds=slot.cost,
-            tokens=kept.tokens,
-        )  # fmt: skip
+        landing = Landing(source)
+        landing.frozen, landing.id, landing.age = slot.answer, f"e{slot.id:x}", now - slot.created
+        landing.seconds, landing.tokens, landing.slot = slot.cost, kept.tokens, slot
+        return landing
 
     # writing -----------------------------------------------------------------------------------------------------
 
     def keep(self, call: Call, answer: Any, seconds: float) -> Landing:
         """Freeze the backend's answer for riders and keep it where it may be kept."""
-        landing = Landing(Source.BACKEND, answer, seconds=seconds)
+        landing = Landing(Source.BACKEND)
+        landing.answer, landing.seconds = answer, seconds
         function = call.function
         try:
             landing.frozen = self._freezer.freeze(answer, share=function.share)
@@ -174,20 +175,20 @@ class Keeper:
 
     def _put(self, call: Call, landing: Landing, answer: Any, answer_bytes: int) -> Landing:
         function, policy = call.function, call.policy
-        ttl = self._ttl(policy.ttl, answer)
+        ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()
-        tags = function.tags_of(call.args, call.kwargs)
-        scope = self._scope(function, call.tenant)
+        tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
+        scope = function.scopes.get(call.tenant) or self._scope(function, call.tenant)
         now = self.clock.monotonic()
         fresh = now + ttl
         ahead = min(10 * landing.seconds, 0.1 * ttl) if policy.refresh_ahead else 0.0
-        spare = max(policy.stale_while_revalidate, policy.stale_if_error)  # type: ignore[type-var]
+        spare = max(function.revalidate, function.if_error)
         self._ids += 1
         slot = Slot(
             call.digest, call.canonical, landing.frozen, weight_of(call.canonical, answer_bytes, tags),
-            cost=landing.seconds, created=now, fresh_until=fresh - ahead, stale_until=fresh + spare,  # type: ignore[operator]
+            cost=landing.seconds, created=now, fresh_until=fresh - ahead, stale_until=fresh + spare,
             tags=tags, scope=scope, id=self._ids, meta=Kept(function, fresh, landing.tokens),
         )  # fmt: skip
         landing.id = f"e{slot.id:x}"
@@ -200,8 +201,6 @@ class Keeper:
         return landing
 
     def _ttl(self, ttl: Any, answer: Any) -> float:
-        if not callable(ttl):
-            return float(ttl)
         given = self.faults.attempt_now("ttl", lambda: in_seconds("ttl(answer)", ttl(answer)))
         return 0.0 if isinstance(given, Reason) else given
 
@@ -219,13 +218,11 @@ class Keeper:
                 function.lane_of(call.tenant).link(function.memory, slot, call.args, call.kwargs)
 
     def _scope(self, function: Function, tenant: str | None) -> bytes:
-        scope = function.scopes.get(tenant)
-        if scope is None:
-            scope = encode([function.name, tenant])
-            if len(function.scopes) < MAX_LANES:
-                function.scopes[tenant] = scope
-            with self.lock:
-                self._scopes.setdefault(scope, (function.name, tenant))
+        scope = encode([function.name, tenant])
+        if len(function.scopes) < MAX_LANES:
+            function.scopes[tenant] = scope
+        with self.lock:
+            self._scopes.setdefault(scope, (function.name, tenant))
         return scope
 
     # invalidation ------------------------------------------------------------------------------------------------

@@ -156,7 +156,7 @@ class Tiers:
 
     async def _checked(self, call: Call, ask: Ask) -> None:
         call.function.stats.shadow_checks += 1
-        answer = await call.invoke()
+        answer = await call.invoke(*call.args, **call.kwargs)
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
         text, tier, decision = text_of(answer), self.similar, ask.decision

@@ -15,7 +15,7 @@ import json
 import math
 import pathlib
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -48,8 +48,9 @@ def encode(tree: Tree) -> bytes:
 def argument(value: Any) -> Tree:
     """The tree of one argument. Raises NotKeyable, naming the type, for what cannot be compared by content."""
     kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return value
+    inner = _NESTED.get(kind, tree)
+    if inner is not tree:
+        return value if inner is None else inner(value)
     if isinstance(value, enum.Enum):
         return _tag("enum", [_name(kind), tree(value.value)])
     if kind is uuid.UUID:
@@ -60,17 +61,8 @@ def argument(value: Any) -> Tree:
 def tree(value: Any) -> Tree:
     """The tree of a value inside an argument; see `argument`."""
     kind = type(value)
-    if kind is str or kind is bool or value is None:
-        return value
-    if kind is int:
-        return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(value))
-    if kind is float:
-        return _float(value)
-    if kind is dict:
-        return _dict(value)
-    if kind is list or kind is tuple:
-        return [tree(item) for item in value]
-    return _other(value, kind)
+    inner = _NESTED.get(kind, _other)
+    return value if inner is None else inner(value)
 
 
 def _float(value: float) -> Tree:
@@ -84,8 +76,22 @@ def _dict(value: Mapping[Any, Any]) -> Tree:
     for key, item in value.items():
         if type(key) is not str or key < "\1":  # starts with NUL, or empty
             return _pairs("dict", value)
-        out[key] = item if type(item) is str else tree(item)
+        inner = _NESTED.get(type(item), tree)
+        out[key] = item if inner is None else inner(item)
     return out
+
+
+def _list(value: Sequence[Any]) -> Tree:
+    nested = _NESTED
+    out = []
+    for item in value:
+        inner = nested.get(type(item), tree)
+        out.append(item if inner is None else inner(item))
+    return out
+
+
+def _int(value: int) -> Tree:
+    return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(value))
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
@@ -123,7 +129,8 @@ _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] 
 )
 
 
-def _other(value: Any, kind: type) -> Tree:
+def _other(value: Any) -> Tree:
+    kind = type(value)
     if isinstance(value, enum.Enum):
         return tree(value.value)
     if kind is uuid.UUID:
@@ -141,6 +148,12 @@ def _other(value: Any, kind: type) -> Tree:
         schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
         return _tag("class", [_name(value), tree(schema)])
     return _subclassed(value, kind)
+
+
+_NESTED: dict[type, Callable[[Any], Tree] | None] = {
+    str: None, bool: None, type(None): None, int: _int, float: _float, dict: _dict, list: _list, tuple: _list,
+}  # fmt: skip
+"""How values of a class become trees; None for those that are trees already. Absent: `_other`."""
 
 
 def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:

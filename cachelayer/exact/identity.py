@@ -15,23 +15,24 @@ from .normalize import Fold
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
 """Parameter names that are compared by meaning, in this order, after `messages`."""
+_HEADS = 4096
 Vary = Callable[[], Any] | ContextVar[Any]
 
 
 class Identity:
     """One request's identity: `canonical` bytes are equal for equal requests and for no others."""
 
-    __slots__ = ("canonical", "fields", "head", "plain", "scope", "text", "turns")
+    __slots__ = ("canonical", "fields", "head", "scope", "text", "turns")
 
     def __init__(
-        self, head: Tree, fields: dict[str, Tree], scope: Tree, text: str | None, turns: tuple[Turn, ...]
+        self, head: bytes, fields: dict[str, Tree], scope: Tree, text: str | None, turns: tuple[Turn, ...]
     ) -> None:
         self.head, self.fields, self.scope, self.text, self.turns = head, fields, scope, text, turns
-        self.canonical = encode([head, fields])
+        self.canonical = head + encode(fields)
 
     def partition(self) -> bytes:
         """Canonical bytes of the scope: all of the identity but the text that is compared by meaning."""
-        return encode([self.head, self.scope])
+        return self.head + encode(self.scope)
 
 
 class Identifier:
@@ -56,6 +57,7 @@ class Identifier:
     ) -> None:
         self.name, self.version, self._fold, self._wire = name, version, fold, wire
         self._key, self._vary, self._self_key, self._shares_self = key, tuple(vary), self_key, shares_self
+        self._heads: dict[str | None, bytes] = {}
         parameters = list(signature.parameters.values())
         self._receiver = parameters[0].name if method else None
         self._positional = [
@@ -98,7 +100,7 @@ class Identifier:
         bound = self.arguments(args, kwargs)
         if bound is None:
             return None
-        head = [self.name, self.version, tenant, [self._varied(v) for v in self._vary]]
+        head = self._head(tenant)
         if self._key is not None:
             fields = {"\0key": _field("key", self._key(*args, **kwargs))}
             text = self._text_of(bound, args, kwargs) if self.text is not None else None
@@ -118,7 +120,7 @@ class Identifier:
         return self._with_meaning(head, fields, raw, args, kwargs)
 
     def _with_meaning(
-        self, head: Tree, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
+        self, head: bytes, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
     ) -> Identity:
         name = self.text
         if name is None:
@@ -140,6 +142,15 @@ class Identifier:
             return Identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
         whole = {**fields, name: _field(name, value)}
         return Identity(head, whole, whole, None, ())
+
+    def _head(self, tenant: str | None) -> bytes:
+        """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
+        head = self._heads.get(tenant)
+        if head is None or self._vary:
+            head = encode([self.name, self.version, tenant, [self._varied(v) for v in self._vary]])
+            if len(self._heads) < _HEADS:
+                self._heads[tenant] = head
+        return head
 
     def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:
         value = bound.get(self.text) if isinstance(self.text, str) else self.text(*args, **kwargs)  # type: ignore[misc]

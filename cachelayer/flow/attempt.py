@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import ConfigurationError
 from ..protocols import Clock
@@ -48,10 +48,10 @@ class Faults:
         except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
             return self.report(stage, fault)
 
-    def attempt_now(self, stage: str, work: Callable[[], T]) -> T | Reason:
+    def attempt_now(self, stage: str, work: Callable[..., T], *args: Any) -> T | Reason:
         """The same for a synchronous stage, which has no budget of its own."""
         try:
-            return work()
+            return work(*args)
         except ConfigurationError:
             raise
         except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..types import Reason, Source
 
@@ -19,21 +21,22 @@ class Histogram:
     __slots__ = ("_counts", "count", "total")
 
     def __init__(self) -> None:
-        self._counts = [0] * (_BUCKETS + 1)
+        self._counts = np.zeros(_BUCKETS + 1, np.int64)
         self.count = 0
         self.total = 0.0
 
-    def add(self, seconds: float) -> None:
-        """Count one latency."""
-        at = int(4 * math.log2(seconds / _BASE)) + 1 if seconds > _BASE else 0
-        self._counts[at if at <= _BUCKETS else _BUCKETS] += 1
-        self.count += 1
-        self.total += seconds
+    def add_all(self, seconds: Sequence[float]) -> None:
+        """Count latencies."""
+        values = np.maximum(np.asarray(seconds, np.float64), _BASE)
+        at = np.minimum(4 * np.log2(values / _BASE) + 1, _BUCKETS).astype(np.int64)
+        self._counts += np.bincount(at, minlength=_BUCKETS + 1)
+        self.count += len(seconds)
+        self.total += float(values.sum())
 
     def quantile(self, q: float) -> float:
         """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 where empty."""
         left = math.ceil(q * self.count)
-        for at, n in enumerate(self._counts):
+        for at, n in enumerate(self._counts.tolist()):
             left -= n
             if left <= 0 and n:
                 return float(_BASE * 2 ** (at / 4))
@@ -49,7 +52,7 @@ class FunctionStats:
     """What happened to the calls of one function."""
 
     __slots__ = (
-        "_previous", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
+        "_previous", "_untold", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
         "requests_that_missed", "saved_seconds", "saved_tokens", "shadow_checks", "timings",
     )  # fmt: skip
 
@@ -67,6 +70,7 @@ class FunctionStats:
         self.saved_seconds = 0.0
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
+        self._untold: list[Mapping[str, float]] = []
         self._previous: dict[str, int] = {}
 
     def missed(self, misses: Mapping[str, Reason]) -> None:
@@ -77,11 +81,16 @@ class FunctionStats:
 
     def time(self, timings: Mapping[str, float]) -> None:
         """Add the stages of one request."""
-        for stage, seconds in timings.items():
-            histogram = self.timings.get(stage)
-            if histogram is None:
-                histogram = self.timings[stage] = Histogram()
-            histogram.add(seconds)
+        self._untold.append(timings)
+        if len(self._untold) >= 256:
+            self.fold()
+
+    def fold(self) -> None:
+        """Put the latencies of the last requests into their histograms."""
+        untold, self._untold = self._untold, []
+        for stage in {stage for timings in untold for stage in timings}:
+            histogram = self.timings.setdefault(stage, Histogram())
+            histogram.add_all([timings[stage] for timings in untold if stage in timings])
 
     def scope_differs(self, fields: Mapping[str, Any]) -> None:
         """Count which fields of the scope changed since the last request that missed."""
@@ -94,6 +103,7 @@ class FunctionStats:
 
     def summary(self) -> dict[str, Any]:
         """All of it, in plain types."""
+        self.fold()
         hits: dict[str, int] = {}
         for (source, match), n in self.hits.items():
             name = f"{source}:{match}"
