@@ -9,7 +9,6 @@ arguments go to the program behind a command: `dev.py test -k keys`, `dev.py dem
 from __future__ import annotations
 
 import argparse
-import ctypes.util
 import fcntl
 import hashlib
 import importlib.util
@@ -178,8 +177,8 @@ def set_up_redis() -> None:
 def set_up_triton() -> None:
     """A Triton server for the CPU, in an environment of its own: it needs an older numpy."""
     library = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
-    beside = Path(sysconfig.get_config_var("LIBDIR") or "", f"{library}.so.1.0").exists()
-    if not beside and not ctypes.util.find_library(library.removeprefix("lib")):
+    places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}")
+    if not any(Path(str(place), f"{library}.so.1.0").exists() for place in places):
         apt(library, "Triton's Python backend loads it")
 
     def install(venv: Path, pins: list[str]) -> None:
