@@ -1,0 +1,109 @@
+"""`cachelayer demo`: a help desk with real retrieval behind the cache, asked by simulated customers.
+
+`register` adds the command to a parser and imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_DESCRIPTION = """\
+Asks a help desk two thousand questions, many at a time, through the cache, and knows the right answer to
+each.
+
+The desk belongs to Wickley, a maker of smart-home devices that does not exist: 97 articles and over 600
+questions ship with cachelayer, with typos, slang, a few other languages, and traps that nearly equal a
+question of another article ("turn on" / "turn off", "Hub 2" / "Hub 3", "from Plus to Family" / "from Family
+to Plus"). Every miss embeds the question, searches the articles and composes an answer; only the time that
+a language model would take is simulated, unless --backend names a real one.
+
+The table shows who answered, how fast, what was avoided, and which answers were wrong: by the cache, or by
+the backend's own search. A report with plots is written at the end."""
+
+_EXAMPLES = """\
+examples:
+  cachelayer demo                                   half a minute, nothing to start
+  cachelayer demo --max-error-rate 0.05             looser: more similar answers, more wrong ones
+  cachelayer demo --no-semantic                     what exact caching alone does
+  cachelayer demo --redis redis://127.0.0.1:6379/0  run it twice: the second run starts warm
+  cachelayer demo --backend http://127.0.0.1:8000/v1 --model m --requests 200"""
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add `demo`. Its function is `args.run`, which takes `args` and returns the exit status."""
+    parser = subparsers.add_parser(
+        "demo",
+        help="a help desk behind the cache: live table, wrong answers counted, HTML report",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--requests", type=_count, default=2000, metavar="N", help="how many questions to ask (default 2000)")
+    add("--concurrency", type=_count, default=16, metavar="N", help="how many at a time (default 16)")
+    add("--seed", type=int, default=1, metavar="N", help="equal seeds give equal traffic (default 1)")
+    add("--redis", metavar="URL", help="share answers through this Redis, and find those of earlier runs")
+    add("--backend", metavar="URL", help="an OpenAI-style API that writes the answers; needs --model")
+    add("--model", metavar="NAME", help="the model to ask there; OPENAI_API_KEY is sent where it is set")
+    add(
+        "--think-ms", type=_positive, default=300.0, metavar="MS",
+        help="median time of a simulated answer (default 300); no effect with --backend",
+    )  # fmt: skip
+    add(
+        "--max-error-rate", type=_share, default=0.01, metavar="P",
+        help="bound on the share of wrong answers among similar ones (default 0.01)",
+    )  # fmt: skip
+    add("--no-semantic", action="store_true", help="exact answers only")
+    add(
+        "--report", type=Path, default=Path("cachelayer-demo.html"), metavar="PATH",
+        help="where the HTML report goes (default ./cachelayer-demo.html)",
+    )  # fmt: skip
+    add("--no-report", action="store_true", help="write none")
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if bool(args.backend) != bool(args.model):
+        args.parser.error("--backend and --model go together")
+    from .run import Options, run
+
+    return run(
+        Options(
+            requests=args.requests,
+            concurrency=args.concurrency,
+            seed=args.seed,
+            think=args.think_ms / 1000,
+            max_error_rate=args.max_error_rate,
+            semantic=not args.no_semantic,
+            redis=args.redis,
+            backend=args.backend,
+            model=args.model,
+            report=None if args.no_report else args.report,
+        )
+    )
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 3_600_000:
+        raise argparse.ArgumentTypeError(f"{text}: give milliseconds from 0 up to an hour")
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a share from 0 to 1")
+    return value

@@ -1,7 +1,7 @@
 """The bundled corpus: the help desk of Wickley, a maker of smart-home devices that does not exist.
 
-Articles come in neighbour pairs that differ in one word, number, date, product, plan, order or negation, and the
-questions marked `trap` play on exactly that. All texts were written for this project.
+Articles come in neighbour pairs that differ in one word, number, date, product, plan, order or negation, and
+the questions marked `trap` play on exactly that. All texts were written for this project.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Article:
 class Question:
     """A question and the article that answers it.
 
-    A trap nearly equals the question `trap_of`, which another article answers; `contrast` names the difference.
+    A trap nearly equals the question `trap_of`, which another article answers; `contrast` names the
+    difference.
     """
 
     text: str
@@ -51,8 +52,10 @@ class Corpus:
     personal: tuple[Question, ...]
 
     @cached_property
-    def traps(self) -> tuple[Question, ...]:
-        return tuple(question for question in self.questions if question.kind == "trap")
+    def contrasts(self) -> dict[str, str]:
+        """Texts of traps, and of what they are traps of, with what tells the two apart."""
+        traps = [question for question in self.questions if question.kind == "trap"]
+        return {text: trap.contrast for trap in traps for text in (trap.trap_of, trap.text)}
 
 
 def label(article: str, order: str = "") -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+import numpy as np
 import xxhash
 
 from ...protocols import Embedder
@@ -78,6 +79,14 @@ class Desk:
         found, order = await self._search(question)
         return label(found.id, order)
 
+    async def nearest(self, question: str, others: Sequence[str], similarity: float | None) -> str:
+        """Which of `others` is that similar to `question`: the nearest to it where no similarity is given."""
+        if not others:
+            return ""
+        vectors = (await self._embedder.embed([question, *others])).vectors
+        distance = np.abs(vectors[1:] @ vectors[0] - (1.0 if similarity is None else similarity))
+        return others[int(np.argmin(distance))]
+
     async def _search(self, question: str) -> tuple[Article, str]:
         question = self._retriever.mend(question)
         order = _ORDER.search(question)
@@ -105,11 +114,15 @@ def quote(article: Article) -> str:
 
 def _of_order(article: Article, order: str) -> str:
     if article.id == "order-invoice":
-        return f"Here is the invoice of order {order} as a PDF. You also find it under Orders, {order}, Invoice."
-    state = _STATES[xxhash.xxh3_64_intdigest(order) % len(_STATES)]
-    return f"Order {order} {state}. Follow it at shop.wickley.example/track with the number and your postcode."
+        return f"Here is the invoice of order {order} as a PDF. It is kept under Orders, {order}, Invoice."
+    state = _STATES[_digest(order) % len(_STATES)]
+    return f"Order {order} {state}. Follow it at shop.wickley.example/track with its number."
 
 
 def _normal(text: str) -> float:
     """A standard normal number that belongs to the text."""
-    return NormalDist().inv_cdf(((xxhash.xxh3_64_intdigest(text) >> 12) + 0.5) / 2**52)
+    return NormalDist().inv_cdf(((_digest(text) >> 12) + 0.5) / 2**52)
+
+
+def _digest(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode())

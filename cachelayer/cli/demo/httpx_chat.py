@@ -14,7 +14,7 @@ _SYSTEM = "You are the help desk of Wickley. Answer in at most three sentences, 
 
 
 class Chat:
-    """Writes answers with POST {url}/chat/completions at temperature 0; sends OPENAI_API_KEY where it is set."""
+    """Writes answers with POST {url}/chat/completions. Sends OPENAI_API_KEY where it is set."""
 
     def __init__(self, url: str, model: str) -> None:
         base = url.rstrip("/")

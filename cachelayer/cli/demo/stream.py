@@ -1,13 +1,13 @@
 """Traffic for the demo: a seeded stream of requests that repeats itself the way support traffic does.
 
-* 78 % ask something general. The article follows Zipf's law, share proportional to 1 / (rank + 5); its order of
-  popularity is drawn from the seed. The phrasing within the article follows 1 / rank.
-* 22 % are about one order, each with its number; one in five of them returns to a recent number. Most of these
-  can be answered for nobody else.
-* 55 % of the questions come as they stand in the corpus, so that popular ones repeat to the letter. The others get
-  what people add: a greeting, thanks, small letters, a slip of the finger.
+* 78 % ask something general. The article follows Zipf's law (Mandelbrot's form): its share is proportional to
+  1 / (rank + 5), and the order of popularity is drawn from the seed. The phrasing within it follows 1 / rank.
+* 22 % are about one order and name its number; one in five of them returns to a recent number. Most of these
+  answers help nobody else.
+* 55 % of the questions come as they stand in the corpus, so that popular ones repeat to the letter. The
+  others get what people add: a greeting, thanks, small letters, a slip of the finger.
 
-With the default 2,000 requests `census` counts about 29 % exact repeats, 47 % that could be answered from an
+With the default 2,000 requests `census` counts about 31 % exact repeats, 45 % that could be answered from an
 earlier question of the same meaning, and 24 % that are new.
 """
 
@@ -26,7 +26,7 @@ RETURNING = 0.2
 VERBATIM = 0.55
 RECENT = 40
 FLATTEN = 5
-"""Added to an article's rank: help desks know many questions of middling popularity, not one that rules them all."""
+"""Added to an article's rank: help desks know many questions of middling popularity."""
 
 OPENERS = (
     "Hi, ",
@@ -40,7 +40,15 @@ OPENERS = (
     "Hi, I am new here. ",
     "Dear support, ",
 )
-CLOSERS = (" Thanks!", " Thank you.", " thx", " Please help.", " Cheers", " Many thanks in advance.", " Kind regards")
+CLOSERS = (
+    " Thanks!",
+    " Thank you.",
+    " thx",
+    " Please help.",
+    " Cheers",
+    " Many thanks in advance.",
+    " Kind regards",
+)
 _WORD = re.compile(r"[a-z]{6,}")
 
 

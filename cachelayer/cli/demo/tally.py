@@ -1,4 +1,4 @@
-"""What the demo counts: where answers came from, how long they took, and which were wrong and by whose fault."""
+"""What the demo counts: where answers came from, how long they took, which were wrong and by whose fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Verdict(StrEnum):
 
     RIGHT = "right"
     CACHE = "cache"
-    """The answer was made for a question of another article, and the backend would have answered otherwise."""
+    """The answer was made for a question of another article; the backend would have answered otherwise."""
     BACKEND = "backend"
     """The backend's own search errs on this question."""
     INHERITED = "inherited"
@@ -28,9 +28,10 @@ class Lane(StrEnum):
     """The ways an answer can take, in the order of the path."""
 
     MEMORY = "memory"
-    MEMORY_SIMILAR = "memory, similar"
     REDIS = "redis"
-    INDEX = "index"
+    INDEX = "similar"
+    REPEATED = "similar, again"
+    """A phrasing first served by similarity that comes back, or one that rode along with such a hit."""
     COALESCED = "coalesced"
     STALE = "stale"
     BACKEND = "backend"
@@ -38,7 +39,7 @@ class Lane(StrEnum):
 
 
 HITS = tuple(lane for lane in Lane if lane not in (Lane.BACKEND, Lane.BYPASS))
-SIMILAR = (Lane.INDEX, Lane.MEMORY_SIMILAR)
+SIMILAR = (Lane.INDEX, Lane.REPEATED)
 
 
 @dataclass(slots=True)
@@ -67,11 +68,15 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Trap:
-    """The first time a trap came up: its nearest neighbour of another article, and what the cache did."""
+    """The first time a trap came up: its nearest neighbour of another article, and what the cache did.
+
+    `ahead`: the neighbour was nearer than any question of the right article.
+    """
 
     asked: Asked
+    contrast: str
+    ahead: bool
     near: str
-    near_label: str
     similarity: float | None
     lane: Lane
     verdict: Verdict
@@ -147,9 +152,9 @@ class Tally:
 
 def lane_of(outcome: Outcome) -> Lane:
     """Where an outcome belongs."""
-    if outcome.match == "similar" and outcome.source in (Source.MEMORY, Source.REDIS):
-        return Lane.MEMORY_SIMILAR
-    return Lane(outcome.source.value)
+    if outcome.source is Source.INDEX:
+        return Lane.INDEX
+    return Lane.REPEATED if outcome.match == "similar" else Lane(outcome.source.value)
 
 
 def quantiles(seconds: Sequence[float]) -> tuple[float, float]:

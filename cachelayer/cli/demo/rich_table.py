@@ -1,0 +1,93 @@
+"""The live table of the demo, drawn with rich."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Self, TextIO
+
+from ...errors import MissingExtra
+from ..charts import NOTHING
+from . import words
+from .tally import HITS, Lane, Tally
+
+_FRAMES_PER_SECOND = 8
+_COLOURS = {
+    Lane.MEMORY: "cyan",
+    Lane.REDIS: "magenta",
+    Lane.INDEX: "green",
+    Lane.REPEATED: "green",
+    Lane.COALESCED: "yellow",
+    Lane.BACKEND: "bright_black",
+}
+_BY_NAME = {words.NAMES[lane]: colour for lane, colour in _COLOURS.items()}
+
+
+class RichScreen(AbstractContextManager["RichScreen"]):
+    """A table that rich's own thread redraws from the tally. Raises MissingExtra without rich."""
+
+    def __init__(self, tally: Tally, out: TextIO) -> None:
+        try:
+            from rich.console import Console
+            from rich.live import Live
+        except ImportError as fault:
+            raise MissingExtra("the live table", "rich", "demo") from fault
+        self._tally = tally
+        self.console = Console(file=out)
+        self._live = Live(
+            console=self.console, get_renderable=self.render, refresh_per_second=_FRAMES_PER_SECOND
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def show(self) -> None:
+        """Nothing to do: the table is redrawn by the clock."""
+
+    def render(self) -> Any:
+        """Progress, lanes and facts of this moment."""
+        from rich.console import Group
+        from rich.padding import Padding
+
+        return Padding(Group(self._progress(), "", self._lanes(), "", self._facts()), (1, 2))
+
+    def _progress(self) -> Any:
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+
+        tally = self._tally
+        grid = Table.grid(padding=(0, 2))
+        done = f"{tally.requests:,}/{tally.total:,} requests"
+        bar = ProgressBar(
+            total=max(tally.total, 1), completed=tally.requests, width=30, complete_style="green"
+        )
+        hits = f"[bold green]{tally.share(HITS):.0%}[/] without the backend"
+        grid.add_row(bar, done, f"{tally.elapsed:.0f} s", hits)
+        return grid
+
+    def _lanes(self) -> Any:
+        from rich import box
+        from rich.table import Table
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        for i, name in enumerate(words.HEAD):
+            table.add_column(name, justify="right" if i else "left", no_wrap=True)
+        for row in words.rows(self._tally):
+            *cells, cache, backend = row
+            alarm = f"[bold red]{cache}[/]" if cache not in ("0", NOTHING) else cache
+            table.add_row(f"[{_BY_NAME.get(row[0], 'white')}]{cells[0]}[/]", *cells[1:], alarm, backend)
+        return table
+
+    def _facts(self) -> Any:
+        from rich.table import Table
+
+        grid = Table.grid(padding=(0, 2))
+        for name, value in words.facts(self._tally):
+            grid.add_row(f"[bold]{name}[/]", value)
+        return grid
