@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import marshal
-from functools import partial
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -67,6 +67,7 @@ class Lane:
         JSON by orjson where every argument's own class is plain (its output could only be shared by values that
         JSON itself does not tell apart, and by NaN and None: see `link`); else marshal, which tells all apart.
         """
+        call: Any
         if not kwargs:
             call, table = args, self.positional
             exact = type(args[0]) in _PLAIN if len(args) == 1 else _PLAIN.issuperset(map(type, args))
@@ -120,6 +121,8 @@ class Function:
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
+        self.rider_wait = float(policy.rider_wait)  # type: ignore[arg-type]
+        self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
         """Whether any call could be keyed yet."""
         self.linkable = linkable and policy.variants == 1
@@ -187,7 +190,11 @@ class Call:
         """The same call of a plain function, for a loop: the function runs in a thread."""
         work = self.invoke
         twin = Call(
-            self.function, self.args, self.kwargs, None, lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
+            self.function,
+            self.args,
+            self.kwargs,
+            None,
+            lambda *args, **kwargs: offload(partial(work, *args, **kwargs)),
         )
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest = self.canonical, self.digest

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-from .call import Function, Scope
+from .call import Scope
 from .handles import Handle, InThread, Method, PlainHandle
 
 ScopeOf = Callable[[], Scope | None]
@@ -37,12 +37,25 @@ def is_method(fn: Callable[..., Any]) -> bool:
 
 def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf) -> Any:
     """The callable that users hold."""
-    make = {"coroutine": _coroutine, "async generator": _async_generator, "generator": _generator, "plain": _plain}
+    make = {
+        "coroutine": _coroutine,
+        "async generator": _async_generator,
+        "generator": _generator,
+        "plain": _plain,
+    }
     cached = make[kind](handle, current)
     functools.update_wrapper(cached, fn)
     if isinstance(handle, PlainHandle):
-        cached.outcome, cached.bypass, cached.refresh = handle.outcome_now, handle.bypass_now, handle.refresh_now
-        cached.invalidate, cached.explain, cached.aio = handle.invalidate_now, handle.explain_now, InThread(handle)
+        cached.outcome, cached.bypass, cached.refresh = (
+            handle.outcome_now,
+            handle.bypass_now,
+            handle.refresh_now,
+        )
+        cached.invalidate, cached.explain, cached.aio = (
+            handle.invalidate_now,
+            handle.explain_now,
+            InThread(handle),
+        )
     else:
         cached.outcome, cached.bypass, cached.refresh = handle.outcome, handle.bypass, handle.refresh
         cached.invalidate, cached.explain = handle.invalidate, handle.explain

@@ -21,7 +21,6 @@ from .protocols import Clock
 from .tiers import Tiers
 from .types import Match, Outcome, Reason, Saved, Source
 
-
 Arrival = tuple[Landing, bool, Source, Match | None]
 """A landing as one caller meets it: whether the caller led, and the source and match that are told."""
 _MADE = frozenset({Source.BACKEND, Source.REDIS, Source.INDEX})
@@ -51,10 +50,13 @@ class Engine:
             if hit.source is Source.STALE:
                 self.refresh(call)
             return self._arrive(call, hit, led=False)
-        policy = call.policy
+        function = call.function
         try:
             landing, led = await self.flights.ride(
-                self._flight_key(call), partial(self._lead, call), wait=policy.rider_wait, max_age=policy.flight_age
+                self._flight_key(call),
+                partial(self._lead, call),
+                wait=function.rider_wait,
+                max_age=function.flight_age,
             )
         except Alone:
             landing, led = await self._lead(call), True
@@ -78,7 +80,10 @@ class Engine:
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
         except Exception:
-            return self._failed(call)
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
         if isinstance(answer, AsyncIterator):
             return self._record(call, answer, started)
         call.timings["backend"] = self.clock.monotonic() - started
@@ -89,16 +94,19 @@ class Engine:
         try:
             answer = call.invoke(*call.args, **call.kwargs)
         except Exception:
-            return self._failed(call)
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
         call.timings["backend"] = self.clock.monotonic() - started
         return answer
 
-    def _failed(self, call: Call) -> Landing:
-        """Raise the backend's fault on, unchanged, unless a stale answer may stand in for it."""
+    def _stale(self, call: Call) -> Landing | None:
+        """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         slot, now = call.stale, self.clock.monotonic()
         if slot is None or not slot.resident or now > slot.meta.fresh_until + call.function.if_error:
-            raise
+            return None
         return self.keeper.landing(slot, Source.STALE, now)
 
     def _keep(self, call: Call, answer: Any) -> Landing:
@@ -139,7 +147,10 @@ class Engine:
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
         except Exception:
-            return self._failed(call)
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
         call.timings["backend"] = self.clock.monotonic() - started
         return self._passed(call, answer)
 
@@ -168,11 +179,11 @@ class Engine:
             if hit.source is Source.STALE:
                 self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
             return self._arrive(call, hit, led=False)
-        policy = call.policy
+        function = call.function
         lead = partial(self._lead_now, call)
         try:
             landing, led = self.flights.ride_sync(
-                self._flight_key(call), lead, wait=policy.rider_wait, max_age=policy.flight_age
+                self._flight_key(call), lead, wait=function.rider_wait, max_age=function.flight_age
             )
         except Alone:
             landing, led = lead(), True
@@ -254,4 +265,6 @@ class Engine:
     def refresh(self, call: Call) -> None:
         """Start the backend for a stale entry on the running loop, unless a flight for it is up already."""
         if call.policy.pure:
-            self.flights.launch(self._flight_key(call), partial(self._answer, call), max_age=call.policy.flight_age)
+            self.flights.launch(
+                self._flight_key(call), partial(self._answer, call), max_age=call.function.flight_age
+            )

@@ -37,7 +37,9 @@ class Explanation:
         if self.detail:
             lines.append(f"  decided by: {self.detail}")
         lines += [f"  near: {c['similarity']:.3f}  {c['text']}" for c in self.candidates]
-        lines.append(f"  compared by meaning: {self.text!r}" if self.text else "  compared by meaning: nothing")
+        lines.append(
+            f"  compared by meaning: {self.text!r}" if self.text else "  compared by meaning: nothing"
+        )
         lines += [f"  must be equal: {name} = {_short(value)}" for name, value in self.scope.items()]
         if self.differs_most:
             lines.append(f"  differs most often between misses: {self.differs_most}")
@@ -50,7 +52,9 @@ async def explain(engine: Engine, call: Call) -> Explanation:
     differs = most[0][0] if most else None
     name = call.function.name
     if call.reason is not None or call.identity is None:
-        return Explanation(name, "bypass", {"memory": call.reason or Reason.NOT_KEYABLE}, differs_most=differs)
+        return Explanation(
+            name, "bypass", {"memory": call.reason or Reason.NOT_KEYABLE}, differs_most=differs
+        )
     identity = call.identity
     scope = {k: v for k, v in identity.scope.items() if k != call.function.identifier.text}
     facts: dict[str, Any] = {

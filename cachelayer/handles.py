@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from .call import Call, Function, Scope
 from .engine import Engine
-from .exact.canonical import NotKeyable
 from .errors import ConfigurationError
+from .exact.canonical import NotKeyable
 from .explain import Explanation, explain
 from .flow.background import offload
 from .policy import NOT_TIGHTENED
@@ -18,21 +18,20 @@ from .types import Outcome, Reason
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 
-class CachedAsync(Protocol[P, R_co]):
+class CachedAsync(Protocol[P, R]):
     """A wrapped function that is awaited, or whose asynchronous iterator is read."""
 
     __name__: str
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     @overload
-    def __get__(self, instance: None, owner: type) -> CachedAsync[P, R_co]: ...
+    def __get__(self, instance: None, owner: type) -> CachedAsync[P, R]: ...
     @overload
     def __get__(
-        self: CachedAsync[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
-    ) -> CachedAsync[Q, R_co]: ...
+        self: CachedAsync[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+    ) -> CachedAsync[Q, R]: ...
     async def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
     async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
     async def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
@@ -40,24 +39,38 @@ class CachedAsync(Protocol[P, R_co]):
     async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
 
 
-class CachedPlain(Protocol[P, R_co]):
+class CachedPlain(Protocol[P, R]):
     """A wrapped plain function; `aio` is the same for coroutines (the function runs in a thread)."""
 
     __name__: str
-    aio: CachedAsync[P, Coroutine[Any, Any, R_co]]
+    aio: CachedAsync[P, Coroutine[Any, Any, R]]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     @overload
-    def __get__(self, instance: None, owner: type) -> CachedPlain[P, R_co]: ...
+    def __get__(self, instance: None, owner: type) -> CachedPlain[P, R]: ...
     @overload
     def __get__(
-        self: CachedPlain[Concatenate[Any, Q], R_co], instance: object, owner: type | None = None
-    ) -> CachedPlain[Q, R_co]: ...
+        self: CachedPlain[Concatenate[Any, Q], R], instance: object, owner: type | None = None
+    ) -> CachedPlain[Q, R]: ...
     def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
     def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
     def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
     def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
+
+
+class Decorator(Protocol):
+    """What `layer.cached(...)` returns, for type checkers."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, fn: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
+    def __call__(self, fn: Any, /) -> Any: ...
 
 
 class Handle:

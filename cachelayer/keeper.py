@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,7 +113,8 @@ class Keeper:
 
     def _refresh_early(self, slot: Slot, now: float) -> bool:
         """XFetch with beta 1 (Vattani et al., "Optimal Probabilistic Cache Stampede Prevention", VLDB 2015)."""
-        return now - slot.cost * math.log(1.0 - self.random()) >= slot.meta.fresh_until
+        ahead = -slot.cost * math.log(1.0 - self.random())
+        return bool(now + ahead >= slot.meta.fresh_until)
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""
@@ -144,7 +145,9 @@ class Keeper:
     def answer_of(slot: Slot) -> Any:
         """A slot's answer; of a stored stream the list of its chunks."""
         frozen: Frozen = slot.answer
-        return [chunk.answer() for chunk in frozen.value] if frozen.thaw in (Replay, replay) else frozen.answer()
+        return (
+            [chunk.answer() for chunk in frozen.value] if frozen.thaw in (Replay, replay) else frozen.answer()
+        )
 
     def freeze_chunk(self, call: Call, chunk: Any) -> Frozen:
         """A stream's chunk, frozen; raises NotKeepable, which the stream's readers see."""
@@ -245,13 +248,14 @@ class Keeper:
             return True  # the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
-    def scopes(self, function: str | None, tenant: str | None | type[Ellipsis] = ...) -> list[bytes]:  # type: ignore[valid-type]
-        """The scopes of a function, of a tenant, or of both; `...` stands for every tenant."""
+    def scopes(self, wanted: Mapping[str, str | None]) -> list[bytes]:
+        """The scopes with this "function", this "tenant", or both; a tenant of None is nobody's."""
         with self.lock:
             return [
-                scope for scope, (name, of) in self._scopes.items()
-                if (function is None or name == function) and (tenant is ... or of == tenant)
-            ]  # fmt: skip
+                scope
+                for scope, (function, tenant) in self._scopes.items()
+                if wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant
+            ]
 
     def matching(self, invalidation: Invalidation) -> Iterator[tuple[Memory, Slot]]:
         """The slots that an invalidation covers, found through the indexes."""

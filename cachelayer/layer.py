@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import inspect
-import logging
 import os
 import random
-import string
-import sys
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
@@ -18,28 +14,25 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal, Self, TypeVar, overload
 
-from . import decorator, wiring
-from .call import Function, Scope
+from . import wiring
+from .call import Scope
 from .durations import Duration, seconds
 from .engine import Engine
 from .errors import ConfigurationError
-from .exact.identity import Identifier
-from .exact.memory import Memory
-from .exact.normalize import folding
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
-from .handles import CachedAsync, CachedPlain, Handle, P, PlainHandle
+from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
+from .naming import names
 from .policy import Policy, check_names
 from .protocols import Clock, Decider, Embedder, VectorIndex, Verifier
+from .registry import Registry
 from .semantic.tier import SimilarTier
 from .tiers import Tiers
 from .types import Outcome
 
 R = TypeVar("R")
-_log = logging.getLogger("cachelayer")
-_OPTIONS = ("name", "version", "text", "tags", "ignore", "key", "vary", "self_key", "share_self", "share")
 
 
 class SystemClock:
@@ -80,7 +73,7 @@ class CacheLayer:
         self.tenancy = tenancy
         self._clock = clock or SystemClock()
         faults, self._portal, self._background = Faults(self._clock), Portal(), Background()
-        rng = random.Random()  # noqa: S311 - jitter and sampling, no secrets
+        rng = random.Random()
         wanted = semantic if semantic != "auto" else self.policy.semantic
         self._similar: SimilarTier | None
         self._similar, self._why_off = wiring.similar_tier(
@@ -88,7 +81,11 @@ class CacheLayer:
             random=rng.random,
         )  # fmt: skip
         self._keeper = Keeper(
-            clock=self._clock, random=rng.random, seed=seed, faults=faults, gone=lambda slot: self._tiers.gone(slot)
+            clock=self._clock,
+            random=rng.random,
+            seed=seed,
+            faults=faults,
+            gone=lambda slot: self._tiers.gone(slot),
         )
         self._tiers = Tiers(
             clock=self._clock, keeper=self._keeper, similar=self._similar, faults=faults, portal=self._portal,
@@ -98,25 +95,31 @@ class CacheLayer:
             clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal
         )
         self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)
-        self._functions: dict[str, Function] = {}
         self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
-        self._told = False
+        self._registry = Registry(
+            self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
+            tenancy_required=tenancy == "required",
+        )  # fmt: skip
         _after_fork(self)
 
     def __repr__(self) -> str:
         similar = f"similar tier {self._similar.state}" if self._similar else f"exact only ({self._why_off})"
-        return f"<CacheLayer: {len(self._functions)} functions, {len(self._memory)} entries, {similar}>"
+        return (
+            f"<CacheLayer: {len(self._registry.functions)} functions, {len(self._memory)} entries, {similar}>"
+        )
 
     # wrapping ----------------------------------------------------------------------------------------------------
 
     @overload
-    def cached(self, fn: Callable[P, Coroutine[Any, Any, R]], /) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    def cached(  # type: ignore[overload-overlap]
+        self, fn: Callable[P, Coroutine[Any, Any, R]], /
+    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
     @overload
-    def cached(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...
+    def cached(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...  # type: ignore[overload-overlap]
     @overload
     def cached(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
     @overload
-    def cached(self, fn: None = None, /, **options: Any) -> _Decorator: ...
+    def cached(self, fn: None = None, /, **options: Any) -> Decorator: ...
     def cached(self, fn: Any = None, /, **options: Any) -> Any:
         """Cache a function's answers; as `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
@@ -127,15 +130,17 @@ class CacheLayer:
         out the very object). Raises ConfigurationError naming option, value and remedy.
         """
         if fn is None:
-            return functools.partial(self._wrap, options=options, wire=False)
-        return self._wrap(fn, options=options, wire=False)
+            return functools.partial(self._registry.wrap, options=options, wire=False)
+        return self._registry.wrap(fn, options=options, wire=False)
 
     @overload
     def wrap(
         self, fn: Callable[P, Coroutine[Any, Any, R]], /, **options: Any
     ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
     @overload
-    def wrap(self, fn: Callable[P, AsyncIterator[R]], /, **options: Any) -> CachedAsync[P, AsyncIterator[R]]: ...
+    def wrap(
+        self, fn: Callable[P, AsyncIterator[R]], /, **options: Any
+    ) -> CachedAsync[P, AsyncIterator[R]]: ...
     @overload
     def wrap(self, fn: Callable[P, R], /, **options: Any) -> CachedPlain[P, R]: ...
     def wrap(self, fn: Any, /, **options: Any) -> Any:
@@ -144,65 +149,10 @@ class CacheLayer:
         Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are understood as
         OpenAI's wire form: fields that do not change the answer are left out of the key.
         """
-        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or bool(getattr(fn, "cachelayer_wire", False))
-        return self._wrap(fn, options=options, wire=wire)
-
-    def _wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
-        if isinstance(fn, classmethod | staticmethod):
-            return type(fn)(self._wrap(fn.__func__, options=options, wire=wire))
-        if not callable(fn):
-            raise ConfigurationError("fn", fn, "give a callable")
-        own = {k: options[k] for k in _OPTIONS if k in options}
-        fields = {k: v for k, v in options.items() if k not in own}
-        check_names("option", fields, [*Policy.__dataclass_fields__, *_OPTIONS])
-        kind = decorator.kind_of(fn)
-        function = self._function(fn, kind, self.policy.override(**fields), fields, own, wire)
-        make = PlainHandle if function.plain else Handle
-        handle = make(
-            function, self._engine, self._scope.get, tenancy_required=self.tenancy == "required",
-            invoke=_immediately(fn) if kind == "async generator" else fn,
-        )  # fmt: skip
-        return decorator.wrapped(handle, kind, fn, self._scope.get)
-
-    def _function(
-        self, fn: Any, kind: str, policy: Policy, fields: dict[str, Any], own: dict[str, Any], wire: bool
-    ) -> Function:
-        name = own.get("name") or _name_of(fn)
-        if name in self._functions:
-            raise ConfigurationError("name", name, "another function is wrapped under it; give name='...' to tell them apart")
-        similar = self._compares(policy, fields)
-        identifier = Identifier(
-            name, _signature(fn), fold=folding(policy.normalize), version=str(own.get("version", "")),
-            text=own.get("text"), semantic=policy.semantic is not False and fields.get("semantic", True) is not False,
-            wire=wire, ignore=_names("ignore", own.get("ignore", ())), key=own.get("key"), vary=own.get("vary", ()),
-            self_key=own.get("self_key"), shares_self=bool(own.get("share_self", False)), method=decorator.is_method(fn),
-        )  # fmt: skip
-        tags = _names("tags", own.get("tags", ()))
-        _check_tags(tags, fn, name)
-        function = Function(
-            name, fn, policy=policy, identifier=identifier, memory=self._memory_for(fields), tags=tags,
-            share=bool(own.get("share", False)), similar=similar and identifier.text is not None,
-            plain=kind in ("plain", "generator"), linkable="key" not in own and "vary" not in own and not callable(identifier.text),
-        )  # fmt: skip
-        self._functions[name] = function
-        return function
-
-    def _compares(self, policy: Policy, fields: dict[str, Any]) -> bool:
-        if fields.get("semantic") is True and self._similar is None:
-            wiring.require_similar()
-            raise ConfigurationError("semantic", True, f"this layer compares nothing by meaning: {self._why_off}")
-        if policy.semantic is False or self._similar is None:
-            if policy.semantic is not False and not self._told:
-                self._told = True
-                _log.warning("exact caching only: %s", self._why_off)
-            return False
-        return True
-
-    def _memory_for(self, fields: dict[str, Any]) -> Memory:
-        if "max_bytes" not in fields and "max_item_bytes" not in fields:
-            return self._memory
-        policy = self.policy.override(**{k: fields[k] for k in ("max_bytes", "max_item_bytes") if k in fields})
-        return self._keeper.memory(policy.max_bytes, policy.max_item_bytes)
+        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or bool(
+            getattr(fn, "cachelayer_wire", False)
+        )
+        return self._registry.wrap(fn, options=options, wire=wire)
 
     # scope -------------------------------------------------------------------------------------------------------
 
@@ -251,9 +201,11 @@ class CacheLayer:
         When it returns, nothing older is served, and nothing that was being answered meanwhile is kept. A dry run
         counts and changes nothing.
         """
-        tags = _names("tags", tags)
+        tags = names("tags", tags)
         if not tags and scope is None:
-            raise ConfigurationError("tags", tags, "say what is invalid: tags=[...] or scope={'tenant': ...}; erase() takes all")
+            raise ConfigurationError(
+                "tags", tags, "name tags=[...] or scope={'tenant': ...}; erase() takes everything"
+            )
         scopes = self._scopes_of(scope) if scope is not None else []
         return await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
 
@@ -276,7 +228,7 @@ class CacheLayer:
 
     def _scopes_of(self, scope: dict[str, str]) -> list[bytes]:
         check_names("scope field", scope, ["tenant", "function"])
-        return self._keeper.scopes(scope.get("function"), scope.get("tenant", ...))
+        return self._keeper.scopes(scope)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """What `outcome` (or its id) answered was wrong: its entry goes, and what it taught is unlearned."""
@@ -285,7 +237,7 @@ class CacheLayer:
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, in plain types."""
-        functions = {name: function.stats.summary() for name, function in self._functions.items()}
+        functions = {name: function.stats.summary() for name, function in self._registry.functions.items()}
         keeper, tiers = self._keeper, self._tiers
         return {
             "functions": functions,
@@ -293,7 +245,11 @@ class CacheLayer:
             "bytes": sum(m.bytes for m in keeper.memories),
             "max_bytes": sum(m.max_bytes for m in keeper.memories),
             "flights": len(self._engine.flights),
-            "write_back": {"queued": len(tiers.writeback), "dropped": tiers.writeback.dropped, "done": tiers.writeback.handled},
+            "write_back": {
+                "queued": len(tiers.writeback),
+                "dropped": tiers.writeback.dropped,
+                "done": tiers.writeback.handled,
+            },
             "similar": self._similar.stats() if self._similar else {"state": "off", "why": self._why_off},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
@@ -307,7 +263,9 @@ class CacheLayer:
         """Wait until what was answered is stored, findable and shadow-checked."""
         await self._tiers.settle()
         if self._portal.running:
-            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._tiers.settle(), self._portal.loop))
+            await asyncio.wrap_future(
+                asyncio.run_coroutine_threadsafe(self._tiers.settle(), self._portal.loop)
+            )
 
     async def aclose(self, timeout: Duration = "5s") -> None:
         """Drain the write-back for at most `timeout`, then stop everything."""
@@ -331,72 +289,19 @@ class CacheLayer:
             yield
 
 
-class _Decorator:
-    """What `layer.cached(...)` returns, for type checkers."""
-
-    @overload
-    def __call__(self, fn: Callable[P, Coroutine[Any, Any, R]], /) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
-    @overload
-    def __call__(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...
-    @overload
-    def __call__(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
-    def __call__(self, fn: Any, /) -> Any: ...
-
-
-def _name_of(fn: Any) -> str:
-    if isinstance(fn, functools.partial):
-        fn = fn.func
-    module = getattr(fn, "__module__", None) or type(fn).__module__
-    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
-    return f"{_main() if module == '__main__' else module}.{name}"
-
-
-def _main() -> str:
-    """The name that `__main__` would have if it were imported, so that processes agree on it."""
-    main = sys.modules["__main__"]
-    spec = getattr(main, "__spec__", None)
-    if spec is not None:
-        return str(spec.name)
-    return os.path.splitext(os.path.basename(getattr(main, "__file__", "") or "__main__"))[0]
-
-
-def _signature(fn: Any) -> inspect.Signature:
-    try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError):  # builtins without one
-        return inspect.signature(lambda *args, **kwargs: None)
-
-
-def _immediately(fn: Callable[..., Any]) -> Callable[..., Any]:
-    async def start(*args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **kwargs)
-
-    return start
-
-
-def _names(option: str, given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise ConfigurationError(option, given, "give a list of texts")
-    return tuple(given)
-
-
-def _check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
-    known = _signature(fn).parameters
-    extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
-    for tag in tags:
-        for _, field, _, _ in string.Formatter().parse(tag):
-            first = (field or "").replace("[", ".").partition(".")[0]
-            if field is not None and first not in known and not extra:
-                raise ConfigurationError("tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}")
-
-
 def _after_fork(layer: CacheLayer) -> None:
     alive = weakref.ref(layer)
 
     def reset() -> None:
         mine = alive()
         if mine is not None:
-            for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._tiers.writeback):
+            for part in (
+                mine._keeper,
+                mine._engine.flights,
+                mine._portal,
+                mine._background,
+                mine._tiers.writeback,
+            ):
                 part.reset()
 
     os.register_at_fork(after_in_child=reset)

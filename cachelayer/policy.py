@@ -43,7 +43,9 @@ class Budgets(_Settings):
             if value is not None:
                 object.__setattr__(self, f.name, seconds(f"budgets.{f.name}", value, zero=False))
             elif f.name != "backend":
-                raise ConfigurationError(f"budgets.{f.name}", value, "give a duration above 0; only backend may be None")
+                raise ConfigurationError(
+                    f"budgets.{f.name}", value, "give a duration above 0; only backend may be None"
+                )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,7 +130,9 @@ class Policy(_Settings):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigurationError(name, getattr(self, name), "give True or False")
         if self.cache_if is not None and not callable(self.cache_if):
-            raise ConfigurationError("cache_if", self.cache_if, "give a function of the answer that returns bool")
+            raise ConfigurationError(
+                "cache_if", self.cache_if, "give a function of the answer that returns bool"
+            )
 
     def override(self, **fields: Any) -> Policy:
         """A copy with other fields. Raises ConfigurationError for an unknown name, with the nearest one."""

@@ -34,7 +34,10 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Partitioned inner-product search over normalized vectors. Synchronous; thread-safe; search never crosses partitions."""
+    """Partitioned inner-product search over normalized vectors. Synchronous, thread-safe.
+
+    Search never crosses partitions.
+    """
 
     dimension: int
 
@@ -70,11 +73,22 @@ class Decider(Protocol):
     """Chooses among candidates so that the share of wrong answers served stays under the bound."""
 
     def decide(
-        self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate], max_error_rate: float
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
     ) -> Decision: ...
 
     def observe(
-        self, function: str, scope: bytes, query: Query, candidates: Sequence[Candidate], answer: str, served: int | None
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        answer: str,
+        served: int | None,
     ) -> None:
         """Learn from a true answer to a query whose candidates were known: a miss answered by the backend
         (served=None) or a shadow check of a hit (served=its entry)."""

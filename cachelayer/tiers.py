@@ -51,7 +51,13 @@ class Tiers:
         self, *, clock: Clock, keeper: Keeper, similar: SimilarTier | None, faults: Faults, portal: Portal,
         background: Background,
     ) -> None:  # fmt: skip
-        self.clock, self.keeper, self.similar, self.faults, self.portal = clock, keeper, similar, faults, portal
+        self.clock, self.keeper, self.similar, self.faults, self.portal = (
+            clock,
+            keeper,
+            similar,
+            faults,
+            portal,
+        )
         self.background = background
         self.writeback: WriteBack[Written] = WriteBack(self._write)
 
@@ -115,7 +121,11 @@ class Tiers:
             return None
         landing = self.keeper.landing(slot, Source.INDEX, now)
         slot.hits += 1
-        landing.match, landing.similarity, landing.confidence = "similar", decision.similarity, decision.confidence
+        landing.match, landing.similarity, landing.confidence = (
+            "similar",
+            decision.similarity,
+            decision.confidence,
+        )
         return landing
 
     # behind the caller's back ------------------------------------------------------------------------------------

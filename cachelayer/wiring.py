@@ -12,6 +12,7 @@ from .flow.background import Background
 from .protocols import Decider, Embedder, VectorIndex, Verifier
 from .semantic.tier import SimilarTier
 
+BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")
 
 
@@ -34,7 +35,7 @@ def similar_tier(
 ) -> tuple[SimilarTier | None, str]:
     """The tier and '', or None and why there is none. Raises MissingExtra where it is asked for and cannot be."""
     if semantic is False:
-        return None, "semantic=False"
+        return None, BY_CHOICE
     if embedder is None or isinstance(embedder, str):
         missing = next((package for package in _LOCAL if find_spec(package) is None), None)
         if missing is not None:
@@ -45,7 +46,11 @@ def similar_tier(
 
         embedder = OnnxEmbedder(embedder)
     elif not isinstance(embedder, Embedder):
-        raise ConfigurationError("embedder", embedder, "give an Embedder (identity, dimension, start, embed, aclose), or a model's name")
+        raise ConfigurationError(
+            "embedder",
+            embedder,
+            "give an Embedder (identity, dimension, start, embed, aclose), or a model's name",
+        )
     return SimilarTier(
         embedder=embedder, index=index, decider=_decider(verifier), faults=faults, background=background,
         make_index=_make_index,
@@ -59,7 +64,9 @@ def _decider(verifier: Verifier | Decider | None) -> Decider:
         return PairDecider(verifier)
     if isinstance(verifier, Decider):
         return verifier
-    raise ConfigurationError("verifier", verifier, "give a Verifier (judge) or a Decider (decide, observe, ...)")
+    raise ConfigurationError(
+        "verifier", verifier, "give a Verifier (judge) or a Decider (decide, observe, ...)"
+    )
 
 
 def _make_index(dimension: int) -> VectorIndex:

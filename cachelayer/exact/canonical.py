@@ -109,7 +109,11 @@ def _name(kind: type) -> str:
 def _array(value: Any) -> Tree:
     if value.dtype.hasobject:
         raise NotKeyable(f"numpy array of dtype {value.dtype}")
-    return [value.dtype.str, list(value.shape), base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()]
+    return [
+        value.dtype.str,
+        list(value.shape),
+        base64.b64encode(np.ascontiguousarray(value).tobytes()).decode(),
+    ]
 
 
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
@@ -141,7 +145,10 @@ def _other(value: Any) -> Tree:
         if isinstance(value, types):
             return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _tag("dataclass", [_name(kind), {f.name: tree(getattr(value, f.name)) for f in dataclasses.fields(value)}])
+        return _tag(
+            "dataclass",
+            [_name(kind), {f.name: tree(getattr(value, f.name)) for f in dataclasses.fields(value)}],
+        )
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         return _tag("model", [_name(kind), tree(value.model_dump())])
     if isinstance(value, type):

@@ -29,7 +29,10 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in body.items()
-        if name not in IRRELEVANT and value is not None and not _absent(value) and DEFAULTS.get(name, _NO) != value
+        if name not in IRRELEVANT
+        and value is not None
+        and not _absent(value)
+        and DEFAULTS.get(name, _NO) != value
     }
 
 
@@ -96,7 +99,11 @@ def _is_text(part: Any) -> bool:
 
 
 def _role(message: Any) -> Any:
-    return message.get("role") if isinstance(message, Mapping) else getattr(message, "role", getattr(message, "type", None))
+    return (
+        message.get("role")
+        if isinstance(message, Mapping)
+        else getattr(message, "role", getattr(message, "type", None))
+    )
 
 
 def _absent(value: Any) -> bool:

@@ -65,12 +65,16 @@ class Identifier:
         ]
         self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
         self._extra = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        named = {p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD}
+        named = {
+            p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD
+        }
         self._known = frozenset(named)
         self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
         self._required = [n for n, p in named.items() if p.default is p.empty]
         for unknown in (n for n in ignore if n not in named and not self._extra):
-            raise ConfigurationError("ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}")
+            raise ConfigurationError(
+                "ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}"
+            )
         self._ignore = frozenset(ignore)
         candidates = [n for n in named if n != self._receiver and n not in self._ignore]
         self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
@@ -92,7 +96,9 @@ class Identifier:
             return None
         return bound
 
-    def identify(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tenant: str | None) -> Identity | None:
+    def identify(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tenant: str | None
+    ) -> Identity | None:
         """The identity of a call, or None where the call does not fit the signature (the function will say so).
 
         Raises NotKeyable naming the parameter that cannot be compared.
@@ -207,7 +213,9 @@ def _meaning(
     """What is compared by meaning, settled at decoration, never by value."""
     if text is not None:
         if isinstance(text, str) and text not in candidates and not extra:
-            raise ConfigurationError("text", text, f"{function} has no such parameter; it has {', '.join(named)}")
+            raise ConfigurationError(
+                "text", text, f"{function} has no such parameter; it has {', '.join(named)}"
+            )
         return text
     if "messages" in candidates or (extra and not candidates):
         return "messages"
@@ -220,7 +228,7 @@ def _meaning(
     if required and candidates:
         raise ConfigurationError(
             "text", None,
-            f"{function}({', '.join(candidates)}) does not say which parameter is compared by meaning: give text='name' "
+            f"{function}({', '.join(candidates)}) does not say what is compared by meaning: give text='name' "
             "(or a function of the arguments), or semantic=False for exact caching only",
         )  # fmt: skip
     return None

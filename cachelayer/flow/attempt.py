@@ -39,20 +39,39 @@ class Faults:
 
     async def attempt(self, stage: str, work: Awaitable[T], budget: float | None) -> T | Reason:
         """The result of `work`, BUDGET where it took longer than `budget` seconds, or the reason of its fault."""
-        limit = asyncio.timeout(budget)
-        try:
-            async with limit:
-                return await work
-        except TimeoutError as fault:
-            return Reason.BUDGET if limit.expired() else self.report(stage, fault)
-        except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
-            return self.report(stage, fault)
+        guard = _Guard(self, stage)
+        with guard:
+            limit = asyncio.timeout(budget)
+            try:
+                async with limit:
+                    return await work
+            except TimeoutError:
+                if limit.expired():
+                    return Reason.BUDGET
+                raise
+        return guard.reason
 
     def attempt_now(self, stage: str, work: Callable[..., T], *args: Any) -> T | Reason:
         """The same for a synchronous stage, which has no budget of its own."""
-        try:
+        guard = _Guard(self, stage)
+        with guard:
             return work(*args)
-        except ConfigurationError:
-            raise
-        except Exception as fault:  # noqa: BLE001 - law 1: no fault of a tier reaches the caller
-            return self.report(stage, fault)
+        return guard.reason
+
+
+class _Guard:
+    """Law 1: no fault of a tier reaches the caller. Cancellations and configuration faults pass."""
+
+    __slots__ = ("_faults", "_stage", "reason")
+
+    def __init__(self, faults: Faults, stage: str) -> None:
+        self._faults, self._stage, self.reason = faults, stage, Reason.FAULT
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
+        if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
+            return False
+        self.reason = self._faults.report(self._stage, fault)
+        return True

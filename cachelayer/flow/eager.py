@@ -13,26 +13,30 @@ import types
 from collections.abc import Coroutine, Generator
 from typing import Any
 
+_NATIVE = sys.version_info >= (3, 12)
+_EAGER: dict[str, Any] = {"eager_start": True}
+
 
 class Finished:
-    """A coroutine that never waited: its result, or what it raised."""
+    """A coroutine that never waited, and its result."""
 
-    __slots__ = ("error", "result")
+    __slots__ = ("result",)
 
-    def __init__(self, result: Any, error: BaseException | None) -> None:
-        self.result, self.error = result, error
+    def __init__(self, result: Any) -> None:
+        self.result = result
 
 
 def start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | Finished:
-    """Run `work` until it first waits, as a task of its own, and return the task, or the result where it never did."""
-    if sys.version_info < (3, 12):
+    """Run `work` until it first waits, as a task of its own, and return the task, or the result where it never did.
+
+    Raises what `work` raised before it ever waited.
+    """
+    if not _NATIVE:
         return _start(loop, work)
-    task = asyncio.Task(work, loop=loop, eager_start=True)
+    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **_EAGER)
     if not task.done():
         return task
-    if task.cancelled():
-        return Finished(None, asyncio.CancelledError())
-    return Finished(None, task.exception()) if task.exception() else Finished(task.result(), None)
+    return Finished(task.result())
 
 
 def _start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | Finished:
@@ -47,13 +51,10 @@ def _start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> a
         rest.waits_for = context.run(work.send, None)
     except StopIteration as end:
         rest.work = None
-        return Finished(end.value, None)
-    except (KeyboardInterrupt, SystemExit):
+        return Finished(end.value)
+    except BaseException:
         rest.work = None
         raise
-    except BaseException as error:
-        rest.work = None
-        return Finished(None, error)
     finally:
         asyncio.tasks._leave_task(loop, task)
         if caller is not None:
@@ -84,11 +85,11 @@ def _steps(work: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any
         except GeneratorExit:
             work.close()
             raise
-        except BaseException as error:
-            step, argument = work.throw, error
+        except BaseException as error:  # noqa: BLE001 - passed on to the coroutine
+            thrown: BaseException | None = error
         else:
-            step, argument = work.send, sent
+            thrown = None
         try:
-            waits_for = step(argument)
+            waits_for = work.send(sent) if thrown is None else work.throw(thrown)
         except StopIteration as end:
             return end.value

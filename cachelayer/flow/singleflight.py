@@ -64,8 +64,6 @@ class SingleFlight:
         if led:
             done = self._take_off(key, flight, loop, start)
             if done is not None:
-                if done.error is not None:
-                    raise done.error
                 return done.result, True
         waiter: asyncio.Future[Any] = loop.create_future()
         self._wait(flight, waiter, loop)
@@ -79,7 +77,9 @@ class SingleFlight:
             if patience is not None:
                 patience.cancel()
 
-    def ride_sync(self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float) -> tuple[Any, bool]:
+    def ride_sync(
+        self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float
+    ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
         loop = _running_loop()
         flight, led = self._board(key, None, max_age)
@@ -121,9 +121,13 @@ class SingleFlight:
         start: Callable[[], Coroutine[Any, Any, Any]],
     ) -> eager.Finished | None:
         """Start the call; what it came to where it never had to wait."""
-        begun = eager.start(loop, start())
+        try:
+            begun = eager.start(loop, start())
+        except BaseException as error:
+            self._deliver(key, flight, None, error)
+            raise
         if isinstance(begun, eager.Finished):
-            self._deliver(key, flight, begun.result, begun.error)
+            self._deliver(key, flight, begun.result, None)
             return begun
         flight.task = begun
         begun.add_done_callback(partial(self._land, key, flight))
@@ -136,7 +140,9 @@ class SingleFlight:
             if flight is not None and flight.result is result:
                 del self._flights[key]
 
-    def _board(self, key: Hashable, loop: asyncio.AbstractEventLoop | None, max_age: float) -> tuple[Flight, bool]:
+    def _board(
+        self, key: Hashable, loop: asyncio.AbstractEventLoop | None, max_age: float
+    ) -> tuple[Flight, bool]:
         now = self._clock.monotonic()
         with self._lock:
             flight = self._flights.get(key)

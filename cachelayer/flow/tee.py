@@ -67,7 +67,7 @@ class Tee:
         except BaseException as error:
             self.ended, self.error = True, error
             self._closed()
-            return
+            raise
         chunk = self._freeze(item)
         self._chunks.append(chunk)
         self._bytes += chunk.nbytes

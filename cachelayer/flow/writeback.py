@@ -17,7 +17,9 @@ class WriteBack(Generic[T]):
     `handle(batch)` must not raise. `offer` never waits: a full queue drops the newest and counts it.
     """
 
-    def __init__(self, handle: Callable[[Sequence[T]], Awaitable[None]], *, capacity: int = 10_000, batch: int = 64):
+    def __init__(
+        self, handle: Callable[[Sequence[T]], Awaitable[None]], *, capacity: int = 10_000, batch: int = 64
+    ) -> None:
         self._handle, self.capacity, self._batch = handle, capacity, batch
         self.dropped = 0
         self.handled = 0

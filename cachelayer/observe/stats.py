@@ -94,10 +94,14 @@ class FunctionStats:
 
     def scope_differs(self, fields: Mapping[str, Any]) -> None:
         """Count which fields of the scope changed since the last request that missed."""
-        now = {name: hash(value) if type(value) is str else hash(repr(value)) for name, value in fields.items()}
+        now = {
+            name: hash(value) if type(value) is str else hash(repr(value)) for name, value in fields.items()
+        }
         if self._previous:
             for name in now.keys() | self._previous.keys():
-                if now.get(name) != self._previous.get(name) and (name in self.differs or len(self.differs) < 64):
+                if now.get(name) != self._previous.get(name) and (
+                    name in self.differs or len(self.differs) < 64
+                ):
                     self.differs[name] += 1
         self._previous = now
 

@@ -124,7 +124,9 @@ class SimilarTier:
         if isinstance(embedded, Reason):
             return embedded
         ask.query = self._query(ask, embedded)
-        return None if ask.query is not None else Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+        return (
+            None if ask.query is not None else Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+        )
 
     def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
         vector = embedded.vectors[0]
@@ -228,5 +230,3 @@ class SimilarTier:
         if self.state is State.READY:
             await self.embedder.aclose()
         self.state = State.COLD
-
-

@@ -1,0 +1,57 @@
+"""What a wrapped callable is called, and whether its options fit its signature."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import string
+import sys
+from typing import Any
+
+from .errors import ConfigurationError
+
+
+def name_of(fn: Any) -> str:
+    """Module and qualified name; `__main__` becomes what it would be if it were imported, so that processes agree."""
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    module = getattr(fn, "__module__", None) or type(fn).__module__
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    return f"{_main() if module == '__main__' else module}.{name}"
+
+
+def _main() -> str:
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return str(spec.name)
+    return os.path.splitext(os.path.basename(getattr(main, "__file__", "") or "__main__"))[0]
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature, or (*args, **kwargs) for builtins that tell none."""
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *args, **kwargs: None)
+
+
+def names(option: str, given: Any) -> tuple[str, ...]:
+    """A list of texts as a tuple. Raises ConfigurationError for anything else, a lone text too."""
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise ConfigurationError(option, given, "give a list of texts")
+    return tuple(given)
+
+
+def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
+    """Raise ConfigurationError for a tag template over a parameter that the function does not have."""
+    known = signature_of(fn).parameters
+    extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    for tag in tags:
+        for _, field, _, _ in string.Formatter().parse(tag):
+            first = (field or "").replace("[", ".").partition(".")[0]
+            if field is not None and first not in known and not extra:
+                raise ConfigurationError(
+                    "tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}"
+                )
