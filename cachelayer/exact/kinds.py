@@ -152,7 +152,7 @@ def classify(cls: type) -> Plan:
     exact = _EXACT.get(cls)
     if exact is not None:
         return Plan(exact, cls)
-    if issubclass(cls, enum.Enum | np.dtype) or _is_url(cls):
+    if issubclass(cls, enum.Enum | np.dtype) or is_url(cls):
         return Plan(Kind.FIXED, cls)
     if issubclass(cls, np.generic) and not issubclass(cls, np.void | np.object_):
         return Plan(Kind.FIXED, cls)
@@ -169,7 +169,8 @@ def pydantic_base() -> type | None:
     return getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
 
 
-def _is_url(cls: type) -> bool:
+def is_url(cls: type) -> bool:
+    """Whether this is one of pydantic's URL classes; their values never change."""
     networks = sys.modules.get("pydantic.networks")
     base = getattr(networks, "_BaseUrl", None) or getattr(networks, "AnyUrl", None)
     return base is not None and issubclass(cls, base)

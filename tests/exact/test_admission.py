@@ -284,8 +284,8 @@ def test_text_of_labels_numbers_and_structures_is_canonical() -> None:
 
 
 FIELDS = (
-    "choices message delta content error usage object role text tool_calls finish_reason refusal total_tokens index "
-    "output status type function stop_reason response_metadata"
+    "choices message delta content error usage object role text tool_calls finish_reason refusal "
+    "total_tokens index output status type function stop_reason response_metadata"
 ).split()
 WORDS = ["response", "assistant", "chat.completion.chunk", "length", "message", "incomplete"]
 ANYTHING = st.recursive(

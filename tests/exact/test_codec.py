@@ -1,0 +1,482 @@
+"""What leaves the process comes back exactly, or not at all; no bytes do harm."""
+
+from __future__ import annotations
+
+import array
+import collections
+import contextlib
+import dataclasses
+import datetime as dt
+import decimal
+import enum
+import ipaddress
+import math
+import pathlib
+import sys
+import zlib
+import zoneinfo
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar
+
+import attrs
+import numpy as np
+import orjson
+import pydantic
+import pytest
+import xxhash
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from cachelayer.errors import ConfigurationError
+from cachelayer.exact.answers import Freezer
+from cachelayer.exact.codec import (
+    Chunks,
+    Codec,
+    CodecError,
+    CorruptPayload,
+    ForeignClass,
+    NewerSchema,
+    returned_types,
+    types_from,
+)
+from cachelayer.types import Reason
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Mode(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+@dataclasses.dataclass
+class Leaf:
+    name: str
+    when: dt.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tree:
+    leaves: list[Leaf]
+    color: Color = Color.RED
+    extra: Any = None
+
+
+@attrs.define
+class Attrs:
+    leaf: Leaf
+    n: int = 0
+
+
+class Inner(pydantic.BaseModel):
+    tree: Tree
+    _secret: int = pydantic.PrivateAttr(default=3)
+
+
+class Model(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="allow")
+    inner: Inner | None = None
+    items: list[int] = []
+    link: pydantic.HttpUrl | None = None
+
+
+CODEC = Codec([Tree, Point, Attrs, Model, Mode])
+
+
+def same(a: Any, b: Any) -> Any:
+    """Equal, of the same classes everywhere, in the same order."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return math.copysign(1, a) == math.copysign(1, b) and (a == b or (math.isnan(a) and math.isnan(b)))
+    if isinstance(a, complex):
+        return same(a.real, b.real) and same(a.imag, b.imag)
+    if isinstance(a, dict):
+        pairs = zip(a.items(), b.items(), strict=False)
+        return len(a) == len(b) and all(same(k, q) and same(x, y) for (k, x), (q, y) in pairs)
+    if isinstance(a, list | tuple | collections.deque):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray | np.generic):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    if isinstance(a, dt.datetime | dt.time):
+        return a == b and a.fold == b.fold and repr(a.tzinfo) == repr(b.tzinfo)
+    if isinstance(a, decimal.Decimal):
+        return str(a) == str(b)
+    if dataclasses.is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
+    return a == b
+
+
+zones = st.one_of(
+    st.none(),
+    st.just(dt.UTC),
+    st.just(zoneinfo.ZoneInfo("UTC")),
+    st.builds(dt.timezone, st.timedeltas(dt.timedelta(hours=-23), dt.timedelta(hours=23))),
+    st.just(dt.timezone(dt.timedelta(hours=1), "CET")),
+)
+any_text = st.text(st.characters(categories=None)) | st.sampled_from(["$", "", "\ud800", "\x00"])
+dtypes = st.sampled_from(["<f4", ">f8", "i1", "?", "<U3", "S2", "<M8[s]", "<c8"]).map(np.dtype)
+arrays = st.builds(
+    lambda dtype, shape, order, raw: (
+        np.frombuffer((raw * 400)[: math.prod(shape) * dtype.itemsize], dtype).reshape(shape).copy(order)
+        if dtype.kind not in "U?" and math.prod(shape)
+        else np.zeros(shape, dtype, order)
+    ),
+    dtypes,
+    st.lists(st.integers(0, 3), max_size=3).map(tuple),
+    st.sampled_from("CF"),
+    st.binary(min_size=1, max_size=5),
+)
+atoms = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(min_value=2**62),
+    st.integers(max_value=-(2**62)),
+    st.floats(),
+    any_text,
+    st.binary(),
+    st.complex_numbers(),
+    st.decimals(),
+    st.fractions(),
+    st.dates(),
+    st.datetimes(timezones=zones, allow_imaginary=True),
+    st.times(timezones=st.none() | st.just(dt.UTC)),
+    st.timedeltas(),
+    st.uuids(),
+    zones,
+    st.sampled_from([Color.RED, Mode.READ, Mode.READ | Mode.WRITE, Mode(0)]),
+    st.sampled_from([range(3), range(9, 1, -2), pathlib.PurePosixPath("/a b"), ipaddress.ip_address("::1")]),
+    st.floats(width=32).map(np.float32),
+    st.just(np.str_("x")) | st.just(np.datetime64(5, "s")),
+)
+hashable = st.one_of(any_text, st.integers(), st.booleans(), st.tuples(st.integers(), any_text), st.none())
+leaves = st.one_of(
+    atoms,
+    arrays,
+    st.sets(hashable),
+    st.frozensets(hashable),
+    st.binary().map(bytearray),
+    st.lists(st.floats(allow_nan=False), max_size=9).map(lambda x: array.array("d", x)),
+    st.builds(Leaf, any_text, st.none() | st.datetimes()),
+)
+values = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=6),
+        st.dictionaries(any_text, inner, max_size=5),
+        st.dictionaries(hashable, inner, max_size=5),
+        st.tuples(inner, inner),
+        st.builds(Point, inner, inner),
+        st.builds(Tree, st.lists(st.builds(Leaf, st.text()), max_size=2), extra=inner),
+        st.lists(inner, max_size=3).map(lambda x: collections.deque(x, 5)),
+        st.dictionaries(any_text, inner, max_size=3).map(collections.OrderedDict),
+        st.dictionaries(any_text, inner, max_size=3).map(lambda x: collections.defaultdict(list, x)),
+        st.dictionaries(any_text, st.integers(), max_size=3).map(collections.Counter),
+    ),
+    max_leaves=15,
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(values)
+@example({"$": ["t", []]})
+@example({"a": {"$": ["o", 0, {}, []]}})
+@example([1.0, 1, True, -0.0, "1"])
+def test_every_value_comes_back_exactly(value: Any) -> None:
+    assert same(CODEC.decode(CODEC.encode(value)), value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(),
+        lambda s: st.lists(s) | st.dictionaries(st.text(), s),
+    )
+)
+def test_plain_json_travels_as_plain_json(value: Any) -> None:
+    if isinstance(value, str) or "$" in str(value):
+        return
+    assert orjson.loads(Codec(compress=None).encode(value)[10:]) == value
+
+
+JSON_RESPONSE: dict[str, Any] = {
+    "id": "c1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "vendor": {"region": "eu"},
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "Hi", "reasoning_content": "hm"},
+        }
+    ],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
+}
+
+
+def test_models_come_back_with_what_was_set_extra_and_private() -> None:
+    model = Model(inner=Inner(tree=Tree([Leaf("a")])), link="https://example.org/a", color="blue")  # type: ignore[call-arg, arg-type]
+    assert model.inner is not None
+    model.inner._secret = 7
+    for again in (CODEC.decode(CODEC.encode(model)), Freezer().freeze(model).answer()):
+        assert again == model and again is not model and again.inner is not model.inner
+        assert again.model_fields_set == {"inner", "link", "color"}
+        assert again.model_extra == {"color": "blue"} and again.inner._secret == 7
+        again.items.append(1)
+        again.extra_later = 1
+    assert model.items == [] and model.model_fields_set == {"inner", "link", "color"}
+
+
+def test_the_openai_client_s_models_come_back() -> None:
+    codec = Codec(returned_types(create))
+    answer = ChatCompletion.model_validate(JSON_RESPONSE)
+    answer._request_id = "req_1"
+    for again in (codec.decode(codec.encode(answer)), Freezer().freeze(answer).answer()):
+        assert again == answer and again.model_dump() == answer.model_dump()
+        assert again.to_json() == answer.to_json() and again._request_id == "req_1"
+        assert again.choices[0].message.reasoning_content == "hm"
+        assert again.choices[0].message.model_fields_set == answer.choices[0].message.model_fields_set
+        again.choices[0].message.content = "spoiled"
+        again.choices.clear()
+    assert answer.choices[0].message.content == "Hi"
+
+
+def create() -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
+    raise NotImplementedError
+
+
+def test_streams_come_back_as_streams() -> None:
+    codec = Codec([ChatCompletionChunk])
+    body = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+    chunks = [
+        ChatCompletionChunk.model_validate({**body, "choices": [{"index": 0, "delta": {"content": f"w{i}"}}]})
+        for i in range(100)
+    ]
+    payload = codec.encode(Chunks(chunks))
+    again = codec.decode(payload)
+    assert type(again) is Chunks and again == chunks
+    assert len(payload) < 4000
+    assert type(codec.decode(codec.encode(list("ab")))) is list
+    assert codec.decode(codec.encode(Chunks("ab"))) == ["a", "b"]
+
+
+class Foreign(pydantic.BaseModel):
+    n: int = 1
+
+
+def test_a_class_off_the_list_stays_and_the_message_names_it_and_the_remedy() -> None:
+    for value in (Foreign(), [Foreign()], {"a": (Foreign(),)}):
+        with pytest.raises(ForeignClass, match=r"Foreign.*types=\[Foreign\]") as caught:
+            CODEC.encode(value)
+        assert caught.value.reason is Reason.FOREIGN_CLASS
+    with pytest.raises(ForeignClass, match="Foreign is not on the allow-list"):
+        CODEC.decode(Codec([Foreign]).encode(Foreign()))
+    CODEC_2 = Codec()
+    CODEC_2.allow([Foreign])
+    assert CODEC_2.decode(CODEC_2.encode(Foreign(n=2))) == Foreign(n=2)
+
+
+class Opaque:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Opaque(),
+        lambda: 0,
+        iter([]),
+        np.array([object()]),
+        collections.defaultdict(lambda: 0),
+        dt.datetime(2026, 1, 1, tzinfo=type("Z", (dt.tzinfo,), {})()),
+        sys,
+        Opaque,
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_what_cannot_travel_says_so(value: Any) -> None:
+    with pytest.raises(ForeignClass):
+        CODEC.encode(value)
+
+
+def test_cycles_and_bottomless_nesting_do_not_leave() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises(ForeignClass):
+        CODEC.encode(cycle)
+
+
+@pytest.mark.parametrize("cls", [Opaque, dict, 3, "Model", type(lambda: 0)])
+def test_a_class_that_cannot_travel_is_a_configuration_fault(cls: Any) -> None:
+    with pytest.raises(ConfigurationError, match="types"):
+        Codec([cls])
+
+
+def variant(fields: dict[str, Any], name: str = "Answer") -> type:
+    cls = dataclasses.make_dataclass(name, list(fields.items()))
+    cls.__module__ = __name__
+    return cls
+
+
+def test_another_version_of_a_class_is_ignored_not_misread() -> None:
+    old, new, other = variant({"a": int}), variant({"a": int, "b": str}), variant({"a": str})
+    payload = Codec([old]).encode(old(1))
+    for cls in (new, other):
+        with pytest.raises(NewerSchema) as caught:
+            Codec([cls]).decode(payload)
+        assert caught.value.reason is Reason.SCHEMA
+    assert Codec([variant({"a": int})]).decode(payload).a == 1
+    with pytest.raises(ConfigurationError, match="two classes"):
+        Codec([old, new])
+
+
+def test_a_newer_version_is_ignored_not_destroyed() -> None:
+    payload = CODEC.encode("x")
+    with pytest.raises(NewerSchema):
+        CODEC.decode(b"\x02" + payload[1:])
+
+
+def sealed(kind: int, body: bytes) -> bytes:
+    """Forged: a right checksum over anything."""
+    return bytes([1, kind]) + xxhash.xxh3_64_digest(body, seed=1 << 8 | kind) + body
+
+
+def forged(document: Any, blobs: bytes = b"") -> bytes:
+    text = orjson.dumps(document)
+    return sealed(4, len(text).to_bytes(4, "little") + text + blobs)
+
+
+PAYLOADS = [
+    CODEC.encode(v)
+    for v in ("text", b"raw", {"a": [1]}, (1, {2}), Tree([Leaf("a")]), np.zeros(9), "x" * 9000)
+]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.sampled_from(PAYLOADS), st.data())
+def test_a_flipped_bit_or_a_cut_never_gives_another_value(payload: bytes, data: st.DataObject) -> None:
+    bit = data.draw(st.integers(0, len(payload) * 8 - 1))
+    flipped = bytearray(payload)
+    flipped[bit // 8] ^= 1 << bit % 8
+    for bad in (bytes(flipped), payload[: bit // 8], payload + b"\0"):
+        with pytest.raises(CodecError):
+            CODEC.decode(bad)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 255), st.binary(max_size=60))
+def test_garbage_with_a_right_checksum_gives_a_codec_error_or_a_value(kind: int, body: bytes) -> None:
+    with contextlib.suppress(CodecError):
+        CODEC.decode(sealed(kind, body))
+
+
+TAGS = st.sampled_from([*"uifdtszbcxFUraqOCDnoevANT-?"])
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 10)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=4)
+    | st.sampled_from(
+        ["Decimal", "datetime", "date", "delta", "zone", "<f4", "2026-01-01", "../../etc/passwd", "list"]
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.builds(lambda tag, rest: {"$": [tag, *rest]}, TAGS, st.lists(inner, max_size=4))
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=800, deadline=None)
+@given(JUNK, st.binary(max_size=20))
+@example({"$": ["A", "<f4", [2**40], "C", [0, 0]]}, b"")
+@example({"$": ["A", "|O", [1], "C", [0, 8]]}, b"12345678")
+@example({"$": ["o", 0, {}, []]}, b"")
+@example({"$": ["T", "zone", "../../etc/passwd"]}, b"")
+def test_forged_documents_give_a_codec_error_or_a_value(document: Any, blobs: bytes) -> None:
+    classes = [[name, allowed.fingerprint] for name, allowed in CODEC._known.items()]
+    with contextlib.suppress(CodecError):
+        CODEC.decode(forged([classes, document], blobs))
+
+
+def test_deep_and_swollen_payloads_are_refused() -> None:
+    with pytest.raises(CorruptPayload):
+        CODEC.decode(sealed(3, b"[" * 100_000 + b"]" * 100_000))
+    small = Codec(max_bytes=10_000)
+    bomb = sealed(0x81, zlib.compress(b"x" * 10_000_000))
+    for payload in (bomb, sealed(1, b"x" * 10_001)):
+        with pytest.raises(CorruptPayload):
+            small.decode(payload)
+    with pytest.raises(CodecError):
+        small.encode("x" * 10_001)
+
+
+@given(st.binary(min_size=1, max_size=50), st.integers(0, 1000))
+def test_compression_changes_nothing_but_the_length(piece: bytes, times: int) -> None:
+    value = piece * times
+    packed, plain = Codec(compress=1), Codec(compress=None)
+    assert packed.decode(packed.encode(value)) == plain.decode(packed.encode(value)) == value
+    assert len(packed.encode(value)) <= len(plain.encode(value))
+
+
+T = TypeVar("T", bound=Leaf)
+Id = NewType("Id", Point)
+
+
+class Generic_(pydantic.BaseModel, Generic[T]):
+    value: T
+
+
+class Typed(TypedDict):
+    tree: Tree
+
+
+class Recursive(pydantic.BaseModel):
+    next: Recursive | None = None
+    mode: Mode = Mode.READ
+
+
+def test_types_come_from_annotations() -> None:
+    leaf, tree = {Leaf}, {Tree, Leaf, Color}
+    assert (
+        types_from(str)
+        == types_from(None)
+        == types_from(Any)
+        == types_from(list[dict[str, int]])
+        == frozenset()
+    )
+    assert types_from("Unresolvable") == frozenset()
+    assert types_from(Optional[Leaf]) == types_from(Leaf | None) == types_from(list[Leaf]) == leaf  # noqa: UP045
+    assert types_from(Iterator[Tree]) == types_from(AsyncIterator[dict[str, Tree]]) == tree
+    assert types_from(Annotated[Tree, "note"]) == types_from(Typed) == tree
+    assert types_from(Literal[Color.RED]) == {Color}
+    assert types_from(T) == leaf and types_from(Id) == {Point}
+    assert types_from(Recursive) == {Recursive, Mode}
+    assert types_from(Model) == {Model, Inner, Tree, Leaf, Color, pydantic.HttpUrl}
+    assert types_from(Attrs) == {Attrs, Leaf}
+    assert Leaf in types_from(Generic_[Leaf])
+    assert len(types_from(ChatCompletion)) > 5
+
+
+def test_types_come_from_functions_whose_annotations_are_text() -> None:
+    def unresolvable() -> Nowhere: ...  # type: ignore[name-defined] # noqa: F821
+
+    class Holder:
+        async def ask(self) -> list[Leaf]: ...  # type: ignore[empty-body]
+
+    assert returned_types(create) >= {ChatCompletion, ChatCompletionChunk}
+    assert returned_types(Holder().ask) == {Leaf}
+    assert returned_types(unresolvable) == returned_types(len) == returned_types(lambda: 0) == frozenset()
