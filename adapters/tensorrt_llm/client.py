@@ -1,0 +1,152 @@
+"""`TensorRTLLM`: one model behind a plain async callable, OpenAI-style in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator, Callable
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+from cachelayer.errors import ConfigurationError
+
+from .errors import RequestRejected
+from .events import Capabilities, Event, Transport
+from .guard import guarded
+from .local import LocalTransport
+from .request import Request, parse
+from .serve import ServeTransport
+from .wire import ChunkStream, chunks, collect
+
+Salt = Literal["optional", "required", "ignore"]
+
+
+class TensorRTLLM:
+    """Awaited with OpenAI's arguments it returns an answer (dict), or with stream=True an iterator of chunks
+    (dicts).
+
+    Beyond OpenAI's fields: `timeout` in seconds, `cache_salt`, `priority` (0..1), `lane`, `session`,
+    `retention`. `salt='optional'` refuses a request whose salt the server cannot honour, 'required' also
+    refuses requests without one, and servers without salts at `start`; 'ignore' drops salts. `tenant` gives
+    the salt of a request that names none, for instance a ContextVar's `get`. Raises the errors of `errors`,
+    and closes its connection, or aborts, when the caller leaves."""
+
+    def __init__(
+        self, transport: Transport, *, salt: Salt = "optional", tenant: Callable[[], str | None] | None = None
+    ) -> None:
+        if salt not in ("optional", "required", "ignore"):
+            raise ConfigurationError("salt", salt, "give 'optional', 'required' or 'ignore'")
+        self.transport = transport
+        self._salt, self._tenant = salt, tenant
+        self.capabilities: Capabilities | None = None
+        self._starting: asyncio.Future[Capabilities] | None = None
+
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        salt: Salt = "optional",
+        tenant: Callable[[], str | None] | None = None,
+        **options: Any,
+    ) -> Self:
+        """`trtllm://host:8000` (also trtllms, http, https), `triton://host:8001[/model]` (tritons),
+        `local:/model`.
+
+        No I/O: the server is asked what it is at `start`, or at the first request. `options` are those of the
+        transport: `ServeTransport`, `TritonTransport`, `LocalTransport`.
+        """
+        return cls(transport_of(url, **options), salt=salt, tenant=tenant)
+
+    def __repr__(self) -> str:
+        kind = self.capabilities.kind if self.capabilities else "not started"
+        return f"<TensorRTLLM {self.transport.name} [{kind}]>"
+
+    async def start(self) -> Capabilities:
+        """Find out what the server is. Concurrent callers share one probe; a failed one is tried again."""
+        while self._starting is not None:
+            await asyncio.wait([self._starting])
+        if self.capabilities is None:
+            self._starting = asyncio.get_running_loop().create_future()
+            try:
+                found = await self.transport.start()
+                if self._salt == "required" and not found.salt:
+                    raise ConfigurationError(
+                        "salt",
+                        "required",
+                        f"{self.transport.name} ({found.kind}) has no tenant salt: run one server a "
+                        "tenant or turn block reuse off there, then say salt='ignore'",
+                    )
+                self.capabilities = found
+            finally:
+                self._starting.set_result(None)  # type: ignore[arg-type]
+                self._starting = None
+        return self.capabilities
+
+    async def __call__(self, **arguments: Any) -> Any:
+        request = self.request(arguments)
+        if request.stream:
+            stream = chunks(self.events(request), request)
+            return ChunkStream(await anext(stream), stream)
+        return await collect(self.events(request), request)
+
+    def request(self, arguments: dict[str, Any]) -> Request:
+        """Check the arguments without sending anything. Raises RequestRejected."""
+        salt = self._tenant() if self._tenant is not None else None
+        request = parse(arguments, asyncio.get_running_loop().time(), salt)
+        if self._salt == "required" and request.salt is None:
+            raise RequestRejected("this backend requires a tenant salt: give cache_salt=")
+        if self._salt == "ignore":
+            request.salt = None
+        return request
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """The event sequence of one request."""
+        capabilities = self.capabilities or await self.start()
+        completions = capabilities.kind == "trtllm-serve" and request.messages is None
+        if request.salt is not None and (completions or not capabilities.salt):
+            raise RequestRejected(f"{self.transport.name} cannot honour a tenant salt for this request")
+        stream = guarded(self.transport.events(request), request.choices, request.deadline)
+        try:
+            async for event in stream:
+                yield event
+        finally:
+            await stream.aclose()
+
+    async def healthy(self) -> bool:
+        return await self.transport.healthy()
+
+    async def aclose(self) -> None:
+        self.capabilities = None
+        await self.transport.aclose()
+
+
+def transport_of(url: str, **options: Any) -> Transport:
+    """The transport for a URL. Raises ConfigurationError for one that names none."""
+    scheme, _, rest = url.partition(":")
+    if scheme == "local" and rest:
+        return LocalTransport(rest, **options)
+    parts = urlsplit(url)
+    if parts.hostname is None:
+        raise ConfigurationError(
+            "url", url, "give trtllm://host:port, triton://host:port or local:/path/to/model"
+        )
+    if scheme in ("trtllm", "trtllms", "http", "https"):
+        tls = scheme in ("trtllms", "https")
+        port = parts.port or (443 if tls else 8000)
+        return ServeTransport(f"{'https' if tls else 'http'}://{_host(parts.hostname)}:{port}", **options)
+    if scheme in ("triton", "tritons"):
+        triton = importlib.import_module("..triton", __package__)
+        model = parts.path.strip("/") or options.pop("model", None)
+        address = f"{_host(parts.hostname)}:{parts.port or 8001}"
+        transport: Transport = triton.TritonTransport(
+            address, model=model, tls=scheme == "tritons", **options
+        )
+        return transport
+    raise ConfigurationError(
+        "url", url, "the scheme is one of trtllm, trtllms, http, https, triton, tritons, local"
+    )
+
+
+def _host(name: str) -> str:
+    return f"[{name}]" if ":" in name else name

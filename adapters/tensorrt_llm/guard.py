@@ -1,0 +1,98 @@
+"""The laws of the event sequence and the deadline, enforced once for every transport."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from types import TracebackType
+
+from .errors import Cancelled, DeadlineExceeded, Interrupted, ProtocolFault, Unavailable
+from .events import COMPLETE, Delta, End, Event, Start, Usage, weakest
+
+
+class Deadline:
+    """Interrupts the await it wraps when the loop's time passes `when`.
+
+    One timer serves a whole stream, where `asyncio.timeout` would arm one per token. It cancels the task that
+    waits at that moment; between waits it only remembers.
+    """
+
+    __slots__ = ("_handle", "_task", "expired", "when")
+
+    def __init__(self, when: float) -> None:
+        self.when = when
+        self.expired = False
+        self._task: asyncio.Task[object] | None = None
+        self._handle = asyncio.get_running_loop().call_at(when, self._expire)
+
+    def _expire(self) -> None:
+        self.expired = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def __enter__(self) -> None:
+        if self.expired:
+            raise DeadlineExceeded("the request's deadline passed")
+        self._task = asyncio.current_task()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        task, self._task = self._task, None
+        if self.expired and task is not None and task.uncancel() <= 0 and kind is asyncio.CancelledError:
+            raise DeadlineExceeded("the request's deadline passed") from error
+
+    def close(self) -> None:
+        self._handle.cancel()
+
+
+async def guarded(
+    events: AsyncGenerator[Event, None], choices: int, deadline: float | None
+) -> AsyncGenerator[Event, None]:
+    """Pass events through and see that the sequence is Start, Delta*, Usage?, End.
+
+    `timeout` and `cancelled` as finish reasons, a break in the stream, a missing end: all become errors, so
+    that what reaches End is a complete answer. Closing the generator closes the transport's."""
+    limit = None if deadline is None else Deadline(deadline)
+    reasons: dict[int, str] = {}
+    begun = False
+    try:
+        while True:
+            try:
+                if limit is None:
+                    event = await anext(events)
+                else:
+                    with limit:
+                        event = await anext(events)
+            except StopAsyncIteration:
+                raise ProtocolFault("the transport ended without an end") from None
+            if type(event) is Delta:
+                if event.finish_reason is not None:
+                    reasons[event.index] = _complete(event.finish_reason)
+                begun = True
+            elif type(event) is End:
+                if len(reasons) < choices:
+                    raise Unavailable(f"{choices - len(reasons)} of {choices} choices never finished")
+                yield End(weakest(list(reasons.values())))
+                return
+            elif type(event) is not Start and type(event) is not Usage:
+                raise ProtocolFault(f"unknown event {event!r}")
+            yield event
+    except Unavailable as error:
+        if begun:
+            raise Interrupted(f"the stream broke after its first delta: {error}") from error
+        raise
+    finally:
+        if limit is not None:
+            limit.close()
+        await events.aclose()
+
+
+def _complete(reason: str) -> str:
+    if reason == "timeout":
+        raise DeadlineExceeded("the engine ended the request: timeout")
+    if reason == "cancelled":
+        raise Cancelled("the server ended the request: cancelled")
+    if reason not in COMPLETE:
+        raise ProtocolFault(f"finish_reason={reason!r} is not known to mean a complete answer")
+    return reason

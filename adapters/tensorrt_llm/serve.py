@@ -1,0 +1,229 @@
+"""trtllm-serve, and any OpenAI-style server, over HTTP with server-sent events."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from cachelayer.errors import MissingExtra
+
+from .errors import BackendError, DeadlineExceeded, ProtocolFault, RequestRejected, Unavailable, from_status
+from .events import Capabilities, End, Event
+from .request import Request
+from .sse import EventParser
+from .wire import delta_of, events_of, start_of, usage_of
+
+KEEPALIVE = 4.0
+"""Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
+
+
+class ServeTransport:
+    """One trtllm-serve address. Persistent connections; closing a stream closes its connection, which aborts
+    it.
+
+    The server notices a disconnect by a poll of one second, so a cancelled slot frees within that.
+    `model` fills requests that name none.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        connect_timeout: float = 5.0,
+        max_connections: int = 1024,
+    ) -> None:
+        try:
+            self._httpx: Any = importlib.import_module("httpx")
+        except ImportError:
+            raise MissingExtra("trtllm://", "httpx", "trtllm") from None
+        self.name = url
+        self.capabilities = Capabilities("openai", chat=True, usage=True)
+        self._model = model
+        self._url = url
+        self._headers = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
+        self._connect_timeout, self._max_connections = connect_timeout, max_connections
+        self._client: Any = None
+
+    def _http(self) -> Any:
+        if self._client is None:
+            limits = self._httpx.Limits(
+                max_connections=self._max_connections,
+                max_keepalive_connections=self._max_connections,
+                keepalive_expiry=KEEPALIVE,
+            )
+            timeout = self._httpx.Timeout(None, connect=self._connect_timeout)
+            self._client = self._httpx.AsyncClient(
+                base_url=self._url, headers=self._headers, limits=limits, timeout=timeout, trust_env=False
+            )
+        return self._client
+
+    async def start(self) -> Capabilities:
+        """Ask health, version and models, and whether the chat schema knows a tenant salt."""
+        if not await self.healthy():
+            raise Unavailable(f"{self.name} is not healthy")
+        version = await self._get_json("/version")
+        models = await self._get_json("/v1/models")
+        entries = [m for m in models.get("data") or () if isinstance(m, dict)]
+        names = tuple(str(m.get("id")) for m in entries)
+        ours = any(m.get("owned_by") == "tensorrt_llm" for m in entries)
+        self._model = self._model or (names[0] if names else None)
+        self.capabilities = Capabilities(
+            kind="trtllm-serve" if ours else "openai",
+            version=str(version.get("version", "")),
+            models=names,
+            chat=True,
+            usage=True,
+            salt=ours and await self._knows_salt(),
+        )
+        return self.capabilities
+
+    async def _get_json(self, path: str) -> dict[str, Any]:
+        """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
+        try:
+            response = await self._http().get(path, timeout=self._connect_timeout)
+            body = orjson.loads(response.content) if response.status_code == 200 else {}
+        except (self._httpx.TransportError, orjson.JSONDecodeError):
+            return {}
+        return body if isinstance(body, dict) else {}
+
+    async def _knows_salt(self) -> bool:
+        """A blank salt is always a 400: of the salt's value where the field exists, of a foreign field
+        elsewhere."""
+        body = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": "."}],
+            "max_tokens": 1,
+            "cache_salt": "",
+        }
+        response = await self._http().post("/v1/chat/completions", content=orjson.dumps(body))
+        foreign = any(
+            word in response.text.lower() for word in ("extra", "not permitted", "forbid", "unknown field")
+        )
+        return bool(response.status_code == 400 and "cache_salt" in response.text and not foreign)
+
+    async def healthy(self) -> bool:
+        try:
+            response = await self._http().get("/health", timeout=self._connect_timeout)
+        except self._httpx.TransportError:
+            return False
+        return bool(response.status_code == 200)
+
+    def _body(self, request: Request) -> tuple[str, bytes]:
+        body = dict(request.params)
+        body["model"] = request.model or self._model
+        if request.messages is not None:
+            path, body["messages"] = "/v1/chat/completions", request.messages
+            if request.salt is not None and self.capabilities.salt:
+                body["cache_salt"] = request.salt
+        else:
+            path, body["prompt"] = "/v1/completions", request.prompt
+        if request.stream:
+            body["stream"] = True
+            body["stream_options"] = {"include_usage": True}
+        if self.capabilities.priority:
+            body["priority"] = request.priority
+        try:
+            return path, orjson.dumps(body)
+        except TypeError as error:
+            raise RequestRejected(f"the request is not JSON: {error}") from None
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """See `Transport.events`. A connection that went stale in the pool is replaced once."""
+        path, body = self._body(request)
+        try:
+            response = await self._send(path, body)
+            try:
+                if response.status_code != 200:
+                    raise await self._refusal(response)
+                if not request.stream:
+                    for event in events_of(orjson.loads(await response.aread())):
+                        yield event
+                    yield End("stop")
+                    return
+                stream = _Stream()
+                chunks = response.aiter_raw()
+                try:
+                    async for chunk in chunks:
+                        for event in stream.feed(chunk):
+                            yield event
+                finally:
+                    await chunks.aclose()
+                if not stream.done:
+                    raise Unavailable(f"{self.name} closed the stream without [DONE]")
+                yield End("stop")
+            finally:
+                await response.aclose()
+        except self._httpx.TimeoutException as error:
+            raise Unavailable(f"{self.name}: {type(error).__name__}") from error
+        except self._httpx.TransportError as error:
+            raise Unavailable(f"{self.name}: {type(error).__name__}: {error}") from error
+        except orjson.JSONDecodeError as error:
+            raise ProtocolFault(f"{self.name} sent something that is not JSON") from error
+
+    async def _send(self, path: str, body: bytes) -> Any:
+        client = self._http()
+        try:
+            return await client.send(client.build_request("POST", path, content=body), stream=True)
+        except (self._httpx.RemoteProtocolError, self._httpx.ReadError, self._httpx.WriteError):
+            return await client.send(client.build_request("POST", path, content=body), stream=True)
+
+    async def _refusal(self, response: Any) -> BackendError:
+        """Schema errors are {"error": str}, run-time errors have OpenAI's or TensorRT-LLM's shape."""
+        raw = await response.aread()
+        message = raw[:2000].decode("utf-8", "replace")
+        try:
+            body = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            body = None
+        if isinstance(body, dict):
+            error = body.get("error", body)
+            message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
+        wait = response.headers.get("retry-after", "")
+        return from_status(response.status_code, message, float(wait) if wait.isdigit() else None)
+
+    async def aclose(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+
+class _Stream:
+    """The bytes of one stream as events."""
+
+    __slots__ = ("_parser", "_started", "done")
+
+    def __init__(self) -> None:
+        self._parser, self._started, self.done = EventParser(), False, False
+
+    def feed(self, chunk: bytes) -> Iterator[Event]:
+        for data in self._parser.feed(chunk):
+            if data == b"[DONE]":
+                self.done = True
+                return
+            body = orjson.loads(data)
+            if "error" in body:
+                raise _stream_error(body["error"])
+            if not self._started:
+                self._started = True
+                yield start_of(body)
+            choices = body.get("choices")
+            for choice in choices or ():
+                delta = delta_of(choice)
+                if delta is not None:
+                    yield delta
+            if not choices and body.get("usage"):
+                yield usage_of(body["usage"])
+
+
+def _stream_error(error: Any) -> BackendError:
+    """An error event inside a 200 stream."""
+    message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    code = error.get("code") if isinstance(error, dict) else None
+    if code in (408, 504):
+        return DeadlineExceeded(message)
+    return RequestRejected(message) if code == 400 else Unavailable(message)

@@ -1,0 +1,347 @@
+"""Triton over gRPC: the TensorRT-LLM ensemble (or BLS) and the LLM-API model, one bidirectional stream a
+request."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from cachelayer.errors import ConfigurationError, MissingExtra
+
+from .tensorrt_llm.errors import (
+    BackendError,
+    Cancelled,
+    DeadlineExceeded,
+    Overloaded,
+    ProtocolFault,
+    RequestRejected,
+    Unavailable,
+)
+from .tensorrt_llm.events import Capabilities, Delta, End, Event, Start, Usage
+from .tensorrt_llm.local import Template
+from .tensorrt_llm.request import Request
+from .tensorrt_llm.tensors import Layout, Tensor, TextDiff, decode, inputs_of, layout_of, number
+
+PREFERRED = ("ensemble", "tensorrt_llm_bls", "tensorrt_llm")
+KEEPALIVE_MS = 330_000
+"""Triton's default tolerates one ping in 300 s without data; more often earns GOAWAY too_many_pings."""
+GRPC_ERRORS = (("triton_grpc_error", "true"),)
+"""Asks for a real status (24.08 and later), which closes the stream: right with one stream a request."""
+
+
+class TritonTransport:
+    """One Triton address.
+
+    `model` and the layout are found by asking the server. `template` turns messages into the prompt; without
+    it only `prompt=` is served, since Triton applies no chat template. The ensemble gives no finish reason:
+    it is derived from the number of output tokens, and where the server does not tell that either,
+    `unknown_finish` is reported; its default 'length' keeps such answers out of the cache."""
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        model: str | None = None,
+        template: Template | None = None,
+        default_max_tokens: int = 1024,
+        tokens_per_block: int | None = None,
+        unknown_finish: str = "length",
+        keepalive_ms: int = KEEPALIVE_MS,
+        tls: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        if unknown_finish not in ("stop", "length"):
+            raise ConfigurationError("unknown_finish", unknown_finish, "give 'stop' or 'length'")
+        try:
+            self._grpc: Any = importlib.import_module("grpc")
+            self._pb: Any = importlib.import_module("tritonclient.grpc.service_pb2")
+            self._stubs: Any = importlib.import_module("tritonclient.grpc.service_pb2_grpc")
+        except ImportError:
+            raise MissingExtra("triton://", "tritonclient[grpc]", "triton") from None
+        self.name = f"triton://{address}"
+        self.capabilities = Capabilities("triton-ensemble", chat=template is not None)
+        self._address, self._tls, self._model, self._template = address, tls, model, template
+        self._default_max_tokens, self._tokens_per_block = default_max_tokens, tokens_per_block
+        self._unknown_finish, self._keepalive = unknown_finish, keepalive_ms
+        self._headers = (*GRPC_ERRORS, *((headers or {}).items()))
+        self._layout: Layout | None = None
+        self._stop_model: str | None = None
+        self._channel: Any = None
+        self._stub: Any = None
+        self._stopping: set[Any] = set()
+
+    def _open(self) -> Any:
+        if self._channel is None:
+            options = [
+                ("grpc.max_send_message_length", -1),
+                ("grpc.max_receive_message_length", -1),
+                ("grpc.keepalive_time_ms", self._keepalive),
+                ("grpc.keepalive_timeout_ms", 20_000),
+                ("grpc.initial_reconnect_backoff_ms", 100),
+                ("grpc.max_reconnect_backoff_ms", 2_000),
+            ]
+            aio = self._grpc.aio
+            if self._tls:
+                self._channel = aio.secure_channel(
+                    self._address, self._grpc.ssl_channel_credentials(), options=options
+                )
+            else:
+                self._channel = aio.insecure_channel(self._address, options=options)
+            self._stub = self._stubs.GRPCInferenceServiceStub(self._channel)
+        return self._stub
+
+    async def start(self) -> Capabilities:
+        """Read the server's version, find the model and its layout. Raises Unavailable or
+        ConfigurationError."""
+        stub = self._open()
+        try:
+            server = await stub.ServerMetadata(self._pb.ServerMetadataRequest(), timeout=5)
+            index = await stub.RepositoryIndex(self._pb.RepositoryIndexRequest(ready=True), timeout=5)
+            names = [m.name for m in index.models if m.state in ("READY", "")]
+            layouts = [
+                layout for name in self._wanted(names) if (layout := layout_of(await self._config(name)))
+            ]
+            if not layouts:
+                raise ConfigurationError(
+                    "model",
+                    self._model,
+                    f"{self.name} has no ready model with text_input and max_tokens; it has {names}",
+                )
+            self._layout = layouts[0]
+            self._stop_model = await self._find_stop(names)
+        except self._grpc.aio.AioRpcError as error:
+            raise self._fault(error) from error
+        self.capabilities = Capabilities(
+            kind="triton-llmapi" if self._layout.llmapi else "triton-ensemble",
+            version=server.version,
+            models=tuple(layout.model for layout in layouts),
+            chat=self._template is not None,
+            streaming=self._layout.decoupled,
+            usage="num_output_tokens" in self._layout.outputs,
+        )
+        return self.capabilities
+
+    def _wanted(self, names: Sequence[str]) -> list[str]:
+        if self._model is not None:
+            return [self._model]
+        return [n for n in PREFERRED if n in names] + [n for n in names if n not in PREFERRED]
+
+    async def _config(self, model: str) -> dict[str, Any]:
+        json_format = importlib.import_module("google.protobuf.json_format")
+        answer = await self._stub.ModelConfig(self._pb.ModelConfigRequest(name=model), timeout=5)
+        config: dict[str, Any] = json_format.MessageToDict(answer.config, preserving_proto_field_name=True)
+        return config
+
+    async def _find_stop(self, names: Sequence[str]) -> str | None:
+        """The C++ model behind an ensemble, which takes an explicit stop: a cancelled ensemble does not pass
+        it on."""
+        assert self._layout is not None
+        if self._layout.llmapi or "tensorrt_llm" not in names:
+            return None
+        config = await self._config("tensorrt_llm")
+        inputs = {i["name"] for i in config.get("input", ())}
+        return "tensorrt_llm" if {"stop", "input_ids"} <= inputs else None
+
+    async def healthy(self) -> bool:
+        model = self._layout.model if self._layout else self._model
+        try:
+            if model is None:
+                return bool((await self._open().ServerReady(self._pb.ServerReadyRequest(), timeout=5)).ready)
+            return bool(
+                (await self._open().ModelReady(self._pb.ModelReadyRequest(name=model), timeout=5)).ready
+            )
+        except self._grpc.aio.AioRpcError:
+            return False
+
+    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+        """See `Transport.events`."""
+        if self._layout is None:
+            await self.start()
+        layout = self._layout
+        assert layout is not None
+        prompt = self._prompt(request)
+        tensors = inputs_of(layout, request, prompt, self._default_max_tokens)
+        message = self._infer_request(layout.model, request.id, tensors)
+        remaining = (
+            None
+            if request.deadline is None
+            else max(0.001, request.deadline - asyncio.get_running_loop().time())
+        )
+        call = self._open().ModelStreamInfer(timeout=remaining, metadata=self._headers)
+        answer = _Answer(layout, request, prompt, self)
+        try:
+            await call.write(message)
+            await call.done_writing()
+            start: Start | None = Start(request.id, request.model or layout.model, int(time.time()))
+            while not answer.final:
+                response = await call.read()
+                if response is self._grpc.aio.EOF:
+                    answer.end_of_stream(await call.code() is self._grpc.StatusCode.OK)
+                    break
+                if response.error_message:
+                    raise fault_of_text(response.error_message)
+                delta = answer.feed(response.infer_response)
+                if start is not None:
+                    yield start
+                    start = None
+                if delta is not None:
+                    yield delta
+            for event in answer.rest(self._default_max_tokens, self._unknown_finish, self._tokens_per_block):
+                yield event
+        except self._grpc.aio.AioRpcError as error:
+            fault = self._fault(error)
+            answer.broken = not isinstance(fault, DeadlineExceeded | Cancelled)
+            raise fault from error
+        finally:
+            if not answer.final:
+                call.cancel()
+                if self._stop_model is not None and not answer.broken:
+                    self._stop(request.id)
+
+    def _prompt(self, request: Request) -> str:
+        if request.messages is not None:
+            if self._template is None:
+                raise RequestRejected(
+                    "Triton applies no chat template: connect(..., template=...) or send prompt="
+                )
+            return self._template(request.messages)
+        if not isinstance(request.prompt, str):
+            raise RequestRejected("Triton takes the prompt as text")
+        return request.prompt
+
+    def _infer_request(self, model: str, id_: str, tensors: Sequence[Tensor]) -> Any:
+        kind = self._pb.ModelInferRequest
+        message = kind(
+            model_name=model,
+            id=id_,
+            inputs=[kind.InferInputTensor(name=t.name, datatype=t.datatype, shape=t.shape) for t in tensors],
+            raw_input_contents=[t.raw for t in tensors],
+        )
+        message.parameters["triton_enable_empty_final_response"].bool_param = True
+        return message
+
+    def _stop(self, id_: str) -> None:
+        """Free the slot behind an ensemble. Sent and forgotten: grpc.aio runs the call, the set keeps it
+        alive."""
+        zero = b"\0\0\0\0"
+        shape = [1, 1]
+        tensors = [
+            Tensor("input_ids", "INT32", shape, zero),
+            Tensor("input_lengths", "INT32", shape, zero),
+            Tensor("request_output_len", "INT32", shape, zero),
+            Tensor("stop", "BOOL", shape, b"\1"),
+        ]
+
+        async def once() -> AsyncGenerator[Any, None]:
+            yield self._infer_request("tensorrt_llm", id_, tensors)
+
+        call = self._stub.ModelStreamInfer(once(), timeout=5)
+        self._stopping.add(call)
+        call.add_done_callback(self._stopping.discard)
+
+    def _fault(self, error: Any) -> BackendError:
+        code, detail = error.code(), error.details() or ""
+        status = self._grpc.StatusCode
+        if code is status.DEADLINE_EXCEEDED:
+            return DeadlineExceeded(f"{self.name}: {detail}")
+        if code is status.CANCELLED:
+            return Cancelled(f"{self.name}: {detail}")
+        if code is status.UNAVAILABLE and "maximum queue size" not in detail:
+            return Unavailable(f"{self.name}: {detail}")
+        if code is status.NOT_FOUND:
+            return RequestRejected(f"{self.name}: {detail}", status=404)
+        if code is status.UNIMPLEMENTED:
+            return RequestRejected(f"{self.name}: {detail}", status=501)
+        if code in (status.INVALID_ARGUMENT, status.ALREADY_EXISTS):
+            return RequestRejected(f"{self.name}: {detail}")
+        return fault_of_text(detail)
+
+    async def aclose(self) -> None:
+        channel, self._channel, self._stub, self._layout = self._channel, None, None, None
+        if channel is not None:
+            await channel.close()
+
+
+class _Answer:
+    """What one stream has said so far."""
+
+    __slots__ = ("_diff", "_echo", "_facts", "_layout", "_request", "_wire", "broken", "final")
+
+    def __init__(self, layout: Layout, request: Request, prompt: str, wire: TritonTransport) -> None:
+        self._layout, self._request, self._wire = layout, request, wire
+        self._diff = TextDiff() if layout.cumulative else None
+        self._echo = "" if layout.excludes_prompt or request.stream else prompt
+        self._facts: dict[str, Any] = {}
+        self.final = self.broken = False
+
+    def feed(self, response: Any) -> Delta | None:
+        """The delta in a response; an empty final has none."""
+        if response.id != self._request.id:
+            raise ProtocolFault(f"{self._wire.name} answered another request: {response.id!r}")
+        self.final = response.parameters["triton_final_response"].bool_param
+        text = None
+        for output, raw in zip(response.outputs, response.raw_output_contents, strict=False):
+            value = decode(output.datatype, raw)
+            if output.name == "text_output":
+                text = value
+            elif value is not None:
+                self._facts[output.name] = value
+        if text is None:
+            return None
+        if self._echo:
+            text, self._echo = text.removeprefix(self._echo), ""
+        if self._diff is not None:
+            try:
+                text = self._diff.step(
+                    text, self.final or not self._request.stream or bool(self._facts.get("finish_reason"))
+                )
+            except ValueError as error:
+                raise ProtocolFault(f"{self._wire.name}: {error}") from None
+        return Delta(0, text) if text else None
+
+    def end_of_stream(self, ok: bool) -> None:
+        if not ok:
+            raise Unavailable(f"{self._wire.name}: the stream ended early")
+        self.final = True
+
+    def rest(self, default_max_tokens: int, unknown_finish: str, block: int | None) -> list[Event]:
+        """Finish, usage, end."""
+        facts = self._facts
+        limit = self._request.max_tokens or default_max_tokens
+        output = number(facts.get("num_output_tokens"))
+        finish = facts.get("finish_reason")
+        if not finish:
+            finish = unknown_finish if output is None else ("length" if output >= limit else "stop")
+        events: list[Event] = [
+            Delta(0, finish_reason=str(finish), stop_reason=facts.get("stop_reason") or None)
+        ]
+        reused = number(facts.get("kv_cache_reused_blocks", facts.get("kv_cache_reused_block")))
+        prompt = number(facts.get("num_input_tokens"))
+        first, arrival = number(facts.get("first_scheduled_time_ns")), number(facts.get("arrival_time_ns"))
+        usage = Usage(
+            prompt_tokens=None if prompt is None else int(prompt),
+            completion_tokens=None if output is None else int(output),
+            cached_tokens=None if reused is None or block is None else int(reused) * block,
+            queue_seconds=None if first is None or arrival is None else (first - arrival) / 1e9,
+        )
+        return [*events, *([usage] if usage != Usage() else []), End("stop")]
+
+
+def fault_of_text(message: str) -> BackendError:
+    """Errors of servers before 24.08 are text inside an open stream."""
+    low = message.lower()
+    if "maximum queue size" in low:
+        return Overloaded(message)
+    if "cancel" in low:
+        return Cancelled(message)
+    if "timeout" in low or "deadline" in low:
+        return DeadlineExceeded(message)
+    if any(
+        word in low
+        for word in ("unexpected shape", "unexpected data", "unexpected inference", "only supported in")
+    ):
+        return RequestRejected(message)
+    return Unavailable(message)

@@ -1,0 +1,118 @@
+"""The in-process LLM API against a stand-in with its signatures and habits."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tensorrt_llm_standin as trt
+from cachelayer.adapters.tensorrt_llm import RequestRejected, TensorRTLLM, Unavailable
+from script import prompt
+from until import until
+
+from cachelayer.errors import ConfigurationError, MissingExtra
+
+
+def local(**options: Any) -> TensorRTLLM:
+    return TensorRTLLM.connect("local:/models/tiny", module="tensorrt_llm_standin", **options)
+
+
+async def test_the_model_is_constructed_at_start_with_checked_arguments() -> None:
+    llm = local(max_batch_size=8)
+    found = await llm.start()
+    assert (found.kind, found.salt, found.priority, found.retention) == ("local", True, False, True)
+    with pytest.raises(ConfigurationError, match="max_bach_size"):
+        await local(max_bach_size=8).start()
+
+
+async def test_a_missing_engine_names_what_is_missing() -> None:
+    with pytest.raises(MissingExtra, match="no_such_engine"):
+        await TensorRTLLM.connect("local:m", module="no_such_engine").start()
+
+
+def test_importing_the_adapter_imports_no_engine_and_no_client() -> None:
+    code = (
+        "import sys, cachelayer.adapters.tensorrt_llm as t;"
+        "bad = {'tensorrt_llm', 'httpx', 'grpc', 'tritonclient', 'transformers', 'torch'} & set(sys.modules);"
+        "t.TensorRTLLM.connect('local:/m'); bad |= {'tensorrt_llm'} & set(sys.modules);"
+        "sys.exit(str(bad) if bad else 0)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+async def test_several_tokens_a_step_and_an_empty_first_step_join_to_the_text() -> None:
+    llm = local()
+    stream = await llm(prompt=prompt("Grüße aus Köln"), stream=True, stream_options={"include_usage": True})
+    chunks = [chunk async for chunk in stream]
+    texts = [c["choices"][0]["text"] for c in chunks if c["choices"]]
+    assert "".join(texts) == "Grüße aus Köln"
+    assert max(map(len, texts)) == 6, "two tokens of three characters came at once"
+    assert chunks[-1]["usage"]["completion_tokens"] == 5, "tokens are counted by id, not by chunk"
+
+
+async def test_salt_and_retention_reach_the_engine_where_it_knows_them() -> None:
+    engine = trt.LLM("m")
+    llm = local(llm=engine)
+    await llm(prompt="x", cache_salt="acme", retention=[(0, 64, 90, 30.0)])
+    assert engine.calls[-1]["cache_salt"] == "acme"
+    start, end, priority, duration = engine.calls[-1]["retention"].ranges[0]
+    assert (start, end, priority, duration.total_seconds()) == (0, 64, 90, 30.0)
+
+
+async def test_an_engine_without_salt_fails_closed() -> None:
+    llm = local(llm=trt.OldLLM("m"))
+    with pytest.raises(RequestRejected, match="salt"):
+        await llm(prompt="x", cache_salt="acme")
+    with pytest.raises(ConfigurationError, match="salt"):
+        await local(llm=trt.OldLLM("m"), salt="required").start()
+    assert (await llm(prompt="x"))["choices"][0]["text"] == "echo: x"
+
+
+async def test_leaving_a_stream_aborts_it(gate: Path) -> None:
+    engine = trt.LLM("m")
+    stream = await local(llm=engine)(prompt=prompt("abcdefghi", hold=str(gate), hold_after=2), stream=True)
+    assert (await anext(stream))["choices"][0]["text"] == "abcdef"
+    assert len(engine.running) == 1
+    await stream.aclose()
+    assert not engine.running
+
+
+async def test_cancelling_the_caller_aborts_the_request(gate: Path) -> None:
+    engine = trt.LLM("m")
+    task = asyncio.ensure_future(local(llm=engine)(prompt=prompt("abc", hold=str(gate))))
+    await until(lambda: engine.running)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not engine.running
+
+
+async def test_an_engine_shut_down_is_unavailable_and_a_foreign_one_is_not_shut_down_here() -> None:
+    engine = trt.LLM("m")
+    llm = local(llm=engine)
+    await llm(prompt="x")
+    await llm.aclose()
+    assert (await local(llm=engine)(prompt="x"))["model"] == "/models/tiny"
+    engine.shutdown()
+    with pytest.raises(Unavailable, match="shutting down"):
+        await local(llm=engine)(prompt="x")
+
+
+async def test_errors_of_one_request_are_that_requests() -> None:
+    llm = local()
+    with pytest.raises(RequestRejected, match="failed"):
+        await llm(prompt=prompt("abc", fail_after=0))
+    with pytest.raises(RequestRejected, match="too long"):
+        await llm(prompt="x" * 5000)
+    with pytest.raises(RequestRejected, match="logit_bias"):
+        await llm(prompt="x", logit_bias={"1": 2})
+
+
+async def test_messages_go_through_the_tokenizers_template() -> None:
+    answer = await local()(messages=[{"role": "user", "content": "hello"}])
+    assert answer["choices"][0]["message"]["content"] == "echo: hello"

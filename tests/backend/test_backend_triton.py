@@ -1,0 +1,204 @@
+"""A real tritonserver with decoupled models of TensorRT-LLM's tensor names."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cachelayer.adapters.tensorrt_llm import (
+    Interrupted,
+    Overloaded,
+    RequestRejected,
+    TensorRTLLM,
+    Unavailable,
+)
+from script import prompt
+from triton_server import HERE, TritonServer
+from until import open_gate, until
+
+from cachelayer.errors import ConfigurationError
+
+Connect = Callable[..., TensorRTLLM]
+
+
+async def texts(llm: TensorRTLLM, script: str, **options: Any) -> list[str]:
+    stream = await llm(prompt=script, stream=True, **options)
+    return [chunk["choices"][0]["text"] async for chunk in stream]
+
+
+async def test_connect_finds_the_layout_of_each_model(connect: Connect, triton: TritonServer) -> None:
+    ensemble, llmapi = await connect(triton).start(), await connect(triton, "llmapi").start()
+    assert (ensemble.kind, llmapi.kind) == ("triton-ensemble", "triton-llmapi")
+    assert ensemble.models[0] == "ensemble" and ensemble.streaming
+    with pytest.raises(ConfigurationError, match="preprocessing"):
+        await connect(triton, "preprocessing").start()
+
+
+@pytest.mark.parametrize("model", ["ensemble", "llmapi", "tensorrt_llm_bls"])
+async def test_steps_cumulative_text_and_both_kinds_of_final_give_the_same_deltas(
+    connect: Connect, triton: TritonServer, model: str
+) -> None:
+    llm = connect(triton, model, unknown_finish="stop")
+    assert await texts(llm, prompt("Grüße, 世界!", step=4), max_tokens=9) == ["Grüß", "e, 世", "界!", ""]
+
+
+async def test_a_character_cut_in_two_is_held_until_it_is_whole(
+    connect: Connect, triton: TritonServer
+) -> None:
+    parts = await texts(connect(triton, "llmapi"), prompt("abcdef", step=2, cut=True), max_tokens=9)
+    assert "\ufffd" not in "".join(parts)
+    assert "".join(parts) == "abcdef"
+
+
+async def test_length_is_told_from_stop_and_an_unknown_end_counts_as_length(
+    connect: Connect, triton: TritonServer
+) -> None:
+    for model, short, full in [
+        ("ensemble", "length", "stop"),
+        ("llmapi", "length", "stop"),
+        ("tensorrt_llm_bls", "length", "length"),
+    ]:
+        llm = connect(triton, model)
+        assert (await llm(prompt=prompt("abcdef"), max_tokens=1))["choices"][0]["finish_reason"] == short
+        assert (await llm(prompt=prompt("abcdef"), max_tokens=9))["choices"][0]["finish_reason"] == full
+
+
+async def test_usage_where_the_model_gives_it_and_unknown_elsewhere(
+    connect: Connect, triton: TritonServer
+) -> None:
+    answer = await connect(triton, tokens_per_block=32)(prompt=prompt("abcdef"))
+    assert answer["usage"]["completion_tokens"] == 2
+    assert answer["usage"]["prompt_tokens_details"] == {"cached_tokens": 64}
+    assert "usage" not in await connect(triton, "llmapi")(prompt=prompt("abcdef"))
+
+
+async def test_metrics_as_text_give_the_queue_time(connect: Connect, triton: TritonServer) -> None:
+    llm = connect(triton, "llmapi")
+    request = llm.request({"prompt": prompt("abc")})
+    found = [e.queue_seconds async for e in llm.events(request) if type(e).__name__ == "Usage"]
+    assert found == [0.25]
+
+
+async def test_the_prompt_is_not_echoed(connect: Connect, triton: TritonServer) -> None:
+    assert (await connect(triton, "llmapi")(prompt="hi"))["choices"][0]["text"] == "echo: hi"
+
+
+async def test_answers_of_concurrent_requests_keep_to_their_own_order(
+    connect: Connect, triton: TritonServer
+) -> None:
+    llm = connect(triton, "llmapi")
+    say = ["".join(chr(0x4E00 + 40 * i + j) for j in range(30)) for i in range(16)]
+    got = await asyncio.gather(*(texts(llm, prompt(s, step=1), max_tokens=40) for s in say))
+    assert ["".join(parts) for parts in got] == say
+
+
+@pytest.mark.parametrize(("model", "event"), [("llmapi", "cancelled"), ("ensemble", "stopped")])
+async def test_leaving_a_stream_stops_the_model(
+    connect: Connect, triton: TritonServer, gate: Path, model: str, event: str
+) -> None:
+    """A direct model sees the gRPC cancel; one behind an ensemble is told by an explicit stop."""
+    stream = await connect(triton, model)(prompt=prompt("abcdef", hold=str(gate), hold_after=1), stream=True)
+    first = await anext(stream)
+    await stream.aclose()
+    await until(lambda: any(e == event and i == first["id"] for _, e, i in triton.events()))
+
+
+@pytest.mark.parametrize(("model", "event"), [("llmapi", "cancelled"), ("ensemble", "stopped")])
+async def test_cancelling_before_the_first_token_stops_the_model(
+    connect: Connect, triton: TritonServer, gate: Path, model: str, event: str
+) -> None:
+    llm = connect(triton, model)
+    request = llm.request({"prompt": prompt("abc", hold=str(gate)), "stream": True})
+    events = llm.events(request)
+    task = asyncio.ensure_future(anext(events))
+    await until(lambda: any(e == "start" and i == request.id for _, e, i in triton.events()))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await until(lambda: any(e == event and i == request.id for _, e, i in triton.events()))
+
+
+async def test_an_engine_error_is_unavailable_at_first_and_an_interruption_later(
+    connect: Connect, triton: TritonServer, gate: Path
+) -> None:
+    for model in ("llmapi", "ensemble"):
+        llm = connect(triton, model)
+        with pytest.raises(Unavailable, match="engine failed"):
+            await llm(prompt=prompt("abcdef", fail_after=0), stream=True)
+        late = gate.with_name(model)
+        script = prompt("abcdef", hold=str(late), hold_after=1, fail_after=1)
+        stream = await llm(prompt=script, stream=True)
+        assert (await anext(stream))["choices"][0]["text"] == "abc"
+        open_gate(late)
+        with pytest.raises(Interrupted, match="engine failed"):
+            await anext(stream)
+        assert await texts(llm, prompt("abc")) == ["abc", ""], "the connection serves on"
+
+
+async def test_a_full_queue_is_overload(connect: Connect, triton: TritonServer, gate: Path) -> None:
+    """The model takes one request at a time and queues one more."""
+    llm = connect(triton, "tensorrt_llm_bls")
+    held = prompt("abc", hold=str(gate))
+    first = llm.request({"prompt": held})
+    running = asyncio.ensure_future(anext(llm.events(first)))
+    await until(lambda: any(i == first.id for _, _, i in triton.events()))
+    others = [asyncio.ensure_future(llm(prompt=held)) for _ in range(3)]
+    done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_EXCEPTION)
+    assert {type(t.exception()) for t in done} == {Overloaded}
+    open_gate(gate)
+    results = await asyncio.gather(running, *others, return_exceptions=True)
+    assert all(not isinstance(r, BaseException) or isinstance(r, Overloaded) for r in results)
+
+
+async def test_an_unknown_field_and_an_unknown_model_are_refused(
+    connect: Connect, triton: TritonServer
+) -> None:
+    with pytest.raises(RequestRejected, match="logit_bias"):
+        await connect(triton)(prompt="x", logit_bias={"1": 1})
+    with pytest.raises(RequestRejected):
+        await connect(triton, "nothing")(prompt="x")
+    with pytest.raises(RequestRejected, match="template"):
+        await connect(triton)(messages=[{"role": "user", "content": "x"}])
+    with pytest.raises(RequestRejected, match="salt"):
+        await connect(triton)(prompt="x", cache_salt="acme")
+    with pytest.raises(ConfigurationError, match="salt"):
+        await connect(triton, salt="required").start()
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[TritonServer]:
+    models = tmp_path / "only"
+    shutil.copytree(HERE / "triton" / "llmapi", models / "llmapi")
+    server = TritonServer(tmp_path, models)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+async def test_a_server_killed_in_mid_traffic_is_an_error_for_each_and_serves_again_after_its_restart(
+    connect: Connect, mortal: TritonServer, gate: Path
+) -> None:
+    llm = connect(mortal, "llmapi")
+    held = prompt("abcdef", hold=str(gate), hold_after=1)
+    streams = [await llm(prompt=held, stream=True) for _ in range(4)]
+    for stream in streams:
+        assert (await anext(stream))["choices"][0]["text"] == "abc"
+    waiting = llm.request({"prompt": prompt("abc", hold=str(gate))})
+    early = asyncio.ensure_future(anext(llm.events(waiting)))
+    await until(lambda: any(i == waiting.id for _, _, i in mortal.events()))
+    mortal.kill()
+    results = await asyncio.gather(*(anext(s) for s in streams), early, return_exceptions=True)
+    assert [type(r) for r in results] == [Interrupted] * 4 + [Unavailable]
+    assert not await llm.healthy()
+    mortal.start()
+    async with asyncio.timeout(20):
+        while not await llm.healthy():
+            pass
+    assert await texts(llm, prompt("abc")) == ["abc", ""]
+    await llm.aclose()
