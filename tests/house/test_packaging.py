@@ -69,6 +69,17 @@ def test_the_wheel_carries_licence_and_metadata(built: Any, project: dict[str, A
     assert any((built.site / name).is_file() for name in (f"{module}.py", f"{module}/__init__.py"))
 
 
+def test_the_package_states_its_version(built: Any, root: Path) -> None:
+    (info,) = importlib.metadata.distributions(path=[str(built.site)])
+    door = ast.parse((root / "cachelayer" / "__init__.py").read_text("utf-8"))
+    stated = [
+        node.value
+        for node in door.body
+        if isinstance(node, ast.Assign) and "__version__" in ast.unparse(node)
+    ]
+    assert [ast.literal_eval(value) for value in stated] == [info.metadata["Version"]]
+
+
 def test_the_extras_have_their_settled_names(project: dict[str, Any]) -> None:
     assert set(project["project"]["optional-dependencies"]) == set(EXTRAS)
 
