@@ -1,0 +1,1 @@
+"""Vector indexes: partitioned inner-product search over normalized vectors."""
