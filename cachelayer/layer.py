@@ -174,7 +174,7 @@ class CacheLayer:
 
     @contextmanager
     def tighten(self, **fields: Any) -> Iterator[None]:
-        """Calls made inside are served more strictly: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
+        """Serve calls made inside more strictly: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
 
         Raises LooseningError where a field would loosen what is set already.
         """

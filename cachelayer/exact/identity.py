@@ -163,7 +163,12 @@ class Identifier:
         return self._fold(value) if isinstance(value, str) else None
 
     def _varied(self, vary: Vary) -> Tree:
-        return _field("vary", vary.get(None) if isinstance(vary, ContextVar) else vary())
+        if not isinstance(vary, ContextVar):
+            return _field("vary", vary())
+        try:
+            return _field("vary", vary.get())
+        except LookupError:
+            return None
 
     def _receiver_tree(self, value: Any) -> Tree:
         if self._shares_self:

@@ -84,10 +84,12 @@ class SingleFlight:
         loop = _running_loop()
         flight, led = self._board(key, None, max_age)
         if not led:
-            if flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop):
-                raise Alone  # waiting here would stop the thread that has to land the flight
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
+            here = flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop)
+            if here and not waiter.done():
+                self._leave(key, flight, waiter)
+                raise Alone  # waiting here would stop the thread that has to land the flight
             try:
                 return waiter.result(wait), False
             except TimeoutError:

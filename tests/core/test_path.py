@@ -1,0 +1,302 @@
+"""The path: hits, single flight, admission, freshness, invalidation, and what an outcome tells."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, LooseningError, Policy, Reason, Source
+from cachelayer.testing import Gate, ManualClock
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+def make(clock: ManualClock | None = None, **policy: Any) -> CacheLayer:
+    return CacheLayer(policy=Policy(ttl_jitter=0, **policy), semantic=False, clock=clock)
+
+
+async def test_an_equal_request_is_answered_without_the_backend() -> None:
+    gate = Gate(opened=True)
+    ask = make().wrap(gate, name="ask")
+    assert await ask("a question") == await ask("a question") == "answer 1"
+    assert await ask("  a question ") == "answer 1"
+    assert await ask("another") == "answer 2"
+    assert gate.calls == 2
+
+
+async def test_an_outcome_tells_source_reasons_timings_and_savings() -> None:
+    ask = make().wrap(Gate(opened=True), name="ask")
+    first, second = await ask.outcome("q"), await ask.outcome("q")
+    assert (first.source, first.match, first.misses["memory"]) == (Source.BACKEND, None, Reason.ABSENT)
+    assert (second.source, second.match) == (Source.MEMORY, "exact")
+    assert set(first.timings) >= {"memory", "backend"}
+    assert second.id == first.id and second.age is not None
+    assert second.saved.seconds == pytest.approx(first.timings["backend"])
+
+
+async def test_64_identical_misses_make_one_call() -> None:
+    gate = Gate()
+    ask = make().wrap(gate, name="ask")
+    callers = [asyncio.create_task(ask.outcome("q")) for _ in range(64)]
+    await gate.entered()
+    gate.open()
+    outcomes = await asyncio.gather(*callers)
+    assert gate.calls == 1
+    assert [o.source for o in outcomes].count(Source.COALESCED) == 63
+
+
+async def test_an_error_reaches_all_riders_unchanged_and_is_not_kept() -> None:
+    gate = Gate()
+    gate.error = KeyError("down")
+    ask = make().wrap(gate, name="ask")
+    callers = [asyncio.create_task(ask("q")) for _ in range(5)]
+    await gate.entered()
+    gate.open()
+    failures = await asyncio.gather(*callers, return_exceptions=True)
+    assert all(failure is gate.error for failure in failures)
+    gate.error = None
+    assert await ask("q") == "answer 2"
+
+
+async def test_one_callers_cancellation_leaves_the_others_alone() -> None:
+    gate = Gate()
+    ask = make().wrap(gate, name="ask")
+    leader, rider = asyncio.create_task(ask("q")), asyncio.create_task(ask("q"))
+    await gate.entered()
+    leader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leader
+    gate.open()
+    assert await rider == "answer 1" and gate.calls == 1 and gate.cancelled == 0
+
+
+async def test_the_last_riders_leaving_cancels_the_call() -> None:
+    gate = Gate()
+    ask = make().wrap(gate, name="ask")
+    callers = [asyncio.create_task(ask("q")) for _ in range(3)]
+    await gate.entered()
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert gate.cancelled == 1
+    gate.open()
+    assert await ask("q") == "answer 2"
+
+
+async def test_a_rider_does_not_wait_longer_than_it_may() -> None:
+    gate = Gate()
+    ask = make(rider_wait="1ms").wrap(gate, name="ask")
+    leader = asyncio.create_task(ask("q"))
+    await gate.entered()
+    rider = asyncio.create_task(ask("q"))
+    assert await gate.entered() == 2
+    gate.open()
+    await asyncio.gather(leader, rider)
+
+
+async def test_newcomers_do_not_join_a_flight_that_is_too_old(clock: ManualClock) -> None:
+    gate = Gate()
+    ask = make(clock, flight_age="1m").wrap(gate, name="ask")
+    first = asyncio.create_task(ask("q"))
+    await gate.entered()
+    clock.advance(61)
+    second = asyncio.create_task(ask("q"))
+    assert await gate.entered() == 2
+    gate.open()
+    await asyncio.gather(first, second)
+
+
+async def test_an_answer_expires_with_its_ttl(clock: ManualClock) -> None:
+    ask = make(clock, ttl="10s").wrap(Gate(opened=True), name="ask")
+    await ask("q")
+    clock.advance(9.9)
+    assert (await ask.outcome("q")).source is Source.MEMORY
+    clock.advance(0.2)
+    late = await ask.outcome("q")
+    assert (late.source, late.misses["memory"]) == (Source.BACKEND, Reason.EXPIRED)
+
+
+async def test_the_ttl_may_be_a_function_of_the_answer(clock: ManualClock) -> None:
+    ask = make(clock, ttl=lambda answer: "1h" if "1" in answer else 0).wrap(Gate(opened=True), name="ask")
+    assert await ask("a") == "answer 1" == await ask("a")
+    outcome = await ask.outcome("b")
+    assert outcome.stored is Reason.TTL_ZERO and await ask("b") == "answer 3"
+
+
+async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    ask = make(clock, ttl=10, stale_while_revalidate=60).wrap(gate, name="ask")
+    await ask("q")
+    clock.advance(30)
+    gate.close()
+    stale = [await ask.outcome("q") for _ in range(3)]
+    assert {o.source for o in stale} == {Source.STALE} and stale[0].answer == "answer 1"
+    gate.open()
+    while (await ask.outcome("q")).source is Source.STALE:
+        await asyncio.sleep(0)
+    assert gate.calls == 2 and await ask("q") == "answer 2"
+
+
+async def test_stale_if_error_answers_for_a_failing_backend(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    ask = make(clock, ttl=10, stale_if_error=60).wrap(gate, name="ask")
+    await ask("q")
+    gate.error = ConnectionError("down")
+    clock.advance(30)
+    assert (await ask.outcome("q")).source is Source.STALE
+    clock.advance(60)
+    with pytest.raises(ConnectionError):
+        await ask("q")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", Reason.EMPTY_ANSWER),
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": "length"}]}, Reason.TRUNCATED),
+        ({"choices": [{"message": {"content": "x"}, "finish_reason": "content_filter"}]}, Reason.FILTERED),
+        (
+            {"choices": [{"message": {"content": None, "refusal": "no"}, "finish_reason": "stop"}]},
+            Reason.REFUSED,
+        ),
+        ("x" * 3_000_000, Reason.OVERSIZE),
+        (iter([1]), None),
+    ],
+)
+async def test_what_must_not_be_kept_is_returned_and_not_kept(answer: Any, reason: Reason | None) -> None:
+    gate = Gate(lambda q: answer, opened=True)
+    ask = make().wrap(gate, name="ask")
+    outcome = await ask.outcome("q")
+    assert outcome.answer is answer and outcome.stored is (reason or Reason.NOT_KEEPABLE)
+    await ask("q")
+    assert gate.calls == 2
+
+
+async def test_cache_if_is_a_veto_and_its_fault_keeps_nothing() -> None:
+    no = make(cache_if=lambda answer: False).wrap(Gate(opened=True), name="ask")
+    assert (await no.outcome("q")).stored is Reason.VETOED
+    broken = make(cache_if=lambda answer: answer.nothing).wrap(Gate(opened=True), name="ask")
+    outcome = await broken.outcome("q")
+    assert outcome.answer == "answer 1" and outcome.stored is Reason.FAULT
+
+
+async def test_what_a_caller_does_to_an_answer_never_changes_the_cache() -> None:
+    ask = make().wrap(Gate(lambda q: {"items": [1, {"a": []}]}, opened=True), name="ask")
+    first = await ask("q")
+    first["items"].append(2)
+    second = await ask("q")
+    second["items"][1]["a"].append(3)
+    assert await ask("q") == {"items": [1, {"a": []}]}
+
+
+async def test_refresh_replaces_bypass_does_not_and_invalidate_forgets() -> None:
+    gate = Gate(opened=True)
+    ask = make().wrap(gate, name="ask")
+    await ask("q")
+    assert await ask.bypass("q") == "answer 2" and await ask("q") == "answer 1"
+    assert await ask.refresh("q") == "answer 3" and await ask("q") == "answer 3"
+    assert await ask.invalidate("q") == 1 and await ask.invalidate("q") == 0
+    assert await ask("q") == "answer 4"
+
+
+async def test_tags_are_templates_over_the_arguments_and_a_dry_run_counts() -> None:
+    layer = make()
+
+    @layer.cached(tags=["kb", "kb:{topic}"])
+    async def ask(question: str, topic: str = "none") -> str:
+        return f"{question} {topic}"
+
+    for topic in ("returns", "returns", "billing"):
+        for question in ("a", "b"):
+            await ask(question, topic)
+    assert await layer.invalidate(tags=["kb:returns"], dry_run=True) == 2
+    assert await layer.invalidate(tags=["kb:returns"]) == 2
+    assert (await ask.outcome("a", "returns")).source is Source.BACKEND
+    assert (await ask.outcome("a", "billing")).source is Source.MEMORY
+    assert await layer.invalidate(scope={"function": ask.function.name}) == 3  # type: ignore[attr-defined]
+    await ask("a")
+    assert await layer.erase() == 1 and layer.stats()["entries"] == 0
+
+
+async def test_an_answer_begun_before_an_invalidation_is_not_kept_after_it() -> None:
+    gate = Gate()
+    layer = make()
+    ask = layer.wrap(gate, name="ask", tags=["kb"])
+    before = asyncio.create_task(ask.outcome("q"))
+    await gate.entered()
+    await layer.invalidate(tags=["kb"])
+    gate.open()
+    assert (await before).stored is Reason.INVALIDATED
+    assert await ask("q") == "answer 2"
+
+
+async def test_variants_are_collected_and_then_served() -> None:
+    gate = Gate(opened=True)
+    ask = make(variants=3).wrap(gate, name="ask")
+    answers = {await ask("q") for _ in range(200)}
+    assert len(answers) == 3 == gate.calls
+
+
+async def test_requests_may_tighten_and_never_loosen() -> None:
+    gate = Gate(opened=True)
+    layer = make()
+    ask = layer.wrap(gate, name="ask")
+    await ask("q")
+    with layer.tighten(no_cache=True):
+        assert (await ask.outcome("q")).misses["memory"] is Reason.NO_CACHE
+        with pytest.raises(LooseningError, match="no_cache"), layer.tighten(no_cache=False):
+            pass
+    with layer.tighten(no_store=True):
+        assert (await ask.outcome("new")).stored is Reason.NO_STORE
+    assert (await ask.outcome("new")).source is Source.BACKEND
+
+
+async def test_sampled_answers_are_not_cached_where_the_policy_says_so() -> None:
+    gate = Gate(opened=True)
+    layer = make(sampled=False)
+
+    @layer.cached
+    async def ask(question: str, temperature: float = 0.0) -> Any:
+        return await gate(question)
+
+    assert (await ask.outcome("q", 0.7)).misses["memory"] is Reason.SAMPLED
+    await ask("q")
+    assert (await ask.outcome("q")).source is Source.MEMORY
+
+
+async def test_explain_says_why_and_changes_nothing() -> None:
+    gate = Gate(opened=True)
+    ask = make().wrap(gate, name="ask")
+    assert (await ask.explain("q")).verdict == "miss"
+    await ask("q")
+    told = await ask.explain("q")
+    assert told.verdict == "exact hit" and "exact hit" in str(told) and gate.calls == 1
+
+
+async def test_stats_name_the_scope_field_that_differs_most() -> None:
+    layer = make()
+
+    @layer.cached
+    async def ask(question: str, today: str = "") -> str:
+        return question
+
+    for day in range(40):
+        await ask("q", today=f"2026-11-{day}")
+    assert layer.stats()["functions"][ask.function.name]["scope_field_that_differs_most"] == "today"  # type: ignore[attr-defined]
+    assert "today" in str(await ask.explain("q", today="now"))
+
+
+async def test_a_wrong_answer_that_is_reported_is_gone() -> None:
+    gate = Gate(opened=True)
+    layer = make()
+    ask = layer.wrap(gate, name="ask")
+    outcome = await ask.outcome("q")
+    assert await layer.report_wrong(outcome) and not await layer.report_wrong(outcome.id)
+    assert await ask("q") == "answer 2"

@@ -1,0 +1,175 @@
+"""Live streams: one call, everything in order for everyone, bounded, and kept only when it ended well."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, Policy, Source
+from cachelayer.flow.recording import READ_AHEAD
+
+
+class Source_:
+    """A stream that gives a chunk for each permit."""
+
+    def __init__(self, chunks: int = 5, *, size: int = 1, fail_at: int | None = None) -> None:
+        self.chunks, self.size, self.fail_at = chunks, size, fail_at
+        self.permits = asyncio.Semaphore(0)
+        self.started = self.closed = self.given = 0
+
+    async def stream(self, prompt: str) -> AsyncIterator[str]:
+        self.started += 1
+        try:
+            for i in range(self.chunks):
+                await self.permits.acquire()
+                if i == self.fail_at:
+                    raise ConnectionError("cut")
+                self.given += 1
+                yield f"{i}" * self.size
+        finally:
+            self.closed += 1
+
+    def let(self, n: int = 10**6) -> None:
+        for _ in range(min(n, 10**4)):
+            self.permits.release()
+
+
+async def settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def wrapped(source: Source_, **policy: Any) -> Any:
+    return CacheLayer(policy=Policy(**policy), semantic=False).wrap(source.stream, name="stream")
+
+
+async def test_64_readers_share_one_stream_and_late_ones_get_the_recorded_part() -> None:
+    source = Source_()
+    stream = wrapped(source)
+    early = [asyncio.create_task(collect(stream("p"))) for _ in range(32)]
+    source.let(3)
+    await settle()
+    late = [asyncio.create_task(collect(stream("p"))) for _ in range(32)]
+    await settle()
+    source.let()
+    assert await asyncio.gather(*early, *late) == [["0", "1", "2", "3", "4"]] * 64
+    assert source.started == 1
+    assert await collect(stream("p")) == ["0", "1", "2", "3", "4"] and source.started == 1
+
+
+async def collect(chunks: AsyncIterator[str]) -> list[str]:
+    return [chunk async for chunk in chunks]
+
+
+async def test_the_first_chunk_arrives_before_the_last_is_made() -> None:
+    source = Source_()
+    stream = wrapped(source)
+    reader = stream("p")
+    source.let(1)
+    assert await anext(reader) == "0"
+    source.let()
+    assert await collect(reader) == ["1", "2", "3", "4"]
+
+
+async def test_a_cut_stream_reaches_every_reader_and_is_not_kept() -> None:
+    source = Source_(fail_at=2)
+    stream = wrapped(source)
+    source.let()
+
+    async def read() -> tuple[list[str], str]:
+        got = []
+        with pytest.raises(ConnectionError) as cut:
+            async for chunk in stream("p"):
+                got.append(chunk)
+        return got, str(cut.value)
+
+    assert await asyncio.gather(read(), read()) == [(["0", "1"], "cut")] * 2
+    await read()
+    assert source.started == 2
+
+
+async def test_a_reader_that_leaves_hurts_nobody_and_the_last_one_closes_the_source() -> None:
+    source = Source_()
+    stream = wrapped(source)
+    one, two = stream("p"), stream("p")
+    source.let(2)
+    assert await anext(one) == "0" and await anext(two) == "0"
+    await one.aclose()
+    assert await anext(two) == "1"
+    await two.aclose()
+    await settle()
+    assert source.closed == 1
+    source.let()
+    assert len(await collect(stream("p"))) == 5 and source.started == 2
+
+
+async def test_a_forgotten_reader_leaves_when_it_is_collected() -> None:
+    source = Source_()
+    stream = wrapped(source)
+    source.let(1)
+    reader = stream("p")
+    await anext(reader)
+    del reader
+    gc.collect()
+    await settle()
+    assert source.closed == 1
+
+
+async def test_a_cancelled_reader_task_leaves_the_others_alone() -> None:
+    source = Source_()
+    stream = wrapped(source)
+    one, two = asyncio.create_task(collect(stream("p"))), asyncio.create_task(collect(stream("p")))
+    source.let(2)
+    await settle()
+    one.cancel()
+    await asyncio.gather(one, return_exceptions=True)
+    source.let()
+    assert await two == ["0", "1", "2", "3", "4"] and source.started == 1
+
+
+async def test_the_source_is_read_little_further_than_its_fastest_reader() -> None:
+    source = Source_(chunks=1000)
+    stream = wrapped(source)
+    reader = stream("p")
+    source.let()
+    await anext(reader)
+    await settle()
+    assert source.given <= READ_AHEAD + 2
+
+
+async def test_a_stream_past_the_limit_is_passed_on_and_neither_kept_nor_joined() -> None:
+    source = Source_(chunks=64, size=1000)
+    stream = wrapped(source, max_item_bytes=10_000)
+    source.let()
+    reader = stream("p")
+    for _ in range(20):
+        await anext(reader)
+    other = asyncio.create_task(collect(stream("p")))
+    assert len(await collect(reader)) == 44
+    assert len(await other) == 64 and source.started == 2
+    await collect(stream("p"))
+    assert source.started == 3
+
+
+async def test_chunks_that_can_change_are_each_readers_own() -> None:
+    async def stream(prompt: str) -> AsyncIterator[dict[str, list[int]]]:
+        yield {"a": []}
+
+    cached = CacheLayer(semantic=False).wrap(stream, name="s")
+    async for chunk in cached("p"):
+        chunk["a"].append(1)
+    assert [chunk async for chunk in cached("p")] == [{"a": []}]
+
+
+async def test_an_outcomes_answer_is_the_iterator() -> None:
+    source = Source_(chunks=2)
+    stream = wrapped(source)
+    source.let()
+    outcome = await stream.outcome("p")
+    assert outcome.source is Source.BACKEND and await collect(outcome.answer) == ["0", "1"]
+    again = await stream.outcome("p")
+    assert again.source is Source.MEMORY and await collect(again.answer) == ["0", "1"]
