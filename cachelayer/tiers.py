@@ -146,6 +146,8 @@ class Tiers:
     async def _write(self, batch: Sequence[Written]) -> None:
         for item in batch:
             await self.faults.attempt("write-back", self._index(item), None)
+        if self.similar is not None and self.similar.due:
+            self.background.spawn(self.similar.maintain)
 
     async def _index(self, item: Written) -> None:
         tier, call, slot = self.similar, item.call, item.slot

@@ -1,1 +1,31 @@
 """The command line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from ..errors import CacheLayerError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit status. Faults that a user can mend are one line, not a traceback."""
+    from . import demo
+
+    parser = argparse.ArgumentParser(
+        prog="cachelayer",
+        description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (demo,):
+        command.register(commands)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+    except CacheLayerError as fault:
+        print(f"cachelayer: {fault}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return status

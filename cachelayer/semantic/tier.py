@@ -72,6 +72,7 @@ class SimilarTier:
         self._gone: deque[int] = deque()
         self._lock = threading.Lock()
         self.state = State.COLD
+        self._maintaining = False
         self.repaired = 0
         """Candidates whose entry was gone."""
         self.failure = ""
@@ -192,6 +193,19 @@ class SimilarTier:
             self.learn(ask, answer, None)
             with self._lock:
                 self.decider.stored(entry_id, ask.function, ask.partition, ask.query, answer)
+
+    @property
+    def due(self) -> bool:
+        """Whether the index has upkeep to do."""
+        return bool(getattr(self.index, "due", False)) and not self._maintaining
+
+    async def maintain(self) -> None:
+        """Let the index grow its graphs and shed its dead, off the loop and beside the searches."""
+        self._maintaining = True
+        try:
+            await offload(self.index.maintain)  # type: ignore[union-attr]
+        finally:
+            self._maintaining = False
 
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
         """Tell the decider a true answer to what was asked."""

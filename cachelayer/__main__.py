@@ -1,0 +1,5 @@
+"""`python -m cachelayer`."""
+
+from .cli import main
+
+raise SystemExit(main())
