@@ -88,13 +88,13 @@ def ridges(groups: Sequence[Ridge]) -> Drawing:
     def draw(width: int) -> str:
         groups_ = [group for group in groups if group.seconds]
         beside = 176 if width >= NARROW else 0
-        row = _RIDGE if beside else _RIDGE + 26
+        row = _RIDGE if beside else _RIDGE + 34
         low, high = _decades(groups_)
         height = row * len(groups_) + 34
 
         def at(seconds: float) -> float:
             share = (math.log10(max(seconds, 10**low)) - low) / (high - low)
-            return beside + 8 + share * (width - beside - 24)
+            return beside + 18 + share * (width - beside - 36)
 
         parts = []
         for decade in range(low, high + 1):
@@ -157,7 +157,7 @@ def _ridge(
     p50, p99 = (float(q) for q in np.quantile(np.array(group.seconds), (0.5, 0.99)))
     numbers = f"p50 {duration(p50)} · p99 {duration(p99)}"
     top = base - tall - 10
-    name_at, numbers_at = (base - 20, base - 4) if beside else (top - 10, top + 5)
+    name_at, numbers_at = (base - 20, base - 4) if beside else (top - 12, top + 4)
     parts = [
         f'<path class="{group.tone} soft" d="{shape}L{points[-1][0]:.1f},{base}Z">'
         f"<title>{escape(group.name)}: {numbers}, {len(group.seconds):,} requests</title></path>",

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .run import Options
+
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
@@ -67,25 +69,30 @@ def register(subparsers: Subparsers) -> None:
     parser.set_defaults(run=_run, parser=parser)
 
 
+def options(args: argparse.Namespace) -> Options:
+    """What the parsed command line asks for."""
+    from .run import Options
+
+    return Options(
+        requests=args.requests,
+        concurrency=args.concurrency,
+        seed=args.seed,
+        think=args.think_ms / 1000,
+        max_error_rate=args.max_error_rate,
+        semantic=not args.no_semantic,
+        redis=args.redis,
+        backend=args.backend,
+        model=args.model,
+        report=None if args.no_report else args.report,
+    )
+
+
 def _run(args: argparse.Namespace) -> int:
     if bool(args.backend) != bool(args.model):
         args.parser.error("--backend and --model go together")
-    from .run import Options, run
+    from .run import run
 
-    return run(
-        Options(
-            requests=args.requests,
-            concurrency=args.concurrency,
-            seed=args.seed,
-            think=args.think_ms / 1000,
-            max_error_rate=args.max_error_rate,
-            semantic=not args.no_semantic,
-            redis=args.redis,
-            backend=args.backend,
-            model=args.model,
-            report=None if args.no_report else args.report,
-        )
-    )
+    return run(options(args))
 
 
 def _count(text: str) -> int:

@@ -68,7 +68,10 @@ class Drive:
         else:
             seconds = time.perf_counter() - started
             verdict = await self._judge(asked, outcome)
-            self._tally.add(lane_of(outcome), verdict, seconds)
+            lane = lane_of(outcome)
+            self._tally.add(lane, verdict, seconds)
+            if lane is Lane.BACKEND and "similar" in outcome.misses:
+                self._tally.reasons[outcome.misses["similar"]] += 1
             if explanation is not None:
                 self._note_trap(asked, outcome, verdict, explanation)
         self._tally.backend_calls = len(self._desk.worked)
@@ -116,4 +119,5 @@ def _reason(outcome: Outcome, explanation: Explanation) -> str:
     if lane_of(outcome) is not Lane.BACKEND:
         return ""
     reason = outcome.misses.get("similar")
-    return ": ".join(filter(None, (str(reason or ""), explanation.detail)))
+    detail = explanation.detail if reason is explanation.reasons.get("similar") else ""
+    return ": ".join(filter(None, (reason or "", detail)))

@@ -66,6 +66,14 @@ def page(tally: Tally, facts: Facts, corpus: Corpus) -> str:
             report.folded("As a table", _lanes(tally)),
         ),
     ]
+    if tally.reasons:
+        parts.append(
+            report.section(
+                "Why the others went to the backend",
+                "What the similar tier said of each request that it did not answer.",
+                report.figure(charts.bars(_reasons(tally))),
+            )
+        )
     if facts.semantic:
         parts += [_wrong(tally, corpus), _traps(tally, corpus)]
     parts.append(report.section("How to read this", "", report.prose(*_notes(facts))))
@@ -127,6 +135,13 @@ def _bars(tally: Tally) -> list[charts.Bar]:
     used = [(lane, counts.requests) for lane, counts in tally.lanes.items() if counts.requests]
     return [
         charts.Bar(words.NAMES[lane], n, f"{n:,} · {n / tally.requests:.1%}", TONES[lane]) for lane, n in used
+    ]
+
+
+def _reasons(tally: Tally) -> list[charts.Bar]:
+    return [
+        charts.Bar(words.REASONS.get(reason, reason), n, f"{n:,} · {n / tally.requests:.1%}", "grey")
+        for reason, n in tally.reasons.most_common()
     ]
 
 

@@ -55,7 +55,7 @@ class RichScreen(AbstractContextManager["RichScreen"]):
         from rich.console import Group
         from rich.padding import Padding
 
-        return Padding(Group(self._progress(), "", self._lanes(), "", self._facts()), (1, 2))
+        return Padding(Group(self._progress(), "", self._lanes(), "", self._facts()), (1, 0, 1, 1))
 
     def _progress(self) -> Any:
         from rich.progress_bar import ProgressBar
@@ -75,7 +75,7 @@ class RichScreen(AbstractContextManager["RichScreen"]):
         from rich import box
         from rich.table import Table
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for i, name in enumerate(words.HEAD):
             table.add_column(name, justify="right" if i else "left", no_wrap=True)
         for row in words.rows(self._tally):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ... import CacheLayer, Policy
+from ... import Budgets, CacheLayer, Policy
 from ...semantic.embed.onnx import OnnxEmbedder
 from .. import report
 from . import words
@@ -72,20 +72,17 @@ async def demo(options: Options, out: TextIO) -> Tally:
 async def _demo(
     options: Options, out: TextIO, corpus: Corpus, stream: list[Asked], write: Write | None
 ) -> Tally:
-    embedder = OnnxEmbedder()
-    desk = Desk(corpus, embedder, think=options.think, write=write)
+    desk = Desk(corpus, OnnxEmbedder(), think=options.think, write=write)
     counted = census(stream)
-    print(
-        f"Wickley help desk: {len(corpus.articles)} articles. {words.traffic(counted)}.", file=out, flush=True
-    )
+    print(f"The help desk of Wickley, {len(corpus.articles)} articles.", file=out)
+    print(f"{words.traffic(counted)}.", file=out, flush=True)
     await desk.prepare()
     if write is not None:
         await desk.answer(stream[0].text)
         desk.worked.clear()
     layer = CacheLayer(
-        policy=Policy(semantic=options.semantic, max_error_rate=options.max_error_rate),
+        policy=Policy(semantic=options.semantic, max_error_rate=options.max_error_rate, budgets=_PATIENT),
         store=options.redis,
-        embedder=embedder if options.semantic else None,
     )
 
     @layer.cached(name="wickley.ask", version=options.model or "quote")
@@ -122,5 +119,7 @@ def _cost_per_call(corpus: Corpus, price: Price) -> float:
     return sum(map(of, corpus.articles.values())) / len(corpus.articles)
 
 
+_PATIENT = Budgets(embed=0.05, search=0.02, verify=0.02)
+"""Desk and cache share the machine here, and a call takes hundreds of milliseconds: waiting longer pays."""
 _QUESTION = 60
 """Characters of a usual question."""

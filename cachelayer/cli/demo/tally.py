@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -108,6 +109,8 @@ class Tally:
         self.history: list[Lane] = []
         self.wrong: list[Wrong] = []
         self.traps: list[Trap] = []
+        self.reasons: Counter[str] = Counter()
+        """Why the similar tier left a request to the backend."""
 
     def add(self, lane: Lane, verdict: Verdict, seconds: float) -> None:
         counts = self.lanes[lane]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...types import Reason
 from ..charts import NOTHING, duration
 from .stream import Census
 from .tally import HITS, SIMILAR, Lane, Price, Tally, Verdict, quantiles
@@ -13,12 +14,19 @@ NAMES = {
     Lane.REDIS: "redis, exact",
     Lane.INDEX: "index, similar",
     Lane.REPEATED: "memory, similar again",
-    Lane.COALESCED: "joined a call in flight",
+    Lane.COALESCED: "joined in flight",
     Lane.STALE: "memory, stale",
     Lane.BACKEND: "backend",
     Lane.BYPASS: "past the cache",
 }
-HEAD = ("answered by", "requests", "share", "p50", "p99", "cache wrong", "backend wrong")
+REASONS: dict[str, str] = {
+    Reason.NO_CANDIDATE: "nothing near",
+    Reason.UNSURE: "not sure enough",
+    Reason.GUARD: "a guard spoke",
+    Reason.BUDGET: "out of time",
+    Reason.WARMING: "still loading",
+}
+HEAD = ("answered by", "count", "share", "p50", "p99", "cache wrong", "backend wrong")
 
 
 def rows(tally: Tally) -> list[tuple[str, ...]]:
@@ -56,6 +64,7 @@ def facts(tally: Tally) -> list[tuple[str, str]]:
         ("backend calls made", f"{tally.backend_calls:,}{spare}"),
         ("wrong by the cache", wrong_similar(tally)),
         ("wrong by the backend", _backend_wrong(tally)),
+        *([("similar tier refused", _refusals(tally))] if tally.reasons else []),
         ("saved", f"{tally.saved_seconds:,.0f} s of generation, about ${tally.saved_cost:.2f}"),
     ]
 
@@ -102,6 +111,10 @@ def plain_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]
         return "  ".join([row[0].ljust(widths[0]), *cells])
 
     return [line(head), "  ".join("-" * width for width in widths), *map(line, body)]
+
+
+def _refusals(tally: Tally) -> str:
+    return ", ".join(f"{REASONS.get(reason, reason)} {n:,}" for reason, n in tally.reasons.most_common(4))
 
 
 def _backend_wrong(tally: Tally) -> str:

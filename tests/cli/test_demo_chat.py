@@ -1,0 +1,97 @@
+"""Answers from an OpenAI-style server: the request it gets, the answer taken, faults mapped at the edge."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayerError, MissingExtra
+from cachelayer.cli.demo.corpus import Article
+from cachelayer.cli.demo.httpx_chat import Chat
+
+ARTICLE = Article("leak-sensor", "sensor", "Test the Leak Sensor", "Lay a wet finger across the feet.", ())
+
+
+class Server:
+    """Answers every POST with `status` and `body`; remembers what came."""
+
+    def __init__(self, status: int, body: Any) -> None:
+        self.status, self.body = status, body
+        self.head = ""
+        self.received: dict[str, Any] = {}
+        self.url = ""
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next(
+            int(line[15:]) for line in self.head.lower().split("\r\n") if line.startswith("content-length:")
+        )
+        self.received = json.loads(await reader.readexactly(length))
+        body = json.dumps(self.body).encode()
+        writer.write(
+            b"HTTP/1.1 %d X\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (self.status, len(body))
+            + body
+        )
+        await writer.drain()
+        writer.close()
+
+
+@asynccontextmanager
+async def serving(status: int, body: Any) -> AsyncIterator[Server]:
+    server = Server(status, body)
+    async with await asyncio.start_server(server.answer, "127.0.0.1", 0) as listening:
+        server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        yield server
+
+
+async def test_the_model_gets_article_and_question_and_its_text_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("OPENAI_API_KEY", "sesame")
+    reply = {"choices": [{"message": {"content": " Lay a finger. "}}]}
+    async with serving(200, reply) as server:
+        chat = Chat(server.url, "m")
+        assert await chat.write("does it work?", ARTICLE) == "Lay a finger."
+        await chat.aclose()
+    assert server.head.startswith("POST /v1/chat/completions ")
+    assert "authorization: Bearer sesame" in server.head.replace("Authorization", "authorization")
+    assert server.received["model"] == "m"
+    assert server.received["temperature"] == 0
+    assert ARTICLE.body in server.received["messages"][0]["content"]
+    assert server.received["messages"][1] == {"role": "user", "content": "does it work?"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"), [(500, {}, "500"), (200, {"choices": []}, "choices"), (200, [], "choices")]
+)
+async def test_a_reply_that_is_none_is_one_error_that_names_the_address(
+    status: int, body: Any, says: str
+) -> None:
+    pytest.importorskip("httpx")
+    async with serving(status, body) as server:
+        chat = Chat(server.url, "m")
+        with pytest.raises(CacheLayerError, match=says) as caught:
+            await chat.write("?", ARTICLE)
+        await chat.aclose()
+    assert server.url in str(caught.value)
+
+
+async def test_a_server_that_is_not_there_is_an_error_of_ours(unused_tcp_port: int) -> None:
+    pytest.importorskip("httpx")
+    chat = Chat(f"http://127.0.0.1:{unused_tcp_port}/v1", "m")
+    with pytest.raises(CacheLayerError):
+        await chat.write("?", ARTICLE)
+    await chat.aclose()
+
+
+def test_without_httpx_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(MissingExtra, match=r"cachelayer\[demo\]"):
+        Chat("http://127.0.0.1:1", "m")

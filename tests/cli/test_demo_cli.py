@@ -1,0 +1,101 @@
+"""`cachelayer demo` on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cachelayer.cli import demo
+from cachelayer.cli.demo.run import Options
+
+
+@pytest.fixture
+def parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("cachelayer")
+    demo.register(parser.add_subparsers(required=True))
+    return parser
+
+
+def test_the_defaults_of_the_command_line_are_those_of_the_options(parser: argparse.ArgumentParser) -> None:
+    chosen = demo.options(parser.parse_args(["demo", "--no-report"]))
+    assert chosen == Options()
+
+
+def test_every_option_arrives(parser: argparse.ArgumentParser) -> None:
+    line = (
+        "demo --requests 7 --concurrency 3 --seed 9 --redis redis://h --backend http://h --model m --think-ms 20 "
+        "--max-error-rate 0.05 --no-semantic --report x.html"
+    )
+    assert demo.options(parser.parse_args(line.split())) == Options(
+        requests=7,
+        concurrency=3,
+        seed=9,
+        think=0.02,
+        max_error_rate=0.05,
+        semantic=False,
+        redis="redis://h",
+        backend="http://h",
+        model="m",
+        report=Path("x.html"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("--requests 0", "--requests"),
+        ("--concurrency -1", "--concurrency"),
+        ("--max-error-rate 2", "--max-error-rate"),
+        ("--think-ms nan", "--think-ms"),
+        ("--requests many", "--requests"),
+    ],
+)
+def test_a_bad_value_is_refused_by_the_name_of_its_option(
+    parser: argparse.ArgumentParser, line: str, names: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parser.parse_args(["demo", *line.split()])
+    assert names in capsys.readouterr().err
+
+
+def test_backend_and_model_go_together(
+    parser: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = parser.parse_args(["demo", "--backend", "http://127.0.0.1:1"])
+    with pytest.raises(SystemExit):
+        args.run(args)
+    assert "--model" in capsys.readouterr().err
+
+
+def test_help_fits_a_terminal_and_explains_every_option(
+    parser: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    with pytest.raises(SystemExit):
+        parser.parse_args(["demo", "--help"])
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 110
+    for option in (
+        "--requests",
+        "--redis",
+        "--backend",
+        "--max-error-rate",
+        "--no-semantic",
+        "--think-ms",
+        "--report",
+    ):
+        assert text.count(option) >= 2
+
+
+def test_registering_imports_nothing_heavy() -> None:
+    script = (
+        "import argparse, sys; from cachelayer.cli import demo; "
+        "demo.register(argparse.ArgumentParser().add_subparsers()); "
+        "print(sorted({'rich', 'httpx', 'onnxruntime', 'tokenizers', 'faiss', 'redis'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,190 @@
+"""Reports are one well-formed file that asks nothing of the network, and charts stay inside their frames."""
+
+from __future__ import annotations
+
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.cli import charts, report
+from cachelayer.cli.demo import page
+from cachelayer.cli.demo.corpus import load
+from cachelayer.cli.demo.stream import census, traffic
+from cachelayer.cli.demo.tally import Lane, Price, Tally, Trap, Verdict, Wrong
+
+VOID = {"meta", "br"}
+WIDTHS = (340, 880)
+
+
+class Reader(HTMLParser):
+    """Checks that tags nest, and collects text and attributes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def read(document: str) -> Reader:
+    reader = Reader()
+    reader.feed(document)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    corpus = load()
+    stream = traffic(corpus, 300, 1)
+    tally = Tally(len(stream))
+    for i, asked in enumerate(stream):
+        lane = list(Lane)[i % len(Lane)]
+        tally.add(lane, Verdict.RIGHT, 10.0 ** (-6 + i % 6))
+        if asked.question.text in corpus.contrasts:
+            tally.traps.append(Trap(asked, "number", True, "near <b>", 0.93, lane, Verdict.CACHE, ""))
+    for verdict in (Verdict.CACHE, Verdict.CACHE, Verdict.INHERITED):
+        tally.wrong.append(
+            Wrong(stream[0], "hub2-reset", Lane.INDEX, verdict, 0.97, None, "<script>alert(1)")
+        )
+    tally.reasons["guard"] = 3
+    facts = page.Facts(setting="300 requests", census=census(stream), price=Price(), semantic=True)
+    return page.page(tally, facts, corpus)
+
+
+def test_a_report_is_well_formed(document: str) -> None:
+    reader = read(document)
+    assert document.startswith("<!doctype html>")
+    assert {tag for tag, _, _ in reader.attributes} >= {"svg", "path", "rect", "td"}
+
+
+def test_a_report_asks_nothing_of_the_network_and_runs_nothing(document: str) -> None:
+    reader = read(document)
+    assert not re.search(r"<(script|link|img|iframe|object|embed)\b", document)
+    assert not re.search(r"https?:|url\(|@import", document)
+    assert not [name for _, name, _ in reader.attributes if name.startswith("on") or name in ("src", "href")]
+
+
+def test_text_from_outside_is_escaped(document: str) -> None:
+    assert "<script>alert(1)" in read(document).texts
+    assert "near <b>" in read(document).texts
+
+
+def test_wrong_answers_are_listed_once_with_their_number(document: str) -> None:
+    texts = read(document).texts
+    assert texts.count("index, similar, 2 times") == 1
+    assert "1 cached answers that repeat an error of the backend's own search" in texts
+
+
+def test_light_and_dark_define_the_same_colours() -> None:
+    style = report.page("", "", [])
+    light, dark = re.findall(r":root ?\{(.*?)\}", style)
+    names = [set(re.findall(r"--(\w+):", theme)) for theme in (light, dark)]
+    assert names[0] == names[1] >= {"paper", "ink", "blue", "teal", "amber", "violet", "red", "grey"}
+
+
+def test_a_figure_is_drawn_wide_and_narrow() -> None:
+    markup = report.figure(charts.bars([charts.Bar("a", 1, "1", "blue")]), "caption")
+    assert re.findall(r'viewBox="0 0 (\d+) ', markup) == ["880", "340"]
+    read(markup)
+
+
+def test_every_cell_names_its_column_for_narrow_screens() -> None:
+    reader = read(report.table(("a", "b"), [("1", report.Cell("2", "bad", "small"))], numbers=(1,)))
+    assert [value for tag, name, value in reader.attributes if (tag, name) == ("td", "data-name")] == [
+        "a",
+        "b",
+    ]
+
+
+@given(
+    st.lists(st.floats(1e-7, 1e3, allow_nan=False), min_size=1, max_size=50),
+    st.lists(st.floats(0, 1e3, allow_nan=False), max_size=50),
+    st.sampled_from(WIDTHS),
+)
+def test_ridges_stay_in_their_frame(first: list[float], second: list[float], width: int) -> None:
+    groups = [charts.Ridge("one", first, "blue"), charts.Ridge("two", second, "teal")]
+    inside(charts.ridges(groups)(width), width)
+
+
+@given(
+    st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=40),
+    st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=40),
+    st.sampled_from(WIDTHS),
+)
+def test_lines_stay_in_their_frame(first: list[float], second: list[float], width: int) -> None:
+    series = [
+        charts.Line(name, list(enumerate(ys, 1)), "blue", filled=name == "one")
+        for name, ys in (("one", first), ("two", second))
+    ]
+    inside(charts.lines(series, "requests")(width), width)
+
+
+@given(st.lists(st.floats(0, 1e9, allow_nan=False), max_size=12), st.sampled_from(WIDTHS))
+def test_bars_stay_in_their_frame(values: list[float], width: int) -> None:
+    inside(charts.bars([charts.Bar("name", value, "1", "red") for value in values])(width), width)
+
+
+def test_charts_of_nothing_are_drawn() -> None:
+    for drawing in (charts.lines([], "x"), charts.ridges([]), charts.bars([])):
+        read(drawing(880))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (3.14e-6, "3.1 µs"),
+        (4e-6, "4 µs"),
+        (0.0009999, "1 ms"),
+        (0.0423, "42 ms"),
+        (0.9999, "1 s"),
+        (1.26, "1.3 s"),
+        (75.2, "75 s"),
+        (3600, "60 min"),
+        (math.nan, charts.NOTHING),
+    ],
+)
+def test_durations_are_short(seconds: float, text: str) -> None:
+    assert charts.duration(seconds) == text
+
+
+def test_a_report_is_written_below_directories_that_do_not_exist_yet(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b.html"
+    report.write(path, report.page("é", "", []))
+    assert "é" in path.read_text(encoding="utf-8")
+
+
+def inside(svg: str, width: int) -> None:
+    """Every coordinate is a number inside the drawing."""
+    reader = read(svg)
+    assert "nan" not in svg and "inf" not in svg
+    height = float(next(value for tag, name, value in reader.attributes if (tag, name) == ("svg", "height")))
+    for tag, name, value in reader.attributes:
+        if tag != "svg" and name in ("x", "x1", "x2"):
+            assert -1 <= float(value) <= width + 1
+        elif tag != "svg" and name in ("y", "y1", "y2"):
+            assert -1 <= float(value) <= height + 1
+        elif name == "d":
+            for x, y in re.findall(r"(-?[\d.]+),(-?[\d.]+)", value):
+                assert -1 <= float(x) <= width + 1
+                assert -1 <= float(y) <= height + 1
