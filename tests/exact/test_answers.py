@@ -470,6 +470,11 @@ def test_nbytes_counts_every_leaf(value: Any) -> None:
     assert held.nbytes >= floor(value)
 
 
+def test_nbytes_counts_every_number_of_a_vector() -> None:
+    for vector in ([i + 0.5 for i in range(100)], [i + 0.5 if i % 2 else 10**9 + i for i in range(100)]):
+        assert 100 * (8 + 24) <= FREEZER.freeze({"v": vector}).nbytes < 100 * (8 + 32) + 300
+
+
 def test_many_threads_freeze_and_thaw() -> None:
     freezer, wrong = Freezer(shapes=4), []
 
