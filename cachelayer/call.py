@@ -18,6 +18,7 @@ from .exact.memory import Memory, Raws, Slot
 from .flow.background import offload
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
+from .protocols import Lease
 from .types import Match, Reason, Source
 
 _PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
@@ -166,6 +167,8 @@ class Call:
     epoch = 0
     reason: Reason | None = None
     """Why this request goes past every tier, uncached."""
+    lease: Lease | None = None
+    """The right to call the backend for all processes, until the answer is stored."""
     stale: Slot | None = None
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None

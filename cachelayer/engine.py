@@ -66,11 +66,17 @@ class Engine:
 
     async def _lead(self, call: Call) -> Landing:
         """What one caller does for all who ask the same."""
-        if self.tiers.wanted(call):
-            found = await self.tiers.find(call)
-            if found is not None:
-                return found
-        return await self._answer(call)
+        if not self.tiers.wanted(call):
+            return await self._answer(call)
+        found = await self.tiers.find(call)
+        if found is not None:
+            return found
+        try:
+            landing = await self._answer(call)
+        except BaseException:
+            self.tiers.let_go(call)
+            raise
+        return landing
 
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept before its caller has it."""
@@ -126,7 +132,11 @@ class Engine:
             self.keeper.keep_stream(call, chunks, self.clock.monotonic() - started, landing)
             self.tiers.keep(call, landing)
 
-        leave = partial(self.flights.close, self._flight_key(call), landing)
+        def leave() -> None:
+            self.flights.close(self._flight_key(call), landing)
+            if landing.slot is None:
+                self.tiers.let_go(call)
+
         freeze = partial(self.keeper.freeze_chunk, call)
         limit = call.policy.max_item_bytes
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}

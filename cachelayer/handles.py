@@ -144,7 +144,10 @@ class Handle:
 
     async def invalidate(self, *args: Any, **kwargs: Any) -> int:
         """Forget this call's answer; how many entries went (0 or 1)."""
-        return self.engine.keeper.forget_call(self.now(args, kwargs))
+        call = self.now(args, kwargs)
+        gone = self.engine.keeper.forget_call(call)
+        await self.engine.tiers.forget(call)
+        return gone
 
     async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Why this call would hit or miss now; changes nothing and calls no backend."""
@@ -172,7 +175,11 @@ class PlainHandle(Handle):
 
     def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
         """See `Handle.invalidate`."""
-        return self.engine.keeper.forget_call(self.now(args, kwargs))
+        call = self.now(args, kwargs)
+        gone = self.engine.keeper.forget_call(call)
+        if self.engine.tiers.shared is not None:
+            self.engine.portal.run(self.engine.tiers.forget(call))
+        return gone
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""

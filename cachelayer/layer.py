@@ -26,9 +26,10 @@ from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
 from .naming import names
 from .policy import Policy, check_names
-from .protocols import Clock, Decider, Embedder, VectorIndex, Verifier
+from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .registry import Registry
 from .semantic.tier import SimilarTier
+from .shared import implied_by
 from .tiers import Tiers
 from .types import Outcome
 
@@ -54,7 +55,7 @@ class CacheLayer:
         self,
         *,
         policy: Policy | None = None,
-        store: str | None = None,
+        store: str | Store | None = None,
         embedder: Embedder | Callable[..., Any] | str | None = None,
         index: VectorIndex | None = None,
         verifier: Verifier | Decider | None = None,
@@ -62,6 +63,7 @@ class CacheLayer:
         tenancy: Literal["optional", "required"] = "optional",
         clock: Clock | None = None,
         seed: int = 0,
+        types: Sequence[type] = (),
     ) -> None:
         if policy is not None and not isinstance(policy, Policy):
             raise ConfigurationError("policy", policy, "give a cachelayer.Policy(...)")
@@ -79,6 +81,7 @@ class CacheLayer:
         self._similar, self._why_off = wiring.similar_tier(
             wanted, embedder=embedder, index=index, verifier=verifier, faults=faults, background=self._background,
             random=rng.random,
+            shadow=self.policy.shadow,
         )  # fmt: skip
         self._keeper = Keeper(
             clock=self._clock,
@@ -87,7 +90,11 @@ class CacheLayer:
             faults=faults,
             gone=lambda slot: self._tiers.gone(slot),
         )
+        self._shared = wiring.shared_tier(
+            store, types, clock=self._clock, keeper=self._keeper, faults=faults, background=self._background
+        )
         self._tiers = Tiers(
+            shared=self._shared,
             clock=self._clock, keeper=self._keeper, similar=self._similar, faults=faults, portal=self._portal,
             background=self._background,
         )  # fmt: skip
@@ -204,16 +211,24 @@ class CacheLayer:
         tags = names("tags", tags)
         if not tags and scope is None:
             raise ConfigurationError(
-                "tags", tags, "name tags=[...] or scope={'tenant': ...}; erase() takes everything"
+                "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
         scopes = self._scopes_of(scope) if scope is not None else []
-        return await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
+        gone = await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
+        if self._shared is not None and not dry_run:
+            await self._shared.invalidate([*tags, *implied_by(scope)])
+        return gone
 
     async def erase(self, *, tenant: str | None = None, dry_run: bool = False) -> int:
-        """Remove every trace of a tenant's answers, or of all; returns how many entries."""
-        if tenant is None:
-            return await self._forget(dry_run, everything=True)
-        return await self._forget(dry_run, scopes=frozenset(self._scopes_of({"tenant": tenant})))
+        """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here."""
+        scope = None if tenant is None else {"tenant": tenant}
+        what: dict[str, Any] = (
+            {"everything": True} if scope is None else {"scopes": frozenset(self._scopes_of(scope))}
+        )
+        gone = await self._forget(dry_run, **what)
+        if self._shared is not None and not dry_run:
+            await self._shared.erase(implied_by(scope or {}))
+        return gone
 
     async def _forget(self, dry_run: bool, **what: Any) -> int:
         declared = self._keeper.declared(**what) if dry_run else self._keeper.declare(**what)
@@ -251,11 +266,14 @@ class CacheLayer:
                 "done": tiers.writeback.handled,
             },
             "similar": self._similar.stats() if self._similar else {"state": "off", "why": self._why_off},
+            "shared": self._shared.stats() if self._shared else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
 
     async def start(self) -> None:
         """Load models: when it returns every tier serves."""
+        if self._shared is not None:
+            await self._shared.start()
         if self._similar is not None:
             await self._similar.start()
 
@@ -273,6 +291,8 @@ class CacheLayer:
         await self._background.cancel()
         if self._similar is not None:
             await self._similar.aclose()
+        if self._shared is not None:
+            await self._shared.aclose()
         self._portal.close()
 
     async def __aenter__(self) -> Self:

@@ -23,9 +23,12 @@ class Clock(Protocol):
 class Embedder(Protocol):
     """Texts to vectors, off the event loop. Constructing one does no I/O; `start` loads."""
 
-    identity: str
-    """Model, revision, pooling and quantization. Vectors of two identities never meet."""
-    dimension: int
+    @property
+    def identity(self) -> str:
+        """Model, revision, pooling and quantization. Vectors of two identities never meet."""
+
+    @property
+    def dimension(self) -> int: ...
 
     async def start(self) -> None: ...
     async def embed(self, texts: Sequence[str]) -> Embedded: ...

@@ -101,7 +101,7 @@ class WordEmbedder:
     def _vector(self, words: Sequence[str]) -> Any:
         total = np.zeros(self.dimension, np.float32)
         for word in words or [""]:
-            rng = np.random.default_rng(xxhash.xxh3_64_intdigest(word))
+            rng = np.random.default_rng(xxhash.xxh3_64_intdigest(word.encode()))
             total += rng.standard_normal(self.dimension, dtype=np.float32)
         return total / np.linalg.norm(total)
 

@@ -20,6 +20,7 @@ from .keeper import Keeper
 from .policy import Budgets
 from .protocols import Clock
 from .semantic.tier import Ask, Entry, SimilarTier
+from .shared import SharedTier
 from .types import Reason, Source
 
 
@@ -29,6 +30,8 @@ class Written:
 
     call: Call
     slot: Slot
+    made: bool
+    """By this process; what came from the shared store is only indexed."""
 
 
 @dataclass(slots=True)
@@ -48,28 +51,44 @@ class Tiers:
     """The asynchronous tiers, in order, and their write-back."""
 
     def __init__(
-        self, *, clock: Clock, keeper: Keeper, similar: SimilarTier | None, faults: Faults, portal: Portal,
+        self,
+        *,
+        clock: Clock,
+        keeper: Keeper,
+        shared: SharedTier | None,
+        similar: SimilarTier | None,
+        faults: Faults,
+        portal: Portal,
         background: Background,
-    ) -> None:  # fmt: skip
-        self.clock, self.keeper, self.similar, self.faults, self.portal = (
-            clock,
-            keeper,
-            similar,
-            faults,
-            portal,
-        )
-        self.background = background
+    ) -> None:
+        self.clock, self.keeper, self.faults = clock, keeper, faults
+        self.shared, self.similar = shared, similar
+        self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write)
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
-        return self.similar is not None and call.function.similar
+        return self.shared is not None or (self.similar is not None and call.function.similar)
 
     async def find(self, call: Call) -> Landing | None:
-        """The first tier's answer, or None with the reasons in `call.misses`."""
+        """The first tier's answer, or None with the reasons in `call.misses`; then the call is ours to make."""
         if call.tightening.no_cache:
             return None
-        return await self._similar(call)
+        return await self._stored(call) or await self._similar(call) or await self._elsewhere(call)
+
+    async def _stored(self, call: Call) -> Landing | None:
+        if self.shared is None:
+            return None
+        found = await self.shared.find(call)
+        if isinstance(found, Reason):
+            call.misses[self.shared.store.name] = found
+            return None
+        self._index_later(call, found)
+        return found
+
+    async def _elsewhere(self, call: Call) -> Landing | None:
+        """The answer that another process is making now, where it is worth waiting for."""
+        return await self.shared.lead_or_wait(call) if self.shared is not None else None
 
     async def _similar(self, call: Call) -> Landing | None:
         tier = self.similar
@@ -132,18 +151,34 @@ class Tiers:
 
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""
-        if landing.slot is None or not self.wanted(call):
-            return
-        item = Written(call, landing.slot)
+        if landing.slot is not None and self.wanted(call):
+            self._offer(Written(call, landing.slot, made=True))
+        elif call.lease is not None:
+            self.let_go(call)
+
+    def let_go(self, call: Call) -> None:
+        """Nothing will be stored for this call: those who wait for it elsewhere go on."""
+        if call.lease is not None and self.shared is not None:
+            self.shared.let_go(call)
+
+    def _index_later(self, call: Call, landing: Landing) -> None:
+        """Make an entry that another process left findable by meaning here too."""
+        if landing.slot is not None and self.similar is not None and call.function.similar:
+            self._offer(Written(call, landing.slot, made=False))
+
+    def _offer(self, item: Written) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = self.portal.loop
             loop.call_soon_threadsafe(self.writeback.offer, item, loop)
         else:
-            self.writeback.offer(item, loop)
+            if not self.writeback.offer(item, loop):
+                self.let_go(item.call)
 
     async def _write(self, batch: Sequence[Written]) -> None:
+        if self.shared is not None:
+            await self.shared.write([(item.call, item.slot) for item in batch if item.made])
         for item in batch:
             await self.faults.attempt("write-back", self._index(item), None)
         if self.similar is not None and self.similar.due:
@@ -174,6 +209,11 @@ class Tiers:
         text, tier, decision = text_of(answer), self.similar, ask.decision
         if text is not None and tier is not None and decision is not None:
             tier.learn(ask, text, decision.entry)
+
+    async def forget(self, call: Call) -> None:
+        """One call's answer is invalid, in every process."""
+        if self.shared is not None and call.identity is not None:
+            await self.shared.forget(call.digest)
 
     async def explain(self, call: Call) -> Explained:
         """What the similar tier would say now; nothing is counted."""

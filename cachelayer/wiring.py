@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any, Literal
 
 from .errors import ConfigurationError, MissingExtra
+from .exact.codec import Codec
 from .flow.attempt import Faults
 from .flow.background import Background
-from .protocols import Decider, Embedder, VectorIndex, Verifier
+from .keeper import Keeper
+from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .semantic.tier import SimilarTier
+from .shared import SharedTier
 
 BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")
+
+
+def shared_tier(
+    store: str | Store | None,
+    types: Iterable[type],
+    *,
+    clock: Clock,
+    keeper: Keeper,
+    faults: Faults,
+    background: Background,
+) -> SharedTier | None:
+    """The tier behind a Redis URL or a store of one's own; None without one. Raises ConfigurationError."""
+    if store is None:
+        return None
+    behind = _redis(store, clock) if isinstance(store, str) else store
+    if not isinstance(behind, Store):
+        raise ConfigurationError("store", store, "give a URL (redis://host:6379/0) or a cachelayer.Store")
+    return SharedTier(behind, Codec(types), clock=clock, keeper=keeper, faults=faults, background=background)
+
+
+def _redis(url: str, clock: Clock) -> object:
+    if find_spec("redis") is None or find_spec("hiredis") is None:
+        raise MissingExtra(f"store={url.partition('://')[0]}://...", "redis", "redis")
+    from .exact.redis import RedisStore
+
+    return RedisStore(url, clock=clock)
 
 
 def require_similar() -> None:
@@ -32,6 +61,7 @@ def similar_tier(
     faults: Faults,
     background: Background,
     random: Callable[[], float],
+    shadow: float | Literal["auto"] = "auto",
 ) -> tuple[SimilarTier | None, str]:
     """The tier and '', or None and why there is none. Raises MissingExtra where it is asked for and cannot be."""
     if semantic is False:
@@ -51,17 +81,24 @@ def similar_tier(
             embedder,
             "give an Embedder (identity, dimension, start, embed, aclose), or a model's name",
         )
-    return SimilarTier(
-        embedder=embedder, index=index, decider=_decider(verifier), faults=faults, background=background,
+    tier = SimilarTier(
+        embedder=embedder,
+        index=index,
+        decider=_decider(verifier, shadow, random),
+        faults=faults,
+        background=background,
         make_index=_make_index,
-    ), ""  # fmt: skip
+    )
+    return tier, ""
 
 
-def _decider(verifier: Verifier | Decider | None) -> Decider:
-    from .semantic.decide import PairDecider
-
+def _decider(
+    verifier: Verifier | Decider | None, shadow: float | str, random: Callable[[], float]
+) -> Decider:
     if verifier is None or isinstance(verifier, Verifier):
-        return PairDecider(verifier)
+        from .semantic.decide import EvidenceDecider
+
+        return EvidenceDecider(verifier, random=random, shadow=shadow)
     if isinstance(verifier, Decider):
         return verifier
     raise ConfigurationError(
@@ -70,6 +107,10 @@ def _decider(verifier: Verifier | Decider | None) -> Decider:
 
 
 def _make_index(dimension: int) -> VectorIndex:
-    from .semantic.index.packed import PackedIndex
+    if find_spec("faiss") is None:
+        from .semantic.index.packed import PackedIndex
 
-    return PackedIndex(dimension)
+        return PackedIndex(dimension)
+    from .semantic.index.faiss_cpu import FaissIndex
+
+    return FaissIndex(dimension)

@@ -64,6 +64,10 @@ class Memory:
         slot.hits += 1
         return slot
 
+    def at(self, digest: int) -> Slot | None:
+        """The slot under a digest, unproven, fresh or not; nothing is counted."""
+        return self._table.get(digest)
+
     def put(self, slot: Slot, now: float) -> bool:
         """Keep `slot`, instead of one with its digest, at the expense of the least valuable ones.
 

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, Unusable
 from ..protocols import Clock
 from ..types import Reason
 
@@ -26,7 +26,9 @@ class Faults:
         self._logged: dict[str, float] = {}
 
     def report(self, stage: str, fault: BaseException) -> Reason:
-        """Count `fault`; returns the reason it carries, or FAULT."""
+        """Count `fault`; returns the reason it carries, or FAULT. What is merely unusable is no fault."""
+        if isinstance(fault, Unusable):
+            return fault.reason
         name = type(fault).__name__
         if (stage, name) in self.counts or len(self.counts) < 1000:
             self.counts[stage, name] = self.counts.get((stage, name), 0) + 1

@@ -21,6 +21,7 @@ class Background:
     def reset(self) -> None:
         """Forget all tasks: after a fork they are the parent's."""
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._lasting: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -37,6 +38,12 @@ class Background:
         task.add_done_callback(self._tasks.discard)
         return True
 
+    def spawn_always(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        """Start work that goes on until `cancel`; neither limited nor waited for."""
+        task = asyncio.get_running_loop().create_task(work())
+        self._lasting.add(task)
+        task.add_done_callback(self._lasting.discard)
+
     async def settle(self) -> None:
         """Wait until the tasks of this loop are done."""
         loop = asyncio.get_running_loop()
@@ -46,7 +53,7 @@ class Background:
     async def cancel(self) -> None:
         """Cancel this loop's tasks and wait for them."""
         loop = asyncio.get_running_loop()
-        mine = [t for t in self._tasks if t.get_loop() is loop]
+        mine = [t for t in (*self._tasks, *self._lasting) if t.get_loop() is loop]
         for task in mine:
             task.cancel()
         if mine:

@@ -52,6 +52,7 @@ class FunctionStats:
     """What happened to the calls of one function."""
 
     __slots__ = (
+        "_backend_mean",
         "_previous", "_untold", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
         "requests_that_missed", "saved_seconds", "saved_tokens", "shadow_checks", "timings",
     )  # fmt: skip
@@ -70,8 +71,14 @@ class FunctionStats:
         self.saved_seconds = 0.0
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
+        self._backend_mean: float | None = None
         self._untold: list[Mapping[str, float]] = []
         self._previous: dict[str, int] = {}
+
+    @property
+    def backend_mean(self) -> float | None:
+        """Seconds that the backend took, a moving mean; None before the first answer."""
+        return self._backend_mean
 
     def missed(self, misses: Mapping[str, Reason]) -> None:
         """Count the tiers that did not answer."""
@@ -82,6 +89,10 @@ class FunctionStats:
     def time(self, timings: Mapping[str, float]) -> None:
         """Add the stages of one request."""
         self._untold.append(timings)
+        took = timings.get("backend")
+        if took is not None:
+            mean = self._backend_mean
+            self._backend_mean = took if mean is None else mean + 0.1 * (took - mean)
         if len(self._untold) >= 256:
             self.fold()
 

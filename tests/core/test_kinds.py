@@ -85,8 +85,7 @@ async def test_a_plain_call_inside_the_loop_does_not_wait_for_a_flight_of_that_l
         return text
 
     flight = asyncio.create_task(slow.aio("a"))
-    while not entered.is_set():
-        await asyncio.sleep(0)
+    await asyncio.to_thread(entered.wait, 10)
     assert slow("a") == "a"
     release.set()
     assert await flight == "a"

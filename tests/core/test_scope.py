@@ -244,7 +244,7 @@ async def test_texts_are_folded_as_the_policy_says() -> None:
 
 
 async def test_inner_white_space_counts_by_default() -> None:
-    layer, ask, calls = layer_and_ask()
+    _, ask, calls = layer_and_ask()
     await ask("if a:\n    b")
     await ask("if a:\n  b")
     assert len(calls) == 2

@@ -1,0 +1,140 @@
+"""All in-process memories of a layer behind one lock: by tag, scope and id, and what was declared invalid."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .call import MAX_LANES, Call, Function
+from .exact.canonical import encode
+from .exact.memory import Memory, Slot
+
+_LOG = 1024
+"""Invalidations remembered for calls that were in flight when they were declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidation:
+    """What was declared invalid, and when in the order of declarations."""
+
+    epoch: int
+    tags: frozenset[str] = frozenset()
+    scopes: frozenset[bytes] = frozenset()
+    digest: int | None = None
+    everything: bool = False
+
+    def covers(self, tags: Iterable[str], scope: bytes, digest: int) -> bool:
+        """Whether an answer under these tags, scope and key was declared invalid."""
+        return (
+            self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags)
+        )
+
+
+class Holdings:
+    """The memories and their common bookkeeping. Hits through raw forms take no lock."""
+
+    def __init__(self, gone: Callable[[Slot], None]) -> None:
+        self._gone = gone
+        self._scopes: dict[bytes, tuple[str, str | None]] = {}
+        self._log: deque[Invalidation] = deque(maxlen=_LOG)
+        self.memories: list[Memory] = []
+        self.epoch = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """A fresh lock: after a fork another thread's hold on the old one would last forever."""
+        self.lock = threading.RLock()
+
+    def memory(self, max_bytes: int, max_item_bytes: int) -> Memory:
+        """A new in-process memory under this keeper's care."""
+        memory = Memory(max_bytes, max_item_bytes=max_item_bytes, on_evict=lambda slot, why: self._gone(slot))
+        self.memories.append(memory)
+        return memory
+
+    def scope_of(self, function: Function, tenant: str | None) -> bytes:
+        scope = encode([function.name, tenant])
+        if len(function.scopes) < MAX_LANES:
+            function.scopes[tenant] = scope
+        with self.lock:
+            self._scopes.setdefault(scope, (function.name, tenant))
+        return scope
+
+    @staticmethod
+    def declared(**what: Any) -> Invalidation:
+        """An invalidation that is only looked at (a dry run)."""
+        return Invalidation(0, **what)
+
+    def declare(self, **what: Any) -> Invalidation:
+        """From now on nothing that was being answered before may be kept under what is given."""
+        with self.lock:
+            self.epoch += 1
+            declared = Invalidation(self.epoch, **what)
+            self._log.append(declared)
+            return declared
+
+    def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
+        if self._log and self._log[0].epoch > epoch + 1:
+            return True  # the log does not reach back that far
+        return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
+
+    def scopes(self, wanted: Mapping[str, str | None]) -> list[bytes]:
+        """The scopes with this "function", this "tenant", or both; a tenant of None is nobody's."""
+        with self.lock:
+            return [
+                scope
+                for scope, (function, tenant) in self._scopes.items()
+                if wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant
+            ]
+
+    def matching(self, invalidation: Invalidation) -> Iterator[tuple[Memory, Slot]]:
+        """The slots that an invalidation covers, found through the indexes."""
+        for memory in self.memories:
+            with self.lock:
+                if invalidation.everything:
+                    slots = tuple(memory)
+                else:
+                    groups = [memory.by_tag(t) for t in invalidation.tags]
+                    groups += [memory.by_scope(s) for s in invalidation.scopes]
+                    slots = tuple(dict.fromkeys(slot for group in groups for slot in group))
+            for slot in slots:
+                yield memory, slot
+
+    def forget_call(self, call: Call) -> int:
+        """Forget one call's answer, and keep none that is being made now; 0 or 1."""
+        if call.identity is None:
+            return 0
+        self.declare(digest=call.digest)
+        slot = self.peek(call)
+        if slot is not None:
+            self.drop(call.function.memory, slot)
+        return int(slot is not None)
+
+    @staticmethod
+    def peek(call: Call) -> Slot | None:
+        """The call's slot, fresh or stale, nothing counted."""
+        slot = call.function.memory.at(call.digest)
+        return slot if slot is not None and slot.canonical == call.canonical else None
+
+    def drop_digest(self, digest: int) -> None:
+        """Forget what lies under a digest, in every memory."""
+        for memory in self.memories:
+            slot = memory.at(digest)
+            if slot is not None:
+                self.drop(memory, slot)
+
+    def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
+        """The entry of an outcome's id; O(entries), for what an owner does by hand."""
+        for memory in self.memories:
+            with self.lock:
+                for slot in memory:
+                    if f"e{slot.id:x}" == entry:
+                        return memory, slot
+        return None
+
+    def drop(self, memory: Memory, slot: Slot) -> None:
+        """Forget one slot."""
+        with self.lock:
+            memory.remove(slot)

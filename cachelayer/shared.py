@@ -1,0 +1,243 @@
+"""The shared tier as the path uses it: budgets, breaker, leases, write-behind, and news from other processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .call import Call, Landing
+from .exact.codec import Chunks, Codec
+from .exact.memory import Slot
+from .flow.attempt import Faults
+from .flow.background import Background
+from .flow.breaker import Breaker
+from .holdings import Invalidation
+from .keeper import Keeper
+from .protocols import Clock, Lease, Store
+from .types import Reason, Record, Source
+
+LEASE = 30.0
+"""Seconds after which the lease of a dead leader ends; a living one renews it."""
+SLOW = 0.005
+"""Seconds of backend time from which another process's call is worth waiting for."""
+WRITE_BUDGET = 5.0
+"""Seconds that one batch of writes may take, behind the callers' backs."""
+
+
+class SharedTier:
+    """One store behind one breaker. What is slow, broken or wrong is a reason; nothing reaches a caller."""
+
+    def __init__(
+        self,
+        store: Store,
+        codec: Codec,
+        *,
+        clock: Clock,
+        keeper: Keeper,
+        faults: Faults,
+        background: Background,
+    ) -> None:
+        self.store, self.codec = store, codec
+        self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
+        self.breaker = Breaker(clock)
+        self._listening: asyncio.AbstractEventLoop | None = None
+
+    async def start(self) -> None:
+        """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
+        self.listen()
+        await self.faults.attempt("store", self.store.start(), WRITE_BUDGET)
+
+    # reading -----------------------------------------------------------------------------------------------------
+
+    async def find(self, call: Call) -> Landing | Reason:
+        """The entry that any process left for exactly this request."""
+        self.listen()
+        started = self.clock.monotonic()
+        record = await self._get(call)
+        call.timings["store"] = self.clock.monotonic() - started
+        if not isinstance(record, Record):
+            return record
+        now = self.clock.time()
+        age = call.tightening.max_age
+        if age is not None and now - record.created > age:
+            return Reason.EXPIRED
+        if now >= record.fresh_until + call.function.revalidate:
+            return Reason.EXPIRED
+        answer = self.faults.attempt_now("decode", self.codec.decode, record.payload)
+        if isinstance(answer, Reason):
+            return answer
+        slot = self.keeper.adopt(call, record, answer, now)
+        if slot is None:
+            return Reason.OVERSIZE
+        source = Source.REDIS if now < record.fresh_until else Source.STALE
+        return self.keeper.landing(slot, source, self.clock.monotonic())
+
+    async def _get(self, call: Call) -> Record | Reason:
+        if not self.breaker.allow():
+            return Reason.BREAKER_OPEN
+        work = self.store.get(call.digest.to_bytes(16, "big"), call.canonical)
+        try:
+            found = await self.faults.attempt("store", work, float(call.policy.budgets.store))  # type: ignore[arg-type]
+        except asyncio.CancelledError:
+            self.breaker.abandoned()
+            raise
+        if found is Reason.BUDGET or found is Reason.FAULT:
+            self.breaker.failure()
+            return found
+        self.breaker.success()
+        return Reason.ABSENT if found is None else found
+
+    # one call in the fleet ---------------------------------------------------------------------------------------
+
+    async def lead_or_wait(self, call: Call) -> Landing | None:
+        """Take the lease for a call to a slow backend, or wait for its holder's answer; None where we must call."""
+        typical = call.function.stats.backend_mean
+        if self.breaker.state != "closed" or (typical is not None and typical < SLOW):
+            return None
+        key = call.digest.to_bytes(16, "big")
+        budget = float(call.policy.budgets.store)  # type: ignore[arg-type]
+        lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
+        if isinstance(lease, Reason):
+            return None
+        if lease is not None:
+            call.lease = lease
+            return None
+        patience = call.function.rider_wait
+        await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
+        found = await self.find(call)
+        return found if isinstance(found, Landing) else None
+
+    def let_go(self, call: Call) -> None:
+        """Release the call's lease behind the caller's back, so that followers go on."""
+        lease, call.lease = call.lease, None
+        if lease is not None and not self.background.spawn(lambda: self._release(lease)):
+            self.faults.report("lease", RuntimeError("too many releases under way; it ends by itself"))
+
+    async def _release(self, lease: Lease) -> None:
+        await self.faults.attempt("lease", lease.release(), WRITE_BUDGET)
+
+    # writing -----------------------------------------------------------------------------------------------------
+
+    async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
+        """Store what was kept in memory, then let those go on who wait for it."""
+        records = []
+        for call, slot in items:
+            record = self.faults.attempt_now("encode", self._record, call, slot) if slot.resident else None
+            if isinstance(record, Reason):
+                call.function.stats.kept_out[record] += 1
+            elif record is not None:
+                records.append(record)
+        if records and self.breaker.allow():
+            done = await self.faults.attempt("store", self.store.put(records), WRITE_BUDGET)
+            if done is None:
+                self.breaker.success()
+            else:
+                self.breaker.failure()
+        for call, _ in items:
+            self.let_go(call)
+
+    def _record(self, call: Call, slot: Slot) -> Record:
+        answer = self.keeper.answer_of(slot)
+        streamed = self.keeper.is_stream(slot)
+        offset = self.clock.time() - self.clock.monotonic()
+        identity = call.identity
+        return Record(
+            key=call.digest.to_bytes(16, "big"),
+            canonical=call.canonical,
+            payload=self.codec.encode(Chunks(answer) if streamed else answer),
+            created=slot.created + offset,
+            fresh_until=slot.meta.fresh_until + offset,
+            stale_until=slot.stale_until + offset,
+            tags=(*slot.tags, *implied(call.function.name, call.tenant)),
+            scope=slot.scope,
+            text=identity.text if identity is not None else None,
+            function=call.function.name,
+            seconds=slot.cost,
+            tokens=slot.meta.tokens,
+            principal=call.principal,
+        )
+
+    # invalidation ------------------------------------------------------------------------------------------------
+
+    async def invalidate(self, tags: Sequence[str]) -> bool:
+        """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
+        done = await self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
+        return done is None
+
+    async def erase(self, tags: Sequence[str]) -> None:
+        """Declare invalid, then remove physically, in steps."""
+        await self.invalidate(tags)
+        erase = getattr(self.store, "erase", None)
+        if erase is not None:
+            await self.faults.attempt("erase", erase(tags=tags), None)
+
+    async def forget(self, digest: int) -> None:
+        """Delete one entry for all processes."""
+        work = self.store.delete([digest.to_bytes(16, "big")])
+        await self.faults.attempt("invalidate", work, WRITE_BUDGET)
+
+    def listen(self) -> None:
+        """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
+        if self._listening is None or self._listening.is_closed():
+            self._listening = asyncio.get_running_loop()
+            self.background.spawn_always(self._hear)
+
+    async def _hear(self) -> None:
+        try:
+            await self.faults.attempt("changes", self._apply_all(), None)
+        finally:
+            self._listening = None
+
+    async def _apply_all(self) -> None:
+        async with self.store.changes() as changes:
+            async for change in changes:
+                self._apply(change)
+
+    def _apply(self, change: Any) -> None:
+        keeper = self.keeper
+        for key in change.keys:
+            keeper.drop_digest(int.from_bytes(key, "big"))
+        if change.everything or change.tags or change.scopes:
+            tags = [tag for tag in change.tags if not tag.startswith("\0")]
+            scopes = set(change.scopes).union(
+                *(keeper.scopes(scope) for tag in change.tags if (scope := scope_of(tag)) is not None)
+            )
+            declared: Invalidation = keeper.declare(
+                tags=frozenset(tags), scopes=frozenset(scopes), everything=change.everything
+            )
+            for memory, slot in keeper.matching(declared):
+                keeper.drop(memory, slot)
+
+    def stats(self) -> dict[str, Any]:
+        """State of breaker and store."""
+        told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
+        return {"breaker": str(self.breaker.state), "listening": self._listening is not None, "store": told()}
+
+    async def aclose(self) -> None:
+        """Close this loop's connections."""
+        await self.faults.attempt("store", self.store.aclose(), WRITE_BUDGET)
+
+
+def implied(function: str, tenant: str | None) -> tuple[str, ...]:
+    """Tags that every shared entry carries, so that a function or a tenant can be invalidated in every process."""
+    return ("\0all", f"\0function:{function}", f"\0tenant:{tenant}" if tenant is not None else "\0nobody")
+
+
+def implied_by(scope: Mapping[str, str] | None) -> list[str]:
+    """The implied tag that covers a scope; of {} that of everything, of None none."""
+    if scope is None:
+        return []
+    if not scope:
+        return ["\0all"]
+    return [f"\0{kind}:{value}" for kind, value in scope.items()][-1:]
+
+
+def scope_of(tag: str) -> dict[str, str | None] | None:
+    """The scope that an implied tag stands for; None for a tag of the user's."""
+    if tag == "\0all":
+        return {}
+    if tag == "\0nobody":
+        return {"tenant": None}
+    kind, _, value = tag.removeprefix("\0").partition(":")
+    return {kind: value} if tag.startswith("\0") and kind in ("function", "tenant") else None

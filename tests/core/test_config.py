@@ -1,0 +1,178 @@
+"""Bad configuration is found at construction and names field, value and remedy; nothing happens before it must."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from cachelayer import (
+    Budgets,
+    CacheLayer,
+    ConfigurationError,
+    MissingExtra,
+    Normalize,
+    Policy,
+    Source,
+    wiring,
+)
+from cachelayer.testing import Gate
+
+
+@pytest.mark.parametrize(
+    ("make", "field", "remedy"),
+    [
+        (lambda: Policy(ttl=-1), "ttl=-1", "0 or more"),
+        (lambda: Policy(ttl="soon"), "ttl='soon'", "1h30m"),
+        (lambda: Policy(ttl=float("nan")), "ttl=nan", "1h30m"),
+        (lambda: Policy(tttl=1), "tttl=1", "did you mean 'ttl'"),  # type: ignore[call-arg]
+        (lambda: Policy(max_error_rate=2), "max_error_rate=2", "0 to 1"),
+        (lambda: Policy(ttl_jitter="lots"), "ttl_jitter='lots'", "0 to 1"),  # type: ignore[arg-type]
+        (lambda: Policy(max_bytes=10), "max_bytes=10", "at least 65536"),
+        (lambda: Policy(variants=0), "variants=0", "at least 1"),
+        (lambda: Policy(semantic="yes"), "semantic='yes'", "True, False or 'auto'"),  # type: ignore[arg-type]
+        (lambda: Policy(pure=1), "pure=1", "True or False"),  # type: ignore[arg-type]
+        (lambda: Policy(cache_if=3), "cache_if=3", "function of the answer"),  # type: ignore[arg-type]
+        (lambda: Policy(budgets={"embed": 1}), "budgets=", "Budgets"),  # type: ignore[arg-type]
+        (lambda: Policy(normalize="nfc"), "normalize='nfc'", "Normalize"),  # type: ignore[arg-type]
+        (lambda: Budgets(embed=0), "budgets.embed=0", "above 0"),
+        (lambda: Budgets(store=None), "budgets.store=None", "backend"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(policy={"ttl": 1}), "policy=", "Policy"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(tenancy="maybe"), "tenancy='maybe'", "required"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(semantic=3), "semantic=3", "True, False or 'auto'"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(embedder=3), "embedder=3", "Embedder"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(semantic=False).cached(ttl=-5)(len), "ttl=-5", "0 or more"),
+        (lambda: CacheLayer(semantic=False).cached(tll=5)(len), "tll=5", "did you mean 'ttl'"),
+        (lambda: CacheLayer(semantic=False).cached(tags="kb")(len), "tags='kb'", "list"),
+        (
+            lambda: CacheLayer(semantic=False).cached(tags=["kb:{x}"])(len),
+            "tags='kb:{x}'",
+            "no parameter 'x'",
+        ),
+        (lambda: CacheLayer(semantic=False).cached(ignore=["db"])(len), "ignore='db'", "no such parameter"),
+        (lambda: CacheLayer(semantic=False).cached(text="words")(len), "text='words'", "no such parameter"),
+        (lambda: CacheLayer(semantic=False).wrap(3), "fn=3", "callable"),
+    ],
+)
+def test_bad_settings_name_field_value_and_remedy(make: Any, field: str, remedy: str) -> None:
+    with pytest.raises(ConfigurationError) as fault:
+        make()
+    assert field in str(fault.value) and remedy in str(fault.value)
+
+
+def test_durations_are_seconds_timedeltas_or_texts() -> None:
+    for given, seconds in (
+        ("1h30m", 5400),
+        (90, 90),
+        (timedelta(minutes=2), 120),
+        ("250ms", 0.25),
+        ("1.5 h", 5400),
+    ):
+        assert Policy(ttl=given).ttl == seconds
+
+
+def test_semantic_true_without_its_extra_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"cachelayer\[local\]"):
+        CacheLayer(semantic=True)
+    layer = CacheLayer()  # auto: off, and says so
+    assert "onnxruntime" in layer.stats()["similar"]["why"]
+    with pytest.raises(MissingExtra, match=r"cachelayer\[local\]"):
+        layer.cached(semantic=True)(Gate.__call__)
+
+
+def test_what_is_compared_by_meaning_is_settled_at_decoration() -> None:
+    layer = CacheLayer(embedder=_words())
+
+    async def by_id(user_id: int) -> str:
+        return ""
+
+    async def two(a: str, b: str) -> str:
+        return ""
+
+    async def one(user: int, sentence: str) -> str:
+        return ""
+
+    async def named(sentence: str, question: str) -> str:
+        return ""
+
+    async def chat(messages: list[Any], question: str = "") -> str:
+        return ""
+
+    for unclear in (by_id, two):
+        with pytest.raises(ConfigurationError, match=r"give text='name'.*semantic=False"):
+            layer.cached(unclear)
+        layer.cached(semantic=False)(unclear)
+    texts = {f.__name__: layer.cached(f).function.identifier.text for f in (one, named, chat)}  # type: ignore[attr-defined]
+    assert texts == {"one": "sentence", "named": "question", "chat": "messages"}
+
+
+def _words() -> Any:
+    from cachelayer.testing import WordEmbedder
+
+    return WordEmbedder()
+
+
+def test_constructing_starts_no_thread_and_binds_no_loop() -> None:
+    before = threading.active_count()
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return question
+
+    assert threading.active_count() == before
+    assert asyncio.run(ask("a")) == "a"
+    assert asyncio.run(ask.outcome("a")).source is Source.MEMORY  # another loop
+
+
+def test_several_loops_in_threads_share_one_layer() -> None:
+    layer, calls = CacheLayer(semantic=False), []
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        calls.append(question)
+        await asyncio.sleep(0.05)
+        return question
+
+    async def many() -> list[str]:
+        return await asyncio.gather(*(ask("a") for _ in range(16)))
+
+    answers: list[str] = []
+    threads = [threading.Thread(target=lambda: answers.extend(asyncio.run(many()))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["a"] * 64 and len(calls) <= 4
+
+
+def test_a_fork_goes_on_with_what_was_kept_and_waits_for_nobody() -> None:
+    layer, calls = CacheLayer(semantic=False), []
+
+    @layer.cached
+    def ask(question: str) -> str:
+        calls.append(question)
+        return question
+
+    ask("a")
+    fork = multiprocessing.get_context("fork")
+    inbox = fork.Queue()
+
+    def child() -> None:
+        inbox.put((ask.outcome("a").source, ask("b"), len(calls)))
+
+    with layer._keeper.lock:  # as another thread might at that moment
+        process = fork.Process(target=child)
+        process.start()
+    assert inbox.get(timeout=20) == (Source.MEMORY, "b", 2)
+    process.join()
+    assert len(calls) == 1
+
+
+def test_equal_normalize_settings_are_equal() -> None:
+    assert Normalize(case=True) == Normalize(case=True) != Normalize()

@@ -1,0 +1,150 @@
+"""Law 1 and 4: no fault of the cache reaches a caller, cancellation is safe everywhere, nothing stalls or grows."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer.testing import Gate, WordEmbedder
+
+
+def layer_with(embedder: Any = None, **policy: Any) -> CacheLayer:
+    return CacheLayer(policy=Policy(**policy), embedder=embedder or WordEmbedder())
+
+
+class Broken(WordEmbedder):
+    """Fails, hangs or answers nonsense, as told."""
+
+    mode = "fail"
+
+    async def embed(self, texts: Any) -> Any:
+        if self.mode == "fail":
+            raise RuntimeError("the secret prompt")
+        if self.mode == "hang":
+            await asyncio.Event().wait()
+        made = await super().embed(texts)
+        if self.mode == "nan":
+            made.vectors[:] = float("nan")
+        return made
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"), [("fail", Reason.FAULT), ("hang", Reason.BUDGET), ("nan", Reason.BAD_VECTOR)]
+)
+async def test_a_broken_embedder_costs_a_reason_and_no_answer(
+    mode: str, reason: Reason, caplog: pytest.LogCaptureFixture
+) -> None:
+    embedder = Broken()
+    embedder.mode = mode
+    async with layer_with(embedder) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        outcome = await ask.outcome("a question")
+        assert outcome.answer == "answer 1" and outcome.misses["similar"] is reason
+        assert (await ask.outcome("a question")).source is Source.MEMORY
+    assert "secret" not in caplog.text
+
+
+async def test_requests_are_misses_while_the_model_loads() -> None:
+    loading = asyncio.Event()
+
+    class Slow(WordEmbedder):
+        async def start(self) -> None:
+            await loading.wait()
+
+    layer = layer_with(Slow())
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    assert (await ask.outcome("one")).misses["similar"] is Reason.WARMING
+    loading.set()
+    await layer.start()
+    assert (await ask.outcome("two")).misses["similar"] is not Reason.WARMING
+    await layer.aclose()
+
+
+async def test_text_beyond_the_window_is_never_compared_on_a_part() -> None:
+    async with layer_with(WordEmbedder(window=8)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        long = " ".join(f"w{i}" for i in range(20))
+        await ask(long + " one")
+        await layer.flush()
+        assert (await ask.outcome(long + " two")).misses["similar"] is Reason.TOO_LONG
+        assert (await ask.outcome(long + " one")).source is Source.MEMORY
+
+
+async def test_similar_answers_come_from_equal_scope_only() -> None:
+    async with layer_with() as layer:
+        calls = []
+
+        @layer.cached
+        async def ask(question: str, model: str = "m") -> str:
+            calls.append(question)
+            return f"{len(calls)}"
+
+        await ask("how do I return a product")
+        await layer.flush()
+        assert (await ask.outcome("how do I return a product please", "m2")).misses[
+            "similar"
+        ] is Reason.NO_CANDIDATE
+        assert (await ask.explain("how do I return a product please")).candidates
+        with layer.scope(tenant="acme"):
+            assert (await ask.outcome("how do I return a product, please")).misses[
+                "similar"
+            ] is Reason.NO_CANDIDATE
+
+
+async def test_an_entry_that_is_gone_is_never_served_as_similar() -> None:
+    async with layer_with() as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("how do I return a product")
+        await layer.flush()
+        await layer.invalidate(tags=["kb"])
+        outcome = await ask.outcome("how do I return a product please")
+        assert outcome.source is Source.BACKEND and outcome.misses["similar"] is Reason.NO_CANDIDATE
+
+
+async def test_cancelling_at_any_await_leaves_the_layer_whole() -> None:
+    async with layer_with() as layer:
+        gate = Gate(opened=True)
+        ask = layer.wrap(gate, name="ask")
+        for steps in range(12):
+            task = asyncio.create_task(ask(f"question number {steps}"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert (await ask(f"question number {steps}")).startswith("answer")
+        await layer.flush()
+        assert layer.stats()["flights"] == 0
+        for memory in layer._keeper.memories:
+            memory.check()
+
+
+async def test_no_callback_is_long_under_load_with_eviction(stall: Any) -> None:
+    layer = CacheLayer(policy=Policy(max_bytes=256 * 1024), semantic=False)
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        await asyncio.sleep(0)
+        return "x" * 1000
+
+    async def worker(seed: int) -> None:
+        for i in range(60):
+            await ask(f"{(seed * 31 + i * 7) % 900}")
+
+    await asyncio.gather(*(worker(seed) for seed in range(64)))
+    stats = layer.stats()
+    assert stats["bytes"] <= stats["max_bytes"] and stats["flights"] == 0
+    assert stall.seconds < 0.25  # a meter that works, not a figure: those are in benchmarks/
+
+
+async def test_a_backend_fault_passes_unchanged_and_is_counted() -> None:
+    layer = CacheLayer(semantic=False)
+    gate = Gate(opened=True)
+    gate.error = ValueError("mine")
+    ask = layer.wrap(gate, name="ask")
+    with pytest.raises(ValueError, match="mine") as caught:
+        await ask("q")
+    assert caught.value is gate.error
+    assert layer.stats()["functions"]["ask"]["backend_errors"] == 1
