@@ -73,7 +73,7 @@ def lines(series: Sequence[Line], x_title: str, *, height: int = 260) -> Drawing
         parts += [_text(at(x, 0)[0], bottom + 16, f"{x:,.0f}", "muted", "middle") for x in ticks]
         parts.append(_text(left, height - 3, x_title, "muted"))
         parts += [_path([at(x, y) for x, y in line.points], line, bottom) for line in series_]
-        ends = _apart([at(*line.points[-1])[1] for line in series_], _LINE)
+        ends = _apart([at(*line.points[-1])[1] for line in series_], _LINE, bottom)
         for line, y in zip(series_, ends, strict=True):
             name = f"{line.points[-1][1]:.0%} {line.name}"
             parts.append(_text(width - right + 8, y + 4, name, f"ink-{line.tone}"))
@@ -217,12 +217,14 @@ def _ticks(most: float, wanted: int) -> list[float]:
     return [step * i for i in range(int(most / step) + 1)]
 
 
-def _apart(positions: Sequence[float], gap: float) -> list[float]:
-    """Moves labels so that none is nearer than `gap` to the next, keeping their order."""
+def _apart(positions: Sequence[float], gap: float, lowest: float) -> list[float]:
+    """Moves labels so that none is nearer than `gap` to the next or below `lowest`, keeping their order."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     moved = list(positions)
     for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + gap)
+    for i, at in enumerate(reversed(order)):
+        moved[at] = min(moved[at], lowest - i * gap)
     return moved
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_text_from_outside_is_escaped(document: str) -> None:
 def test_wrong_answers_are_listed_once_with_their_number(document: str) -> None:
     texts = read(document).texts
     assert texts.count("index, similar, 2 times") == 1
-    assert "1 cached answers that repeat an error of the backend's own search" in texts
+    assert "Errors of the backend's own search that the cache repeated: 1" in texts
 
 
 def test_light_and_dark_define_the_same_colours() -> None:
@@ -138,6 +139,15 @@ def test_lines_stay_in_their_frame(first: list[float], second: list[float], widt
         for name, ys in (("one", first), ("two", second))
     ]
     inside(charts.lines(series, "requests")(width), width)
+
+
+@given(st.lists(st.floats(0, 1, allow_nan=False), min_size=1, max_size=5))
+def test_names_at_the_ends_of_lines_do_not_cover_each_other(ends: list[float]) -> None:
+    svg = charts.lines([charts.Line("n", [(1, end)], "blue") for end in ends], "requests")(880)
+    heights = sorted(float(y) for y in re.findall(r'class="ink-blue" x="[\d.]+" y="([\d.]+)"', svg))
+    assert len(heights) == len(ends)
+    assert all(after - before >= 14.8 for before, after in pairwise(heights))
+    assert heights[-1] <= 230
 
 
 @given(st.lists(st.floats(0, 1e9, allow_nan=False), max_size=12), st.sampled_from(WIDTHS))

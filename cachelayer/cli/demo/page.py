@@ -158,7 +158,7 @@ def _wrong(tally: Tally, corpus: Corpus) -> str:
     )
     parts = [_wrong_table(own, corpus) if own else report.prose("None in this run.")]
     if others:
-        title = f"{len(others)} cached answers that repeat an error of the backend's own search"
+        title = f"Errors of the backend's own search that the cache repeated: {len(others)}"
         parts.append(report.folded(title, _wrong_table(others, corpus)))
     return report.section("Wrong answers from the cache", lead, *parts)
 
