@@ -164,14 +164,14 @@ class TritonTransport:
         assert layout is not None
         prompt = self._prompt(request)
         tensors = inputs_of(layout, request, prompt, self._default_max_tokens)
-        message = self._infer_request(layout.model, request.id, tensors)
+        message = self._infer_request(layout.model, request.id, tensors, layout.wanted)
         remaining = (
             None
             if request.deadline is None
             else max(0.001, request.deadline - asyncio.get_running_loop().time())
         )
         call = self._open().ModelStreamInfer(timeout=remaining, metadata=self._headers)
-        answer = _Answer(layout, request, prompt, self)
+        answer = _Answer(layout, request, prompt, self.name)
         try:
             await call.write(message)
             await call.done_writing()
@@ -212,13 +212,16 @@ class TritonTransport:
             raise RequestRejected("Triton takes the prompt as text")
         return request.prompt
 
-    def _infer_request(self, model: str, id_: str, tensors: Sequence[Tensor]) -> Any:
+    def _infer_request(
+        self, model: str, id_: str, tensors: Sequence[Tensor], outputs: Sequence[str] = ()
+    ) -> Any:
         kind = self._pb.ModelInferRequest
         message = kind(
             model_name=model,
             id=id_,
             inputs=[kind.InferInputTensor(name=t.name, datatype=t.datatype, shape=t.shape) for t in tensors],
             raw_input_contents=[t.raw for t in tensors],
+            outputs=[kind.InferRequestedOutputTensor(name=name) for name in outputs],
         )
         message.parameters["triton_enable_empty_final_response"].bool_param = True
         return message
@@ -266,50 +269,67 @@ class TritonTransport:
 
 
 class _Answer:
-    """What one stream has said so far."""
+    """What one stream has said so far. A response is read for its text; the other tensors once, at the
+    end."""
 
-    __slots__ = ("_diff", "_echo", "_facts", "_layout", "_request", "_wire", "broken", "final")
+    __slots__ = ("_diff", "_echo", "_id", "_last", "_name", "_position", "_request", "broken", "final")
 
-    def __init__(self, layout: Layout, request: Request, prompt: str, wire: TritonTransport) -> None:
-        self._layout, self._request, self._wire = layout, request, wire
+    def __init__(self, layout: Layout, request: Request, prompt: str, name: str) -> None:
+        self._request, self._id, self._name = request, request.id, name
         self._diff = TextDiff() if layout.cumulative else None
         self._echo = "" if layout.excludes_prompt or request.stream else prompt
-        self._facts: dict[str, Any] = {}
+        self._last: Any = None
+        self._position = 0
         self.final = self.broken = False
 
     def feed(self, response: Any) -> Delta | None:
         """The delta in a response; an empty final has none."""
-        if response.id != self._request.id:
-            raise ProtocolFault(f"{self._wire.name} answered another request: {response.id!r}")
+        if self._last is None and response.id != self._id:
+            raise ProtocolFault(f"{self._name} answered another request: {response.id!r}")
         self.final = response.parameters["triton_final_response"].bool_param
-        text = None
-        for output, raw in zip(response.outputs, response.raw_output_contents, strict=False):
-            value = decode(output.datatype, raw)
-            if output.name == "text_output":
-                text = value
-            elif value is not None:
-                self._facts[output.name] = value
-        if text is None:
+        raw = self._text_bytes(response)
+        if raw is None:
             return None
+        self._last = response
+        text = raw[4 : 4 + int.from_bytes(raw[:4], "little")].decode("utf-8", "replace")
         if self._echo:
             text, self._echo = text.removeprefix(self._echo), ""
         if self._diff is not None:
+            whole = self.final or not text.endswith("\ufffd") or self._finished()
             try:
-                text = self._diff.step(
-                    text, self.final or not self._request.stream or bool(self._facts.get("finish_reason"))
-                )
+                text = self._diff.step(text, whole)
             except ValueError as error:
-                raise ProtocolFault(f"{self._wire.name}: {error}") from None
+                raise ProtocolFault(f"{self._name}: {error}") from None
         return Delta(0, text) if text else None
+
+    def _text_bytes(self, response: Any) -> bytes | None:
+        """text_output stands where it stood in the response before, nearly always."""
+        outputs = response.outputs
+        if self._position >= len(outputs) or outputs[self._position].name != "text_output":
+            places = [i for i, output in enumerate(outputs) if output.name == "text_output"]
+            if not places:
+                return None
+            self._position = places[0]
+        contents: bytes = response.raw_output_contents[self._position]
+        return contents
+
+    def _facts(self) -> dict[str, Any]:
+        if self._last is None:
+            return {}
+        pairs = zip(self._last.outputs, self._last.raw_output_contents, strict=False)
+        return {output.name: decode(output.datatype, raw) for output, raw in pairs}
+
+    def _finished(self) -> bool:
+        return not self._request.stream or bool(self._facts().get("finish_reason"))
 
     def end_of_stream(self, ok: bool) -> None:
         if not ok:
-            raise Unavailable(f"{self._wire.name}: the stream ended early")
+            raise Unavailable(f"{self._name}: the stream ended early")
         self.final = True
 
     def rest(self, default_max_tokens: int, unknown_finish: str, block: int | None) -> list[Event]:
         """Finish, usage, end."""
-        facts = self._facts
+        facts = self._facts()
         limit = self._request.max_tokens or default_max_tokens
         output = number(facts.get("num_output_tokens"))
         finish = facts.get("finish_reason")

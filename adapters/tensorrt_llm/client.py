@@ -100,18 +100,15 @@ class TensorRTLLM:
             request.salt = None
         return request
 
-    async def events(self, request: Request) -> AsyncGenerator[Event, None]:
+    def events(self, request: Request) -> AsyncGenerator[Event, None]:
         """The event sequence of one request."""
-        capabilities = self.capabilities or await self.start()
-        completions = capabilities.kind == "trtllm-serve" and request.messages is None
-        if request.salt is not None and (completions or not capabilities.salt):
+        return guarded(self.transport, request, self._ready)
+
+    async def _ready(self, request: Request) -> None:
+        found = self.capabilities or await self.start()
+        completions = found.kind == "trtllm-serve" and request.messages is None
+        if request.salt is not None and (completions or not found.salt):
             raise RequestRejected(f"{self.transport.name} cannot honour a tenant salt for this request")
-        stream = guarded(self.transport.events(request), request.choices, request.deadline)
-        try:
-            async for event in stream:
-                yield event
-        finally:
-            await stream.aclose()
 
     async def healthy(self) -> bool:
         return await self.transport.healthy()

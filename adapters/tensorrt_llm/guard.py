@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import nullcontext
 from types import TracebackType
 
 from .errors import Cancelled, DeadlineExceeded, Interrupted, ProtocolFault, Unavailable
-from .events import COMPLETE, Delta, End, Event, Start, Usage, weakest
+from .events import COMPLETE, Delta, End, Event, Transport, weakest
+from .request import Request
 
 
 class Deadline:
@@ -47,16 +49,19 @@ class Deadline:
 
 
 async def guarded(
-    events: AsyncGenerator[Event, None], choices: int, deadline: float | None
+    transport: Transport, request: Request, ready: Callable[[Request], Awaitable[object]]
 ) -> AsyncGenerator[Event, None]:
-    """Pass events through and see that the sequence is Start, Delta*, Usage?, End.
+    """The transport's events once `ready(request)` returned, seen to be Start, Delta*, Usage?, End.
 
     `timeout` and `cancelled` as finish reasons, a break in the stream, a missing end: all become errors, so
     that what reaches End is a complete answer. Closing the generator closes the transport's."""
-    limit = None if deadline is None else Deadline(deadline)
+    limit = None if request.deadline is None else Deadline(request.deadline)
     reasons: dict[int, str] = {}
     begun = False
+    events = transport.events(request)
     try:
+        with limit or nullcontext():
+            await ready(request)
         while True:
             try:
                 if limit is None:
@@ -67,16 +72,15 @@ async def guarded(
             except StopAsyncIteration:
                 raise ProtocolFault("the transport ended without an end") from None
             if type(event) is Delta:
+                begun = True
                 if event.finish_reason is not None:
                     reasons[event.index] = _complete(event.finish_reason)
-                begun = True
             elif type(event) is End:
-                if len(reasons) < choices:
-                    raise Unavailable(f"{choices - len(reasons)} of {choices} choices never finished")
+                missing = request.choices - len(reasons)
+                if missing > 0:
+                    raise Unavailable(f"{missing} of {request.choices} choices never finished")
                 yield End(weakest(list(reasons.values())))
                 return
-            elif type(event) is not Start and type(event) is not Usage:
-                raise ProtocolFault(f"unknown event {event!r}")
             yield event
     except Unavailable as error:
         if begun:

@@ -43,6 +43,11 @@ LLMAPI_FLAGS = (
     "return_finish_reason",
     "return_stop_reason",
 )
+OUTPUTS = (
+    "text_output finish_reason stop_reason num_input_tokens num_output_tokens kv_cache_reused_blocks"
+    " kv_cache_reused_block arrival_time_ns first_scheduled_time_ns"
+).split()
+"""What an answer is made of; text first. Log-probabilities and logits are never asked for."""
 NEUTRAL: dict[str, Any] = {"n": 1, "best_of": 1, "logprobs": False, "tools": [], "tool_choice": "none"}
 """Values that ask for nothing, and may be dropped where Triton has no tensor for the field."""
 
@@ -61,6 +66,10 @@ class Layout:
     decoupled: bool
     cumulative: bool
     """A response repeats the text before it: the LLM-API model does, the ensemble sends steps."""
+
+    @property
+    def wanted(self) -> list[str]:
+        return [name for name in OUTPUTS if name in self.outputs]
 
     @property
     def excludes_prompt(self) -> bool:

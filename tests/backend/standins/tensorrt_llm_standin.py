@@ -13,17 +13,11 @@ from collections.abc import AsyncIterator, Generator
 from functools import partial
 from typing import Any
 
+import documented
 from script import Script, parse
 from until import until
 
 __version__ = "1.2.1-standin"
-LLM_FIELDS = frozenset(
-    (
-        "dtype tensor_parallel_size pipeline_parallel_size max_batch_size max_num_tokens max_seq_len"
-        " kv_cache_config"
-        " enable_chunked_prefill cuda_graph_config scheduler_config speculative_config stream_interval"
-    ).split()
-)
 SAMPLING_FIELDS = frozenset(
     "max_tokens temperature top_p top_k min_p seed stop n best_of min_tokens ignore_eos presence_penalty"
     " frequency_penalty repetition_penalty return_perf_metrics".split()
@@ -137,9 +131,9 @@ class LLM:
     tokens_per_step = 2
 
     def __init__(self, model: str, tokenizer: Any = None, **fields: Any) -> None:
-        unknown = fields.keys() - LLM_FIELDS
-        if unknown:
-            raise ValueError(f"extra fields not permitted: {sorted(unknown)}")
+        faults = documented.faults(fields, "1.2")
+        if faults:
+            raise ValueError(f"extra fields not permitted: {faults}")
         self.tokenizer = Tokenizer()
         self.running: set[RequestOutput] = set()
         self.calls: list[dict[str, Any]] = []

@@ -1,0 +1,139 @@
+"""What fits on a GPU: weights, and KV blocks for how many sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cachelayer.errors import ConfigurationError
+
+GIB = 2**30
+WEIGHT_BITS = {"fp16": 16, "bf16": 16, "fp8": 8, "int8": 8, "nvfp4": 4.5, "awq": 4.25}
+"""Bits a parameter, block scales included (NVFP4: one FP8 scale for 16 values; AWQ: FP16 scale and zero for
+128)."""
+KV_BYTES = {"auto": 2.0, "fp8": 1.0, "nvfp4": 0.5625}
+BLOCK = 32
+"""Tokens a KV block: the default of the PyTorch backend."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gpu:
+    """A GPU type: memory in GiB, compute capability as 10 * major + minor, GPUs joined by NVLink."""
+
+    name: str
+    memory: float
+    sm: int
+    nvlink: int = 8
+
+
+GPUS = {
+    gpu.name: gpu
+    for gpu in (
+        Gpu(name="T4", memory=15, sm=75, nvlink=1),
+        Gpu(name="A10G", memory=22, sm=86, nvlink=1),
+        Gpu(name="L4", memory=22, sm=89, nvlink=1),
+        Gpu(name="L40S", memory=45, sm=89, nvlink=1),
+        Gpu(name="A100-80GB", memory=79, sm=80),
+        Gpu(name="H100-80GB", memory=79, sm=90),
+        Gpu(name="H200", memory=139, sm=90),
+        Gpu(name="B200", memory=178, sm=100),
+    )
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelShape:
+    """What memory depends on. `parameters` is a count; `context` the model's own limit in tokens."""
+
+    name: str
+    parameters: float
+    layers: int
+    kv_heads: int
+    head_dim: int
+    hidden: int
+    context: int
+
+    @classmethod
+    def from_config(cls, name: str, config: Mapping[str, Any], parameters: float) -> ModelShape:
+        """From a Hugging Face `config.json`. Raises ConfigurationError naming a field that is not there."""
+        config = config.get("text_config", config)
+        try:
+            heads, hidden = config["num_attention_heads"], config["hidden_size"]
+            return cls(
+                name=name,
+                parameters=parameters,
+                layers=config["num_hidden_layers"],
+                kv_heads=config.get("num_key_value_heads") or heads,
+                head_dim=config.get("head_dim") or hidden // heads,
+                hidden=hidden,
+                context=config["max_position_embeddings"],
+            )
+        except KeyError as missing:
+            raise ConfigurationError("config", name, f"config.json has no {missing}") from None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KvMemory:
+    """Per GPU, in bytes unless it says otherwise."""
+
+    weights: int
+    reserve: int
+    """Activations, CUDA graphs, runtime: an assumption, not a measurement."""
+    kv: int
+    bytes_per_token: int
+    """2 (K and V) * layers * kv heads * head dimension * bytes, of this GPU's share."""
+    blocks: int
+    tokens: int
+    sequences: int
+    """Sequences of the full context that fit at once."""
+
+
+def kv_memory(
+    model: ModelShape,
+    gpu: Gpu,
+    *,
+    tensor_parallel: int = 1,
+    pipeline_parallel: int = 1,
+    weights: str = "bf16",
+    kv_dtype: str = "auto",
+    context: int | None = None,
+    fraction: float = 0.9,
+    reserve: float = 3.0,
+) -> KvMemory:
+    """How many KV blocks fit beside the weights. `reserve` is in GiB, `fraction` the share of what stays
+    free.
+
+    Raises ConfigurationError with the sums where not one sequence of `context` tokens fits."""
+    world = tensor_parallel * pipeline_parallel
+    weight_bytes = int(model.parameters * WEIGHT_BITS[weights] / 8 / world)
+    reserved = int(reserve * GIB)
+    heads = max(1, -(-model.kv_heads // tensor_parallel))
+    layers = -(-model.layers // pipeline_parallel)
+    per_token = int(2 * layers * heads * model.head_dim * KV_BYTES[kv_dtype])
+    free = int(gpu.memory * GIB) - weight_bytes - reserved
+    kv = max(0, int(free * fraction))
+    blocks = kv // (per_token * BLOCK)
+    wanted = context or model.context
+    found = KvMemory(
+        weights=weight_bytes,
+        reserve=reserved,
+        kv=kv,
+        bytes_per_token=per_token,
+        blocks=blocks,
+        tokens=blocks * BLOCK,
+        sequences=blocks * BLOCK // wanted,
+    )
+    if found.sequences < 1:
+        raise ConfigurationError("context", wanted, _refusal(model, gpu, found, world, wanted))
+    return found
+
+
+def _refusal(model: ModelShape, gpu: Gpu, found: KvMemory, world: int, context: int) -> str:
+    need = context * found.bytes_per_token / GIB
+    return (
+        f"{model.name} on {world} x {gpu.name} does not fit: of {gpu.memory:.0f} GiB a GPU, weights take "
+        f"{found.weights / GIB:.1f} and the runtime {found.reserve / GIB:.1f}, which leaves {found.kv / GIB:.1f} GiB "
+        f"for KV blocks; one sequence of {context} tokens needs {need:.1f} GiB ({found.bytes_per_token} bytes a "
+        "token). Raise tensor_parallel, take quantized weights (fp8, awq, nvfp4), kv_dtype='fp8', or a shorter context"
+    )

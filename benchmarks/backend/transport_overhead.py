@@ -1,0 +1,226 @@
+"""What the adapter costs over the bare client library, per request and per token, and how fast a cancel
+arrives.
+
+Bare means: httpx reading the bytes of the stream, gRPC stubs reading the responses, the engine's own
+iterator. Both sides run turn by turn against the same stand-in servers in other processes (a real
+tritonserver for gRPC). A request is timed by the wall clock (1 token), a token by the process's CPU time
+(difference of long and short streams), since a slower server would hide it on the wall clock."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+STANDINS = Path(__file__).parents[2] / "tests/backend/standins"
+sys.path.insert(0, str(STANDINS))
+
+# ruff: noqa: E402  the stand-ins of the tests are not a package
+import httpx
+import orjson
+import tensorrt_llm_standin as trt
+from cachelayer.adapters.tensorrt_llm import TensorRTLLM
+from cachelayer.adapters.tensorrt_llm.tensors import LLMAPI_FLAGS
+from script import prompt
+from triton_server import TritonServer
+
+Call = Callable[[int], Awaitable[None]]
+
+
+def script(tokens: int) -> str:
+    return prompt("abc" * tokens)
+
+
+def ours(llm: TensorRTLLM) -> Call:
+    async def call(tokens: int) -> None:
+        async for _ in await llm(prompt=script(tokens), max_tokens=tokens + 1, stream=True):
+            pass
+
+    return call
+
+
+def bare_http(client: httpx.AsyncClient) -> Call:
+    async def call(tokens: int) -> None:
+        body = {"prompt": script(tokens), "max_tokens": tokens + 1, "stream": True, "model": "m"}
+        async with client.stream("POST", "/v1/completions", content=orjson.dumps(body)) as response:
+            async for _ in response.aiter_raw():
+                pass
+
+    return call
+
+
+def bare_grpc(address: str) -> Call:
+    import grpc
+    from tritonclient.grpc import service_pb2, service_pb2_grpc
+
+    stub = service_pb2_grpc.GRPCInferenceServiceStub(grpc.aio.insecure_channel(address))
+    tensor = service_pb2.ModelInferRequest.InferInputTensor
+
+    inputs = ["text_input", "sampling_param_max_tokens", "streaming", *LLMAPI_FLAGS]
+    kinds = ["BYTES", "INT32", *["BOOL"] * (1 + len(LLMAPI_FLAGS))]
+    wanted = ["text_output", "finish_reason", "stop_reason", "kv_cache_reused_block"]
+    wanted += ["arrival_time_ns", "first_scheduled_time_ns"]
+    output = service_pb2.ModelInferRequest.InferRequestedOutputTensor
+
+    async def call(tokens: int) -> None:
+        text = script(tokens).encode()
+        flags = [b"\1"] * (1 + len(LLMAPI_FLAGS))
+        message = service_pb2.ModelInferRequest(
+            model_name="llmapi",
+            id="1",
+            inputs=[tensor(name=n, datatype=k, shape=[1]) for n, k in zip(inputs, kinds, strict=True)],
+            raw_input_contents=[
+                len(text).to_bytes(4, "little") + text,
+                (tokens + 1).to_bytes(4, "little"),
+                *flags,
+            ],
+            outputs=[output(name=n) for n in wanted],
+        )
+        stream = stub.ModelStreamInfer()
+        await stream.write(message)
+        await stream.done_writing()
+        while True:
+            response = await stream.read()
+            if response.infer_response.parameters["triton_final_response"].bool_param:
+                break
+
+    return call
+
+
+def bare_local(engine: Any) -> Call:
+    async def call(tokens: int) -> None:
+        inputs = {"prompt_token_ids": [ord(c) for c in script(tokens)]}
+        params = trt.SamplingParams(max_tokens=tokens + 1)
+        async for _ in engine.generate_async(inputs, sampling_params=params, streaming=True):
+            pass
+
+    return call
+
+
+async def compare(bare: Call, own: Call, rounds: int, tokens: int) -> dict[str, float]:
+    """Medians of the bare side and of the paired differences; the two alternate within each round."""
+    for _ in range(20):
+        await bare(1)
+        await own(1)
+    wall = await _pairs(bare, own, rounds, 1, time.perf_counter)
+    cpu = await _pairs(bare, own, max(20, rounds // 3), tokens, time.thread_time)
+    return {
+        "request_us_bare": round(statistics.median(wall[0]), 1),
+        "request_overhead_us": round(statistics.median(wall[1]), 1),
+        "token_us_bare": round(statistics.median(cpu[0]), 2),
+        "token_overhead_us": round(statistics.median(cpu[1]), 2),
+    }
+
+
+async def _pairs(
+    bare: Call, own: Call, rounds: int, tokens: int, clock: Callable[[], float]
+) -> tuple[list[float], list[float]]:
+    """(bare, own - bare) per round, in microseconds a token."""
+    floors, differences = [], []
+    for _ in range(rounds):
+        times = []
+        for call in (bare, own):
+            start = clock()
+            await call(tokens)
+            times.append((clock() - start) * 1e6 / tokens)
+        floors.append(times[0])
+        differences.append(times[1] - times[0])
+    return floors, differences
+
+
+async def cancel_latency(server: TritonServer, rounds: int, gate: Path) -> dict[str, float]:
+    """From aclose() to the model's log line, both on the system-wide monotonic clock."""
+    llm = TensorRTLLM.connect(f"triton://{server.address}/llmapi")
+    times = []
+    for _ in range(rounds):
+        stream = await llm(prompt=prompt("abcdef", hold=str(gate), hold_after=1), stream=True)
+        first = await anext(stream)
+        start = time.monotonic_ns()
+        await stream.aclose()
+        found: list[int] = []
+        while not found:
+            await asyncio.sleep(0.002)
+            found = [at for at, event, id_ in server.events() if event == "cancelled" and id_ == first["id"]]
+        times.append((found[0] - start) / 1e6)
+    await llm.aclose()
+    times.sort()
+    return {"p50_ms": round(statistics.median(times), 2), "max_ms": round(times[-1], 2), "cancels": rounds}
+
+
+SERVER = """
+import asyncio, sys
+sys.path.insert(0, sys.argv[1])
+from serve_server import ServeStandin
+async def main():
+    server = ServeStandin()
+    await server.start()
+    print(server.port, flush=True)
+    await asyncio.Event().wait()
+asyncio.run(main())
+"""
+
+
+async def run(rounds: int, tokens: int, port: str, work: Path) -> dict[str, Any]:
+    results: dict[str, Any] = {}
+    triton = TritonServer(work)
+    try:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+            llm = TensorRTLLM.connect(f"trtllm://127.0.0.1:{port}")
+            results["trtllm-serve (HTTP)"] = await compare(bare_http(client), ours(llm), rounds, tokens)
+            await llm.aclose()
+        triton.start()
+        llm = TensorRTLLM.connect(f"triton://{triton.address}/llmapi")
+        results["Triton (gRPC)"] = await compare(bare_grpc(triton.address), ours(llm), rounds, tokens)
+        await llm.aclose()
+        engine = trt.LLM("m")
+        llm = TensorRTLLM.connect("local:m", module="tensorrt_llm_standin", llm=engine)
+        results["in process"] = await compare(bare_local(engine), ours(llm), rounds, tokens)
+        results["cancel to model, Triton"] = await cancel_latency(
+            triton, max(20, rounds // 10), work / "never"
+        )
+    finally:
+        triton.stop()
+    return results
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    command = [sys.executable, "-c", SERVER, str(STANDINS)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process,
+        tempfile.TemporaryDirectory() as work,
+    ):
+        assert process.stdout is not None
+        port = process.stdout.readline().strip()
+        try:
+            results = asyncio.run(run(arguments.rounds, arguments.tokens, port, Path(work)))
+        finally:
+            process.kill()
+    report = {
+        "command": " ".join(["python benchmarks/backend/transport_overhead.py", *sys.argv[1:]]),
+        "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+        "date": time.strftime("%Y-%m-%d"),
+        "load_average": os.getloadavg()[0],
+        "results": results,
+    }
+    text = json.dumps(report, indent=2)
+    print(text)
+    if arguments.out:
+        arguments.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
