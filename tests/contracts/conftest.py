@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cachelayer.protocols import VectorIndex
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.reference import NumpyIndex
 
-DIMENSION = 16
+sys.path.insert(0, str(Path(__file__).parent / "kit"))  # helpers; test directories are no packages
+
+from index_rows import DIMENSION
 
 
 def faiss_cpu(dimension: int) -> VectorIndex:
@@ -47,9 +50,3 @@ def make_index(request: pytest.FixtureRequest) -> Callable[[int], VectorIndex]:
 @pytest.fixture
 def index(make_index):
     return make_index(DIMENSION)
-
-
-def unit(rng: np.random.Generator, n: int, dimension: int = DIMENSION):
-    """Random unit rows (n, dimension) float32."""
-    rows = rng.standard_normal((n, dimension)).astype(np.float32)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)

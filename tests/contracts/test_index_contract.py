@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from index_rows import DIMENSION, ids, unit
 
 from cachelayer.semantic.index.reference import NumpyIndex
 
-sys.path.insert(0, str(Path(__file__).parent))
-from conftest import DIMENSION, unit
-
 CLOSE = 2e-3  # float16 rows under a graph
 PARTS = (b"a", b"b", b"")
-
-
-def ids(*values: int):
-    return np.array(values, dtype=np.int64)
 
 
 def maintain(index):

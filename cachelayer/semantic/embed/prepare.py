@@ -131,10 +131,10 @@ def _quantized(
     """
     if precision == "fp32":
         return write(weights, shape, "fp32"), 1.0
-    exact = _vectors(write(weights, shape, "fp32"), tokenizer)
+    exact = _vectors(write(weights, shape, "fp32"), tokenizer, shape.window)
     for bits in (8, 7):
         graph = write(weights, shape, "int8", bits)
-        cosines = np.sum(exact * _vectors(graph, tokenizer), axis=1)
+        cosines = np.sum(exact * _vectors(graph, tokenizer, shape.window), axis=1)
         least = float(cosines.min())
         report(f"int8 against float32: least cosine {least:.4f}, mean {cosines.mean():.4f} ({bits} bits)")
         if least >= _LEAST_COSINE:
@@ -142,11 +142,12 @@ def _quantized(
     raise ConfigurationError("embedder", "int8", f"loses too much (cosine {least:.3f}): use precision='fp32'")
 
 
-def _vectors(graph: bytes, tokenizer: bytes) -> NDArray[np.float32]:
+def _vectors(graph: bytes, tokenizer: bytes, window: int) -> NDArray[np.float32]:
     from .onnx import open_session, open_tokenizer
 
     session, encoder = open_session(graph), open_tokenizer(tokenizer)
-    rows = [session.run(["vector"], {"ids": np.array([encoder.encode(text).ids])})[0][0] for text in _SAMPLE]
+    ids = (encoder.encode(text).ids[:window] for text in _SAMPLE)
+    rows = [session.run(["vector"], {"ids": np.array([part])})[0][0] for part in ids]
     return np.stack(rows)
 
 

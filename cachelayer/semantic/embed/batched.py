@@ -1,0 +1,80 @@
+"""Concurrent embeds as one call, for embedders that gain by it: a GPU, torch on a CPU, a server on the network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ...flow.batcher import Batcher
+from ...protocols import Embedder
+from ...types import Embedded
+from .checks import check_texts
+
+_CHARS_PER_TOKEN = 4
+
+
+class BatchedEmbedder:
+    """An embedder in front of another, which sees up to `limit` requests and about `max_tokens` tokens at once.
+
+    `concurrency=1` makes one worker the only user of a device. The int8 encoder of OnnxEmbedder loses by batching
+    (1.3 against 1.1 ms a text) and needs none of this.
+    """
+
+    def __init__(
+        self,
+        inner: Embedder,
+        *,
+        limit: int = 64,
+        max_tokens: int = 16_384,
+        concurrency: int = 1,
+        queue: int = 1024,
+    ) -> None:
+        self.inner = inner
+        self._batcher: Batcher[Sequence[str], Embedded] = Batcher(
+            self._call,
+            limit=limit,
+            max_weight=max_tokens,
+            weigh=_tokens,
+            concurrency=concurrency,
+            queue=queue,
+        )
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def start(self) -> None:
+        await self.inner.start()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """As the inner embedder; Overloaded where too much waits already."""
+        check_texts(texts)
+        return await self._batcher.submit(texts)
+
+    async def aclose(self) -> None:
+        await self._batcher.aclose()
+        await self.inner.aclose()
+
+    def stats(self) -> dict[str, float]:
+        return self._batcher.stats()
+
+    async def _call(self, requests: Sequence[Sequence[str]]) -> list[Embedded]:
+        whole = await self.inner.embed([text for texts in requests for text in texts])
+        cuts = np.cumsum([0, *map(len, requests)]).tolist()
+        return [part(whole, begin, end) for begin, end in pairwise(cuts)]
+
+
+def part(whole: Embedded, begin: int, end: int) -> Embedded:
+    """Texts `begin` to `end` of a batch."""
+    tokens = whole.tokens[begin:end] if whole.tokens is not None else None
+    return Embedded(whole.vectors[begin:end], whole.complete[begin:end], tokens)
+
+
+def _tokens(texts: Sequence[str]) -> float:
+    return sum(2 + len(text) / _CHARS_PER_TOKEN for text in texts)

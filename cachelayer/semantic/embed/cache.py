@@ -1,0 +1,120 @@
+"""A bounded memory of texts already embedded, in front of any embedder."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...protocols import Embedder
+from ...types import Embedded
+from .checks import check_texts
+
+_OVERHEAD = 400
+"""Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
+
+Entry = tuple[NDArray[np.float32], bool, NDArray[np.float16] | None]
+
+
+class CachedEmbedder:
+    """The embedder `inner`, asked once per text while the text is remembered.
+
+    Texts are compared in full. The least recently used go first; `max_bytes` bounds texts, vectors, token vectors
+    and the overhead per entry. A text given twice in one call is embedded once.
+    """
+
+    def __init__(self, inner: Embedder, *, max_bytes: int = 32 * 2**20) -> None:
+        if max_bytes < 1:
+            raise ValueError(f"max_bytes={max_bytes}: give the bytes that remembered vectors may take")
+        self.inner, self.max_bytes = inner, max_bytes
+        self.bytes = self.hits = self.misses = 0
+        self._entries: OrderedDict[str, Entry] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    async def start(self) -> None:
+        await self.inner.start()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        check_texts(texts)
+        found = self._look_up(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        if missing:
+            made = await self.inner.embed(missing)
+            for i, text in enumerate(missing):
+                states = made.tokens[i] if made.tokens is not None else None
+                found[text] = (made.vectors[i], bool(made.complete[i]), states)
+                self.put(text, *found[text])
+        entries = [found[text] for text in texts]
+        tokens = tuple(entry[2] for entry in entries if entry[2] is not None)
+        return Embedded(
+            vectors=np.stack([entry[0] for entry in entries]),
+            complete=np.array([entry[1] for entry in entries]),
+            tokens=tokens if len(tokens) == len(entries) else None,
+        )
+
+    def put(
+        self,
+        text: str,
+        vector: NDArray[np.float32],
+        complete: bool = True,
+        tokens: NDArray[np.float16] | None = None,
+    ) -> None:
+        """Remember a vector that is known already, as from a loaded index."""
+        entry: Entry = (vector.copy(), complete, tokens)  # a row of a batch would keep the whole batch
+        size = _size(text, entry)
+        with self._lock:
+            self._drop(text)
+            if size > self.max_bytes:
+                return
+            self._entries[text] = entry
+            self.bytes += size
+            while self.bytes > self.max_bytes:
+                self._drop(next(iter(self._entries)))
+
+    def clear(self) -> None:
+        """Forget everything: texts of an erased tenant must not stay."""
+        with self._lock:
+            self._entries.clear()
+            self.bytes = 0
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+    def stats(self) -> dict[str, int]:
+        return {"entries": len(self), "bytes": self.bytes, "hits": self.hits, "misses": self.misses}
+
+    def _look_up(self, texts: Sequence[str]) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        with self._lock:
+            for text in texts:
+                entry = self._entries.get(text)
+                if entry is not None:
+                    self._entries.move_to_end(text)
+                    found[text] = entry
+            self.hits += sum(text in found for text in texts)
+            self.misses += sum(text not in found for text in texts)
+        return found
+
+    def _drop(self, text: str) -> None:
+        entry = self._entries.pop(text, None)
+        if entry is not None:
+            self.bytes -= _size(text, entry)
+
+
+def _size(text: str, entry: Entry) -> int:
+    wide = 1 if text.isascii() else 4
+    return _OVERHEAD + wide * len(text) + entry[0].nbytes + (0 if entry[2] is None else entry[2].nbytes)

@@ -1,0 +1,122 @@
+"""An OpenAI-style `/v1/embeddings` server as an embedder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ...errors import ConfigurationError, MissingExtra
+from ...types import Embedded
+from .checks import check_texts, normalized
+
+if TYPE_CHECKING:
+    from httpx import AsyncClient
+
+
+class HttpEmbedder:
+    """POSTs `{"model": ..., "input": [...]}` to `url`/embeddings (https://platform.openai.com/docs/api-reference/embeddings).
+
+    `url` ends before `/embeddings`, as a rule in `/v1`. `api_key` defaults to $OPENAI_API_KEY. `window` is what the
+    model reads in full, in tokens: a text is complete where it cannot be longer (a token is a byte at least) or
+    where the server counted fewer for the whole request. `start` asks for one vector and learns the dimension.
+    `revision` distinguishes models served under one name. No retries: the caller has a budget.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        model: str,
+        window: int = 8191,
+        revision: str = "",
+        dimensions: int | None = None,
+        api_key: str | None = None,
+        timeout: float = 30.0,
+        connections: int = 16,
+        batch: int = 256,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ConfigurationError("url", url, "give an http(s) address that ends before /embeddings")
+        if "@" in url:
+            raise ConfigurationError(
+                "url", "...@...", "the address becomes part of the identity: pass api_key"
+            )
+        if batch < 1 or window < 1 or connections < 1:
+            raise ConfigurationError("batch, window, connections", (batch, window, connections), "at least 1")
+        self.identity = f"{url.rstrip('/')}#{model}@{revision}/{dimensions or 'full'}"
+        self.dimension = dimensions or 0
+        self._url, self._window, self._batch = url.rstrip("/") + "/embeddings", window, batch
+        self._body: dict[str, Any] = {"model": model, "encoding_format": "float"}
+        if dimensions is not None:
+            self._body["dimensions"] = dimensions
+        self._key, self._timeout, self._connections = api_key, timeout, connections
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"HttpEmbedder({self.identity})"
+
+    async def start(self) -> None:
+        """Ask for one vector. Raises what httpx raises, ValueError for an answer that is none."""
+        probe = await self._post(["probe"], None)
+        self.dimension = probe.vectors.shape[1]
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """ValueError for a bad batch or answer, RuntimeError before `start`; faults of the network pass through."""
+        check_texts(texts)
+        if not self.dimension:
+            raise RuntimeError("the embedder is not started: await embedder.start() first")
+        parts = [
+            await self._post(texts[i : i + self._batch], self.dimension)
+            for i in range(0, len(texts), self._batch)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        vectors = np.concatenate([part.vectors for part in parts])
+        return Embedded(vectors, np.concatenate([part.complete for part in parts]))
+
+    async def aclose(self) -> None:
+        """Close this loop's connections."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    async def _post(self, texts: Sequence[str], dimension: int | None) -> Embedded:
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates
+        response = await self._client().post(self._url, json={**self._body, "input": clean})
+        response.raise_for_status()
+        answer = response.json()
+        try:
+            rows = sorted(answer["data"], key=lambda row: int(row["index"]))
+            vectors = [row["embedding"] for row in rows]
+            read = (answer.get("usage") or {}).get("prompt_tokens")
+        except (KeyError, TypeError, AttributeError) as fault:
+            raise ValueError(f"{self._url} did not answer as an embeddings server: no {fault}") from fault
+        short = isinstance(read, int) and 0 < read < self._window
+        complete = np.array([short or len(text.encode()) <= self._window for text in clean])
+        return Embedded(normalized(vectors, len(texts), dimension), complete)
+
+    def _client(self) -> AsyncClient:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            httpx = _load()
+            key = self._key if self._key is not None else os.environ.get("OPENAI_API_KEY", "")
+            client = self._clients[loop] = httpx.AsyncClient(
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+                timeout=self._timeout,
+                limits=httpx.Limits(max_connections=self._connections),
+            )
+        return client
+
+
+def _load() -> Any:
+    try:
+        import httpx
+    except ImportError as fault:
+        raise MissingExtra("HttpEmbedder", "httpx", "http") from fault
+    return httpx

@@ -1,0 +1,102 @@
+"""Any model of the sentence-transformers library, on CPU or CUDA."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import MissingExtra
+from ...types import Embedded
+from .checks import check_texts, normalized
+
+
+class SentenceTransformersEmbedder:
+    """`SentenceTransformer(model)`, loaded by `start`; one thread owns the model and with it the CUDA stream.
+
+    `model` is a name on the hub or a directory. On CUDA the weights are float16 unless `half=False`. Batches gain
+    much here: put BatchedEmbedder in front. `identity` and `dimension` are known once started.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        device: str | None = None,
+        revision: str | None = None,
+        half: bool | None = None,
+        batch: int = 64,
+    ) -> None:
+        self.identity, self.dimension = "", 0
+        self._name, self._device, self._revision = str(model), device, revision
+        self._half, self._batch = half, batch
+        self._model: Any = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._loading = threading.Lock()
+
+    async def start(self) -> None:
+        """Load the model off the loop."""
+        if self._model is None:
+            await asyncio.to_thread(self._load)
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """ValueError for a bad batch, RuntimeError before `start`."""
+        check_texts(texts)
+        if self._model is None or self._pool is None:
+            raise RuntimeError("the embedder is not started: await embedder.start() first")
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._encode, list(texts))
+
+    async def aclose(self) -> None:
+        """Release thread and model."""
+        pool, self._pool, self._model = self._pool, None, None
+        if pool is not None:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _load(self) -> None:
+        with self._loading:
+            if self._model is not None:
+                return
+            try:
+                from sentence_transformers import SentenceTransformer
+            except ImportError as fault:
+                feature = "SentenceTransformersEmbedder"
+                raise MissingExtra(feature, "sentence-transformers", "sentence-transformers") from fault
+            model: Any = SentenceTransformer(self._name, device=self._device, revision=self._revision)
+            cuda = str(model.device).startswith("cuda")
+            half = cuda if self._half is None else self._half
+            if half:
+                model.half()
+            self.dimension = int(model.get_embedding_dimension())
+            precision = "fp16" if half else "fp32"
+            self.identity = (
+                f"{Path(self._name).name}@{self._content(model)}/st/{model.max_seq_length}/{precision}"
+            )
+            self._pool = ThreadPoolExecutor(1, thread_name_prefix="cachelayer-st")
+            self._model = model
+
+    def _content(self, model: Any) -> str:
+        """The hub's commit, or for a directory a hash of its weights."""
+        commit = getattr(getattr(model[0], "auto_model", None), "config", None)
+        commit = getattr(commit, "_commit_hash", None)
+        if commit:
+            return str(commit)[:12]
+        digest = hashlib.sha256()
+        for path in sorted(Path(self._name).glob("*.safetensors")):
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()[:12]
+
+    def _encode(self, texts: list[str]) -> Embedded:
+        model = self._model
+        texts = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates
+        read = model.tokenizer(texts, truncation=False, padding=False, verbose=False)["input_ids"]
+        window = model.max_seq_length or model.tokenizer.model_max_length
+        rows = model.encode(texts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+        complete = np.array([len(ids) <= window for ids in read])
+        return Embedded(normalized(rows.astype(np.float32), len(texts), self.dimension), complete)

@@ -1,0 +1,232 @@
+"""The cache, the batcher, the network and the callable around or instead of a model."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.errors import ConfigurationError, MissingExtra
+from cachelayer.flow.batcher import Overloaded
+from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.embed.cache import CachedEmbedder
+from cachelayer.semantic.embed.from_callable import CallableEmbedder
+from cachelayer.semantic.embed.http import HttpEmbedder
+from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
+
+from embedding_server import DIMENSION, EmbeddingServer, hashed, hashed_all
+
+
+class Counted:
+    """A callable that remembers its batches."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+
+    async def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        self.batches.append(list(texts))
+        await asyncio.sleep(0)
+        return await hashed_all(texts)
+
+
+def wrap(function) -> CallableEmbedder:
+    return CallableEmbedder(function, identity="hash", dimension=DIMENSION, max_chars=100)
+
+
+def direction(text: str) -> np.ndarray:
+    return hashed(text) / 3
+
+
+async def test_the_cache_asks_once_per_text_and_keeps_the_order():
+    counted = Counted()
+    cached = CachedEmbedder(wrap(counted))
+    await cached.embed(["a", "b", "a"])
+    made = await cached.embed(["c", "b", "a", "x" * 200])
+    assert counted.batches == [["a", "b"], ["c", "x" * 200]]
+    assert np.allclose(made.vectors[:3], [direction(t) for t in "cba"], atol=1e-6)
+    assert made.complete.tolist() == [True, True, True, False]
+    assert (await cached.embed(["x" * 200])).complete.tolist() == [False]
+
+
+@given(texts=st.lists(st.text("ab", max_size=3), min_size=1, max_size=60), room=st.integers(1, 3000))
+def test_the_cache_never_exceeds_its_bytes_and_never_lies(texts, room):
+    cached = CachedEmbedder(wrap(hashed_all), max_bytes=room)
+
+    async def scenario() -> None:
+        for text in texts:
+            made = await cached.embed([text, text[:1]])
+            assert np.allclose(made.vectors, [direction(text), direction(text[:1])], atol=1e-6)
+            assert 0 <= cached.bytes <= room
+
+    asyncio.run(scenario())
+    cached.clear()
+    assert cached.bytes == 0 and len(cached) == 0
+
+
+async def test_the_least_recently_used_text_goes_first():
+    counted = Counted()
+    cached = CachedEmbedder(wrap(counted), max_bytes=3 * (400 + 1 + DIMENSION * 4))
+    for text in "abcad":
+        await cached.embed([text])
+    await cached.embed(["a", "b"])
+    assert counted.batches == [["a"], ["b"], ["c"], ["d"], ["b"]]
+
+
+async def test_a_vector_known_already_needs_no_model():
+    counted = Counted()
+    cached = CachedEmbedder(wrap(counted))
+    cached.put("a", direction("a").astype(np.float32))
+    await cached.embed(["a"])
+    assert not counted.batches
+    assert (cached.identity, cached.dimension) == ("hash", DIMENSION)
+    assert cached.stats()["hits"] == 1
+
+
+async def test_concurrent_embeds_become_one_call():
+    counted = Counted()
+    batched = BatchedEmbedder(wrap(counted))
+    made = await asyncio.gather(*(batched.embed([str(i), f"{i}!"]) for i in range(8)))
+    assert [len(batch) for batch in counted.batches] == [16]
+    for i, one in enumerate(made):
+        assert np.allclose(one.vectors, [direction(str(i)), direction(f"{i}!")], atol=1e-6)
+    assert batched.stats()["mean"] == 8
+
+
+async def test_an_overloaded_batcher_sheds_with_a_reason():
+    gate = asyncio.Event()
+
+    async def stuck(texts: Sequence[str]) -> np.ndarray:
+        await gate.wait()
+        return await hashed_all(texts)
+
+    batched = BatchedEmbedder(wrap(stuck), queue=1)
+    tasks = []
+    for text in "ab":
+        tasks.append(asyncio.create_task(batched.embed([text])))
+        for _ in range(3):
+            await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await batched.embed(["c"])
+    gate.set()
+    await asyncio.gather(*tasks)
+
+
+BAD_ROWS = {
+    "NaN": lambda n: np.full((n, DIMENSION), np.nan),
+    "zero": lambda n: np.zeros((n, DIMENSION)),
+    "too few": lambda n: np.ones((n - 1, DIMENSION)),
+    "too wide": lambda n: np.ones((n, DIMENSION + 1)),
+    "ragged": lambda n: [[1.0], [1.0, 2.0]],
+    "text": lambda n: "vector",
+    "nothing": lambda n: None,
+}
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+async def test_what_a_foreign_model_gets_wrong_is_an_error_not_a_neighbour(bad):
+    async def wrong(texts: Sequence[str]):
+        return BAD_ROWS[bad](len(texts))
+
+    with pytest.raises(ValueError, match="embedder returned"):
+        await wrap(wrong).embed(["a", "b"])
+
+
+def test_a_callable_that_cannot_work_is_refused_at_construction():
+    good = {"identity": "m", "dimension": 3, "max_chars": 10}
+    for field, value in {"identity": "", "dimension": 0, "max_chars": 0}.items():
+        with pytest.raises(ConfigurationError, match=field):
+            CallableEmbedder(hashed_all, **{**good, field: value})
+    with pytest.raises(ConfigurationError, match="not async"):
+        CallableEmbedder(len, **good)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def server():
+    pytest.importorskip("httpx")
+    server = EmbeddingServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+async def remote(server):
+    remote = HttpEmbedder(server.url, model="m", window=64, api_key="secret", batch=2)
+    await remote.start()
+    yield remote
+    await remote.aclose()
+
+
+async def test_the_request_is_the_openai_one_and_answers_are_put_in_order(server, remote):
+    made = await remote.embed(["a", "b", "c"])
+    assert np.allclose(made.vectors, [direction(t) for t in "abc"], atol=1e-6)
+    assert [body["input"] for body, _ in server.requests] == [["probe"], ["a", "b"], ["c"]]
+    body, headers = server.requests[1]
+    assert body == {"model": "m", "encoding_format": "float", "input": ["a", "b"]}
+    assert headers["Authorization"] == "Bearer secret"
+    assert "secret" not in repr(remote) + remote.identity
+
+
+async def test_a_long_text_counts_as_read_where_the_server_counted_fewer_tokens_than_its_window(remote):
+    made = await remote.embed(["x" * 100])  # 50 tokens, says the server
+    assert made.complete.tolist() == [True]
+    assert (await remote.embed(["x" * 200])).complete.tolist() == [False]
+
+
+SPOILT = {
+    "an error object": lambda answer: {"error": "overloaded"},
+    "a list": lambda answer: [1],
+    "one row too few": lambda answer: {**answer, "data": answer["data"][1:]},
+    "another dimension": lambda answer: {
+        "data": [{"index": r["index"], "embedding": [1.0]} for r in answer["data"]]
+    },
+    "no vectors": lambda answer: {"data": [{"index": 0}]},
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+async def test_a_server_that_answers_something_else_is_an_error(server, remote, how):
+    server.spoil = SPOILT[how]
+    with pytest.raises(ValueError):
+        await remote.embed(["a", "b"])
+
+
+async def test_a_server_that_refuses_or_is_gone_is_an_error(server, remote):
+    import httpx
+
+    server.status = 429
+    with pytest.raises(httpx.HTTPStatusError):
+        await remote.embed(["a"])
+    gone = HttpEmbedder("http://127.0.0.1:9/v1", model="m")
+    with pytest.raises(httpx.ConnectError):
+        await gone.start()
+    with pytest.raises(RuntimeError, match="start"):
+        await gone.embed(["a"])
+    await gone.aclose()
+
+
+@pytest.mark.parametrize("url", ["ftp://host/v1", "host/v1", "http://user:pass@host/v1"])
+def test_addresses_that_cannot_work_are_refused_without_repeating_a_password(url):
+    with pytest.raises(ConfigurationError) as caught:
+        HttpEmbedder(url, model="m")
+    assert "pass@" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "package"),
+    [
+        (lambda: HttpEmbedder("http://127.0.0.1:9", model="m"), "httpx"),
+        (lambda: SentenceTransformersEmbedder("nowhere"), "sentence_transformers"),
+    ],
+)
+async def test_a_missing_package_names_its_extra(monkeypatch, make, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=r"pip install 'cachelayer\["):
+        await make().start()
