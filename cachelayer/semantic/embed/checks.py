@@ -9,6 +9,14 @@ from numpy.typing import ArrayLike
 
 from ...types import Vectors
 
+CHARS_PER_TOKEN = 16
+"""A text of more characters per token of the window is cut before it is tokenized, which bounds the time."""
+
+
+def readable(text: str) -> str:
+    """The text as UTF-8 can carry it: lone surrogates become '?'."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
 
 def check_texts(texts: Sequence[str]) -> None:
     """Raise ValueError for an empty batch, a bare string or an item that is no text."""

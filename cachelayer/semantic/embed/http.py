@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import ConfigurationError, MissingExtra
 from ...types import Embedded
-from .checks import check_texts, normalized
+from .checks import check_texts, normalized, readable
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -86,7 +86,7 @@ class HttpEmbedder:
             await client.aclose()
 
     async def _post(self, texts: Sequence[str], dimension: int | None) -> Embedded:
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates
+        clean = [readable(text) for text in texts]
         response = await self._client().post(self._url, json={**self._body, "input": clean})
         response.raise_for_status()
         answer = response.json()

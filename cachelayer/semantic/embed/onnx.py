@@ -16,16 +16,13 @@ from numpy.typing import NDArray
 from ...errors import MissingExtra
 from ...types import Embedded
 from .bert import Precision
-from .checks import check_texts
+from .checks import CHARS_PER_TOKEN, check_texts, readable
 from .prepare import Prepared, prepare
 from .sources import DEFAULT_DIMENSION
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
-
-_LONGEST_WORDS = 16
-"""Characters per token of the window beyond which a text is cut before it is tokenized: bounds the time."""
 
 
 class OnnxEmbedder:
@@ -139,10 +136,8 @@ class _Encoder:
 
         A word the vocabulary cannot spell ([UNK]) is not covered: the vector would be the same for any other.
         """
-        longest = self._window * _LONGEST_WORDS
-        part = text[:longest]
-        if not part.isascii():
-            part = part.encode("utf-8", "replace").decode()  # lone surrogates
+        longest = self._window * CHARS_PER_TOKEN
+        part = readable(text[:longest])
         ids: list[int] = self._tokenizer.encode(part).ids
         complete = len(ids) <= self._window and len(text) <= longest and self._unknown not in ids
         if len(ids) > self._window:

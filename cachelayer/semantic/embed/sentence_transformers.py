@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import MissingExtra
 from ...types import Embedded
-from .checks import check_texts, normalized
+from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
 
 
 class SentenceTransformersEmbedder:
@@ -94,9 +94,12 @@ class SentenceTransformersEmbedder:
 
     def _encode(self, texts: list[str]) -> Embedded:
         model = self._model
-        texts = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates
-        read = model.tokenizer(texts, truncation=False, padding=False, verbose=False)["input_ids"]
         window = model.max_seq_length or model.tokenizer.model_max_length
-        rows = model.encode(texts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
-        complete = np.array([len(ids) <= window for ids in read])
-        return Embedded(normalized(rows.astype(np.float32), len(texts), self.dimension), complete)
+        longest = window * CHARS_PER_TOKEN
+        parts = [readable(text[:longest]) for text in texts]
+        read = model.tokenizer(parts, truncation=False, padding=False, verbose=False)["input_ids"]
+        rows = model.encode(parts, batch_size=self._batch, show_progress_bar=False, convert_to_numpy=True)
+        unknown = model.tokenizer.unk_token_id
+        whole = (len(ids) <= window and unknown not in ids for ids in read)
+        complete = [ok and len(text) <= longest for ok, text in zip(whole, texts, strict=True)]
+        return Embedded(normalized(rows, len(texts), self.dimension), np.array(complete))
