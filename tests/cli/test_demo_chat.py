@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -14,6 +15,8 @@ import pytest
 from cachelayer import CacheLayerError, MissingExtra
 from cachelayer.cli.demo.corpus import Article
 from cachelayer.cli.demo.httpx_chat import Chat
+from cachelayer.cli.demo.run import Options, demo
+from cachelayer.cli.demo.tally import Lane
 
 ARTICLE = Article("leak-sensor", "sensor", "Test the Leak Sensor", "Lay a wet finger across the feet.", ())
 
@@ -89,6 +92,21 @@ async def test_a_server_that_is_not_there_is_an_error_of_ours(unused_tcp_port: i
     with pytest.raises(CacheLayerError):
         await chat.write("?", ARTICLE)
     await chat.aclose()
+
+
+async def test_a_run_asks_the_server_and_counts_its_answers() -> None:
+    pytest.importorskip("httpx")
+    async with serving(200, {"choices": [{"message": {"content": "Read the article."}}]}) as server:
+        tally = await demo(Options(requests=20, backend=server.url, model="m"), io.StringIO())
+    assert (tally.requests, tally.failed) == (20, 0)
+    assert tally.lanes[Lane.BACKEND].requests > 0
+
+
+async def test_a_server_that_fails_at_once_ends_the_run_with_its_address() -> None:
+    pytest.importorskip("httpx")
+    async with serving(503, {}) as server:
+        with pytest.raises(CacheLayerError, match="503"):
+            await demo(Options(requests=20, backend=server.url, model="m"), io.StringIO())
 
 
 def test_without_httpx_one_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
