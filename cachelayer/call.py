@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import orjson
-from orjson import dumps
-from xxhash import xxh3_64_intdigest
-
 from .exact.answers import Frozen
-from .exact.identity import Identifier, Identity, raw_is_exact
-from .exact.memory import Memory, Raws, Slot
+from .exact.identity import Identifier, Identity
+from .exact.lane import Lane
+from .exact.memory import Memory, Slot
 from .flow.background import offload
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
 from .types import Match, Reason, Source
 
-_PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
-_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 MAX_LANES = 4096
 """Tenants whose raw forms are kept apart per function; past it the oldest lane is dropped."""
 
@@ -38,64 +32,6 @@ class Scope:
     tightening: Tightening = NOT_TIGHTENED
     lane: str | None = None
     """The tenant, where nothing else is set, so that raw forms may be used."""
-
-
-class Lane:
-    """Raw forms that lead straight to an entry, for one function and tenant."""
-
-    __slots__ = ("mixed", "named", "positional", "texts")
-
-    def __init__(self) -> None:
-        self.texts: dict[str, tuple[str, Slot]] = {}
-        self.positional: Raws = {}
-        self.named: Raws = {}
-        self.mixed: Raws = {}
-
-    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Slot | None:
-        """The slot that the raw form of these arguments leads to. Takes no lock and counts nothing."""
-        if not kwargs and len(args) == 1 and type(args[0]) is str:
-            known = self.texts.get(args[0])
-            return known[1] if known is not None else None
-        raw, table = self.form(args, kwargs)
-        if raw is None:
-            return None
-        pair = table.get(xxh3_64_intdigest(raw))
-        return pair[1] if pair is not None and pair[0] == raw else None
-
-    def form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[bytes | None, Raws]:
-        """The raw bytes of a call and the table that they are looked up in; None where there is no such form.
-
-        JSON by orjson where every argument's own class is plain (its output could only be shared by values that
-        JSON itself does not tell apart, and by NaN and None: see `link`); else marshal, which tells all apart.
-        """
-        call: Any
-        if not kwargs:
-            call, table = args, self.positional
-            exact = type(args[0]) in _PLAIN if len(args) == 1 else _PLAIN.issuperset(map(type, args))
-        elif not args:
-            call, table = kwargs, self.named
-            exact = _PLAIN.issuperset(map(type, kwargs.values()))
-        else:
-            call, table = (args, kwargs), self.mixed
-            exact = _PLAIN.issuperset(map(type, (*args, *kwargs.values())))
-        try:
-            if exact:
-                return dumps(call, None, _STRICT), table
-            return marshal.dumps(call, 2), table
-        except (TypeError, ValueError):
-            return None, table
-
-    def link(self, memory: Memory, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Let this raw form lead to `slot`, unless another call could have the same. Under the memory's lock."""
-        if not kwargs and len(args) == 1 and type(args[0]) is str:
-            memory.link(slot, self.texts, args[0], args[0])  # type: ignore[arg-type]
-            return
-        raw, table = self.form(args, kwargs)
-        if raw is None or not raw_is_exact(args, kwargs):
-            return
-        if raw[:1] in b"[{" and b"null" in raw and _PLAIN.issuperset(map(type, (*args, *kwargs.values()))):
-            return  # orjson writes NaN as null
-        memory.link(slot, table, xxh3_64_intdigest(raw), raw)
 
 
 class Function:
@@ -130,7 +66,8 @@ class Function:
         """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
         self.templated = any("{" in tag for tag in tags)
         self.stats = FunctionStats()
-        self.lane = Lane()
+        self._json = identifier.json_only
+        self.lane = Lane(self._json)
         self.lanes: dict[str | None, Lane] = {}
         self.scopes: dict[str | None, bytes] = {}
         """Canonical bytes of (name, tenant), by tenant."""
@@ -143,7 +80,7 @@ class Function:
         if lane is None:
             if len(self.lanes) >= MAX_LANES:
                 self.lanes.pop(next(iter(self.lanes)), None)
-            lane = self.lanes[tenant] = Lane()
+            lane = self.lanes[tenant] = Lane(self._json)
         return lane
 
     def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ import inspect
 import os
 import string
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import ConfigurationError
 
@@ -35,6 +37,28 @@ def signature_of(fn: Any) -> inspect.Signature:
         return inspect.signature(fn)
     except (TypeError, ValueError):
         return inspect.signature(lambda *args, **kwargs: None)
+
+
+_JSON = (str, int, float, bool, list, dict, tuple, type(None))
+
+
+def takes_json_only(fn: Any) -> bool:
+    """Whether every parameter is annotated with plain types: str, int, float, bool, None, Literal, lists and dicts."""
+    try:
+        hints = get_type_hints(fn)
+    except (NameError, TypeError, AttributeError):
+        return False
+    parameters = [p for p in signature_of(fn).parameters.values() if p.name not in ("self", "cls")]
+    return bool(parameters) and all(p.name in hints and _is_json(hints[p.name]) for p in parameters)
+
+
+def _is_json(hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return True
+    if origin in (Union, UnionType, list, dict, tuple, Sequence, Mapping):
+        return all(_is_json(inner) for inner in get_args(hint) if inner is not Ellipsis)
+    return hint in _JSON
 
 
 def names(option: str, given: Any) -> tuple[str, ...]:

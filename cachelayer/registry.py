@@ -14,7 +14,7 @@ from .exact.identity import Identifier
 from .exact.memory import Memory
 from .exact.normalize import folding
 from .handles import Handle, PlainHandle
-from .naming import check_tags, name_of, names, signature_of
+from .naming import check_tags, name_of, names, signature_of, takes_json_only
 from .policy import Policy, check_names
 
 _log = logging.getLogger("cachelayer")
@@ -101,6 +101,7 @@ class Registry:
             self_key=own.get("self_key"),
             shares_self=bool(own.get("share_self", False)),
             method=decorator.is_method(fn),
+            json_only=takes_json_only(fn),
         )
 
     def _compares(self, policy: Policy, fields: dict[str, Any]) -> bool:

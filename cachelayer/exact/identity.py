@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
-from .canonical import NotKeyable, Tree, argument, encode, plain
+from .canonical import NotKeyable, Tree, argument, encode, tree
 from .normalize import Fold
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
@@ -54,9 +54,13 @@ class Identifier:
         self_key: str | Sequence[str] | Callable[[Any], Any] | None = None,
         shares_self: bool = False,
         method: bool = False,
+        json_only: bool = False,
     ) -> None:
         self.name, self.version, self._fold, self._wire = name, version, fold, wire
         self._key, self._vary, self._self_key, self._shares_self = key, tuple(vary), self_key, shares_self
+        self.json_only = json_only or wire
+        """Whether arguments are JSON values by declaration: JSON's rules hold for them, an enum is its value."""
+        self._of = _json_field if self.json_only else _field
         self._heads: dict[str | None, bytes] = {}
         parameters = list(signature.parameters.values())
         self._receiver = parameters[0].name if method else None
@@ -122,7 +126,7 @@ class Identifier:
             elif name == meaning:
                 continue
             else:
-                fields[name] = value if type(value) is str else _field(name, value)
+                fields[name] = value if type(value) is str else self._of(name, value)
         return self._with_meaning(head, fields, raw, args, kwargs)
 
     def _with_meaning(
@@ -146,7 +150,7 @@ class Identifier:
             if parts is None:
                 return Identity(head, whole, whole, None, chat.turns(trees))
             return Identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
-        whole = {**fields, name: _field(name, value)}
+        whole = {**fields, name: self._of(name, value)}
         return Identity(head, whole, whole, None, ())
 
     def _head(self, tenant: str | None) -> bytes:
@@ -191,14 +195,13 @@ class Identifier:
         return [_field(f"self.{name}", getattr(value, name)) for name in names]
 
 
-def raw_is_exact(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a call holds plain JSON values only, so that its raw form may lead straight to an entry."""
-    return all(map(plain, args)) and all(map(plain, kwargs.values()))
+def _json_field(name: str, value: Any) -> Tree:
+    return _field(name, value, tree)
 
 
-def _field(name: str, value: Any) -> Tree:
+def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
     try:
-        return argument(value)
+        return of(value)
     except (NotKeyable, RecursionError) as fault:
         what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
         raise NotKeyable(

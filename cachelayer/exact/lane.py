@@ -1,0 +1,82 @@
+"""Raw forms: the bytes of arguments as they came, which lead straight to an entry that they led to before."""
+
+from __future__ import annotations
+
+import marshal
+from typing import Any
+
+import orjson
+from orjson import dumps
+from xxhash import xxh3_64_intdigest
+
+from .canonical import plain
+from .memory import Memory, Raws
+from .slot import Slot
+
+_PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
+_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+class Lane:
+    """The raw forms of one function and tenant. Reading takes no lock and counts nothing.
+
+    A lone text is its own raw form. Else it is JSON by orjson, where every argument's own class is plain, or the function
+    takes JSON values only (`json`): what orjson writes alike is then the same request, but for NaN and None, so that
+    no form with a null is linked. Forms with a None are marshalled, which tells all plain values apart; what
+    marshal writes like one of them (buffers like bytes) is never linked.
+    """
+
+    __slots__ = ("_json", "_mixed", "_named", "_positional", "texts")
+
+    def __init__(self, json: bool = False) -> None:
+        self._json = json
+        self.texts: dict[str, tuple[str, Slot]] = {}
+        self._positional: Raws = {}
+        self._named: Raws = {}
+        self._mixed: Raws = {}
+
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Slot | None:
+        """The slot that the raw form of these arguments leads to."""
+        call: Any
+        if not kwargs:
+            if len(args) == 1 and type(args[0]) is str:
+                known = self.texts.get(args[0])
+                return known[1] if known is not None else None
+            call, table = args, self._positional
+            json = type(args[0]) in _PLAIN if len(args) == 1 else _PLAIN.issuperset(map(type, args))
+        elif not args:
+            call, table = kwargs, self._named
+            json = self._json or _PLAIN.issuperset(map(type, kwargs.values()))
+        else:
+            call, table = (args, kwargs), self._mixed
+            json = self._json or _PLAIN.issuperset(map(type, (*args, *kwargs.values())))
+        try:
+            if json:
+                raw = dumps(call, None, _STRICT)
+                pair = table.get(xxh3_64_intdigest(raw))
+                if pair is not None and pair[0] == raw:
+                    return pair[1]
+                if b"null" not in raw:
+                    return None
+            raw = marshal.dumps(call, 2)
+        except (TypeError, ValueError):
+            return None
+        pair = table.get(xxh3_64_intdigest(raw))
+        return pair[1] if pair is not None and pair[0] == raw else None
+
+    def link(self, memory: Memory, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let this raw form lead to `slot`, unless another request could have the same. Under the memory's lock."""
+        if not kwargs and len(args) == 1 and type(args[0]) is str:
+            memory.link(slot, self.texts, args[0], args[0])  # type: ignore[arg-type]
+            return
+        if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
+            return
+        call: Any = (args, kwargs) if args and kwargs else args or kwargs
+        table = self._mixed if args and kwargs else self._positional if args else self._named
+        try:
+            raw = dumps(call, None, _STRICT)
+            if b"null" in raw:
+                raw = marshal.dumps(call, 2)
+        except (TypeError, ValueError):
+            return
+        memory.link(slot, table, xxh3_64_intdigest(raw), raw)
