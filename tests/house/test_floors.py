@@ -47,7 +47,11 @@ OPTIONAL = {
     "opentelemetry": ("cachelayer.observe.otel",),
     "rich": ("cachelayer.cli.demo.rich_table",),
     "uvicorn": ("cachelayer.cli.serve",),
-    "httpx": ("cachelayer.adapters.tensorrt_llm.serve", "cachelayer.cli.demo.httpx_chat"),
+    "httpx": (
+        "cachelayer.semantic.embed.http",
+        "cachelayer.adapters.tensorrt_llm.serve",
+        "cachelayer.cli.demo.httpx_chat",
+    ),
     "tritonclient": ("cachelayer.adapters.triton",),
     "grpc": ("cachelayer.adapters.triton",),
     "google": ("cachelayer.adapters.triton",),
