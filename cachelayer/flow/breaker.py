@@ -31,9 +31,13 @@ class Breaker:
 
     __slots__ = ("_clock", "_keep", "_pause", "_until", "longest", "opened", "pause", "share", "state")
 
-    def __init__(self, clock: Clock, *, threshold: int = 5, pause: float = 0.5, longest: float = 10.0) -> None:
+    def __init__(
+        self, clock: Clock, *, threshold: int = 5, pause: float = 0.5, longest: float = 10.0
+    ) -> None:
         if threshold < 1 or not 0 < pause <= longest:
-            raise ValueError(f"{threshold=}, {pause=}, {longest=}: need threshold >= 1 and 0 < pause <= longest")
+            raise ValueError(
+                f"{threshold=}, {pause=}, {longest=}: need threshold >= 1 and 0 < pause <= longest"
+            )
         self._clock, self.pause, self.longest = clock, pause, longest
         self.state = State.CLOSED
         self.opened = 0  # times

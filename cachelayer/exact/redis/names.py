@@ -21,7 +21,7 @@ SLOTS = 16384
 class Names:
     """The names under one prefix."""
 
-    __slots__ = ("_entry", "_epoch", "_get", "_lease", "_tomb", "prefix", "watched")
+    __slots__ = ("_entry", "_lease", "_tomb", "_word", "prefix", "watched")
 
     def __init__(self, prefix: str) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
@@ -31,11 +31,11 @@ class Names:
         self._lease = b"%b:l:{" % self.prefix
         self.watched = b"%b:e:" % self.prefix
         self._tomb = b"%bk:{" % self.watched
-        self._get = b"*2\r\n$3\r\nGET\r\n$%d\r\n%b" % (len(self._entry) + 33, self._entry)
+        self._word = b"$%d\r\n%b" % (len(self._entry) + 33, self._entry)
 
-    def get(self, key: bytes) -> bytes:
-        """The command that reads the entry of `key` (16 bytes), as it travels."""
-        return self._get + hexlify(key) + b"}\r\n"
+    def word(self, key: bytes) -> bytes:
+        """The name of the entry of `key` (16 bytes), as a word of a command."""
+        return self._word + hexlify(key) + b"}\r\n"
 
     def entry(self, key: bytes) -> bytes:
         return self._entry + hexlify(key) + b"}"

@@ -28,7 +28,10 @@ class Seal:
     __slots__ = ("_ciphers", "_macs", "flag", "key_id")
 
     def __init__(self, signing_keys: Sequence[bytes] = (), encrypt_keys: Sequence[bytes] = ()) -> None:
-        for name, keys, sizes in (("signing_keys", signing_keys, None), ("encrypt_keys", encrypt_keys, (16, 24, 32))):
+        for name, keys, sizes in (
+            ("signing_keys", signing_keys, None),
+            ("encrypt_keys", encrypt_keys, (16, 24, 32)),
+        ):
             for key in keys:
                 _check(name, key, sizes)
         self._macs = {_key_id(key): key for key in signing_keys}

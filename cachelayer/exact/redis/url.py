@@ -15,7 +15,15 @@ from ...errors import ConfigurationError
 
 Address = tuple[str, int]
 SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
-OPTIONS = ("cluster", "db", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_cert_reqs", "ssl_check_hostname")
+OPTIONS = (
+    "cluster",
+    "db",
+    "ssl_ca_certs",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_cert_reqs",
+    "ssl_check_hostname",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
 """A record as bytes: a versioned header, the epochs it was written under, then scope, meta, canonical and payload.
 
-    header (86) | epochs (24 each; the scope's first) | body, perhaps compressed | checksum (8)
-    header (86) | epochs (24 each; the scope's first) | body, signed or encrypted as in `seal`
+    header (94) | epochs (24 each; the scope's first) | body, perhaps compressed, signed or encrypted as in `seal`
 
-All times on the wire are the server's, so that processes whose clocks differ agree. Numbers are little-endian.
+The header begins with magic, format version, flags and schema version, then a checksum (XXH3-64) of all that follows;
+where the body is signed or encrypted, all of the header but that checksum is vouched for too. All times on the wire are
+the server's, so that processes whose clocks differ agree. Numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -14,20 +15,25 @@ from struct import Struct, error
 from typing import Any
 
 import orjson
-from xxhash import xxh3_64_digest
+from xxhash import xxh3_64_intdigest
 
 from ...errors import Unusable
 from ...types import Reason, Record
 from .names import digest_of
-from .seal import ENCRYPTED, PLAIN_ID, SIGNED, Seal
+from .seal import ENCRYPTED, SIGNED, Seal
 
 MAGIC, VERSION = b"CL", 1
 COMPRESSED = 1
 FLAGS = COMPRESSED | SIGNED | ENCRYPTED
-HEADER = Struct("<2sBBIQ4s8s8sddddIIIIH")
-PEEK = Struct("<2sBBIQ")
+START = Struct("<2sBBI")
+HEADER = Struct("<8sQQ4s8s8sddddIIIIH")
+"""Start, checksum, fence, key id, incarnation, function's digest, times of writing, creation, end of freshness and of
+staleness, lengths of scope, meta, canonical and the unpacked body, number of epochs."""
+_READ = Struct("<8sQ8x4x8s8xddddIIIIH")  # what a read needs of it
+PEEK = 24
+"""Bytes that tell whether an entry may be overwritten: start, checksum, fence."""
+SUMMED = 16
 DEP = 24
-CHECKSUM = 8
 LARGEST = 64 << 20
 """Bytes a compressed body may claim to unpack to."""
 Dep = tuple[bytes, bytes]
@@ -69,6 +75,7 @@ class Stored(Record):
         return hash((self.key, self.canonical))
 
 
+_CHECKSUM = Struct("<Q")
 _new = object.__new__
 _set_payload, _set_created, _set_fresh, _set_stale = (
     vars(Record)[name].__set__ for name in ("payload", "created", "fresh_until", "stale_until")
@@ -79,13 +86,22 @@ _set_source = vars(Stored)["_source"].__set__
 class Wire:
     """Writes and reads entries of one deployment: prefix, schema version, keys."""
 
-    __slots__ = ("_compress_above", "_prefix", "schema", "seal")
+    __slots__ = ("_compress_above", "_plain", "_prefix", "schema", "seal")
 
     def __init__(self, prefix: bytes, schema: int, seal: Seal, compress_above: int | None) -> None:
         self._prefix, self.schema, self.seal, self._compress_above = prefix, schema, seal, compress_above
+        # the start of an entry that may be read without further questions; with keys there is none
+        self._plain = b"" if seal.flag else START.pack(MAGIC, VERSION, 0, schema)
 
     def write(
-        self, record: Record, deps: Sequence[Dep], *, offset: float, now: float, incarnation: bytes, fence: int = 0
+        self,
+        record: Record,
+        deps: Sequence[Dep],
+        *,
+        offset: float,
+        now: float,
+        incarnation: bytes,
+        fence: int = 0,
     ) -> bytes:
         """`offset` is the server's clock minus ours, `now` the server's time; seconds. `deps[0]` is the scope's."""
         meta = orjson.dumps(
@@ -97,16 +113,18 @@ class Wire:
             packed = zlib.compress(plain, 1)
             if len(packed) < len(plain):
                 body, flags = packed, flags | COMPRESSED
+        start = START.pack(MAGIC, VERSION, flags, self.schema)
         header = HEADER.pack(
-            MAGIC, VERSION, flags, self.schema, fence, self.seal.key_id, incarnation, _function(record.function),
+            start, 0, fence, self.seal.key_id, incarnation, _function(record.function),
             now, record.created + offset, record.fresh_until + offset, record.stale_until + offset,
             len(record.scope), len(meta), len(record.canonical), len(plain), len(deps),
         )  # fmt: skip
-        head = header + b"".join(digest + token for digest, token in deps)
+        rest = header[SUMMED:] + b"".join(digest + token for digest, token in deps)
         if self.seal.flag:
-            return head + self.seal.close(self._around(record.key, head), body)
-        entry = head + body
-        return entry + xxh3_64_digest(entry)
+            rest += self.seal.close(self._around(record.key, start, rest), body)
+        else:
+            rest += body
+        return start + _CHECKSUM.pack(xxh3_64_intdigest(rest)) + rest
 
     def read(self, raw: bytes, key: bytes, canonical: bytes, offset: float, now: float) -> Opened | None:
         """None where the entry belongs to another request under the same key; raises Unusable with the reason.
@@ -114,72 +132,76 @@ class Wire:
         `offset` and `now` as for `write`. The record's times are ours.
         """
         try:
-            (magic, version, flags, schema, _, key_id, incarnation, function, written, created, fresh, stale,
-             scope_length, meta_length, canonical_length, length, deps) = HEADER.unpack_from(raw)  # fmt: skip
+            (start, checksum, incarnation, written, created, fresh, stale, scope_length, meta_length,
+             canonical_length, length, deps) = _READ.unpack_from(raw)  # fmt: skip
         except error as fault:
             raise Unusable("an entry is shorter than its header", Reason.CORRUPT) from fault
-        if magic != MAGIC:
-            raise Unusable("what lies under the key is no entry", Reason.CORRUPT)
-        if version != VERSION or schema != self.schema or flags & ~FLAGS:
-            raise Unusable("an entry is of another schema version", Reason.SCHEMA)
         end = HEADER.size + DEP * deps
-        if flags or self.seal.flag:
-            body = self._unseal(raw, key, end, flags, key_id, length)
-            start, last = 0, len(body)
-        else:
-            body, start, last = raw, end, len(raw) - CHECKSUM
-            if key_id != PLAIN_ID or xxh3_64_digest(memoryview(raw)[:last]) != raw[last:]:
+        if start == self._plain:
+            body, at = raw, end
+            if xxh3_64_intdigest(raw[SUMMED:]) != checksum:
                 raise Unusable("an entry's checksum is wrong", Reason.CORRUPT)
-        at = start + scope_length + meta_length
-        if last - start != length or at + canonical_length > last or not deps:
+        else:
+            body, at = self._unseal(raw, key, end, length), 0
+        meta = at + scope_length
+        text = meta + meta_length
+        payload = text + canonical_length
+        if len(body) - at != length or payload > len(body) or not deps:
             raise Unusable("an entry's lengths are wrong", Reason.CORRUPT)
-        if canonical_length != len(canonical) or not body.startswith(canonical, at):
+        if canonical_length != len(canonical) or not body.startswith(canonical, text):
             return None
         if stale <= now:
             raise Unusable("an entry is past its time", Reason.EXPIRED)
         record = _new(Stored)
-        _set_payload(record, body[at + canonical_length : last])
+        _set_payload(record, body[payload:])
         _set_created(record, created - offset)
         _set_fresh(record, fresh - offset)
         _set_stale(record, stale - offset)
-        _set_source(record, (key, canonical, body, start, start + scope_length, at))
-        if flags and function != _function(record.function):
-            raise Unusable("an entry names two functions", Reason.CORRUPT)
+        _set_source(record, (key, canonical, body, at, meta, text))
         return record, raw[HEADER.size : end], incarnation, written
 
-    def _unseal(self, raw: bytes, key: bytes, end: int, flags: int, key_id: bytes, length: int) -> bytes:
+    def _unseal(self, raw: bytes, key: bytes, end: int, length: int) -> bytes:
+        """The body of an entry that is not simply plain. Raises Unusable."""
+        start = raw[: START.size]
+        magic, version, flags, schema = START.unpack(start)
+        if magic != MAGIC:
+            raise Unusable("what lies under the key is no entry", Reason.CORRUPT)
+        if version != VERSION or schema != self.schema or flags & ~FLAGS:
+            raise Unusable("an entry is of another schema version", Reason.SCHEMA)
         if self.seal.flag or flags & (SIGNED | ENCRYPTED):
-            body = self.seal.open(flags, key_id, self._around(key, raw[:end]), raw[end:])
+            key_id = raw[PEEK : PEEK + 4]
+            body = self.seal.open(flags, key_id, self._around(key, start, raw[SUMMED:end]), raw[end:])
+        elif _CHECKSUM.pack(xxh3_64_intdigest(raw[SUMMED:])) != raw[START.size : SUMMED]:
+            raise Unusable("an entry's checksum is wrong", Reason.CORRUPT)
         else:
-            body = raw[end:-CHECKSUM]
-            if xxh3_64_digest(memoryview(raw)[:-CHECKSUM]) != raw[-CHECKSUM:]:
-                raise Unusable("an entry's checksum is wrong", Reason.CORRUPT)
+            body = raw[end:]
         return _unpack(body, length) if flags & COMPRESSED else body
 
-    def _around(self, key: bytes, head: bytes) -> bytes:
-        return b"%b\0%b%b" % (self._prefix, key, head)
+    def _around(self, key: bytes, start: bytes, rest: bytes) -> bytes:
+        return b"%b\0%b%b%b" % (self._prefix, key, start, rest)
 
     def newer(self, head: bytes, fence: int) -> bool:
         """Whether what lies there must not be overwritten: a newer schema or format, or a later lease holder's.
 
-        `head` is its first 16 bytes, or b"" where there is nothing.
+        `head` is its first PEEK bytes, or b"" where there is nothing.
         """
-        if len(head) < PEEK.size:
+        if len(head) < PEEK:
             return False
-        magic, version, _, schema, other = PEEK.unpack(head)
+        magic, version, _, schema = START.unpack_from(head)
+        other = int.from_bytes(head[SUMMED:PEEK], "little")
         return bool(magic == MAGIC and (version > VERSION or schema > self.schema or other > fence > 0))
 
 
-def digests(head: bytes) -> list[bytes]:
-    """The digests of the tags and scope that an entry was written under; [] where the head holds none.
-
-    `head` is the entry's beginning; digests beyond it are left out.
-    """
+def head_size(head: bytes) -> int:
+    """The bytes that an entry's header and epochs take; 0 where `head`, its beginning, is no entry of this format."""
     if len(head) < HEADER.size or head[:2] != MAGIC or head[2] != VERSION:
-        return []
-    count = HEADER.unpack_from(head)[-1]
-    spots = range(HEADER.size, HEADER.size + DEP * count, DEP)
-    return [head[at : at + 16] for at in spots if at + 16 <= len(head)]
+        return 0
+    return HEADER.size + DEP * int(HEADER.unpack_from(head)[-1])
+
+
+def digests(head: bytes) -> list[bytes]:
+    """The digests of the scope and tags that an entry was written under, as far as `head` goes."""
+    return [head[at : at + 16] for at in range(HEADER.size, head_size(head), DEP) if at + 16 <= len(head)]
 
 
 def _function(name: str) -> bytes:

@@ -1,0 +1,126 @@
+"""Asking several nodes at once, and following a cluster's redirections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ...errors import StoreFault
+from ...types import Reason
+from .node import Node, Role
+from .pipe import Act, Waiter, pack
+from .topology import Topology, redirect
+
+Answers = list[Any] | StoreFault
+ASKING, MULTI, EXEC = pack(b"ASKING"), pack(b"MULTI"), pack(b"EXEC")
+HOPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Commands on one name, or on names that share its slot, executed in order with none of ours between them.
+
+    `act(node, reply)` sees the last reply before any later push of its connection does, unless it is an error.
+    """
+
+    name: bytes
+    commands: Sequence[bytes]
+    act: Callable[[Node, Any], None] | None = None
+    atomic: bool = False
+    """Wrapped in MULTI and EXEC; where a slot is on the move the commands run one by one instead."""
+
+
+def checked(reply: Any) -> Any:
+    """`reply`, or StoreFault where it is an error."""
+    if isinstance(reply, Exception):
+        code = str(reply).split(" ", 1)[0]
+        raise StoreFault(f"Redis answered {code}", Reason.OVERLOAD if code == "OOM" else Reason.FAULT)
+    return reply
+
+
+def answers(result: Answers) -> list[Any]:
+    """The replies of one request; raises the StoreFault that came in their place, or the one they hold."""
+    if isinstance(result, StoreFault):
+        raise result
+    return [checked(reply) for reply in result]
+
+
+async def call(
+    topology: Topology, role: Role, requests: Sequence[Request], *, wait: bool = True
+) -> list[Answers]:
+    """The replies to each request's commands, errors that Redis answered among them, or a StoreFault for a request
+    whose connection is missing or broke. The requests travel together and do not wait for one another; `wait` for
+    a connection that is being made.
+    """
+    posted: list[tuple[Request, Node, list[asyncio.Future[Any]]] | StoreFault] = []
+    for request in requests:
+        try:
+            posted.append(await _post(topology, role, request, wait))
+        except StoreFault as fault:
+            posted.append(fault)
+    return [item if isinstance(item, StoreFault) else await _settle(topology, role, *item) for item in posted]
+
+
+async def _post(
+    topology: Topology, role: Role, request: Request, wait: bool
+) -> tuple[Request, Node, list[asyncio.Future[Any]]]:
+    node = topology.route(request.name)
+    link = node.link(role)
+    pipe = await link.ready() if wait else link.need()
+    await pipe.drained()
+    commands = [MULTI, *request.commands, EXEC] if request.atomic else request.commands
+    waiters, futures = _waiters(node, request, len(commands))
+    pipe.post(commands, waiters)
+    return request, node, futures
+
+
+async def _settle(
+    topology: Topology, role: Role, request: Request, node: Node, futures: list[asyncio.Future[Any]]
+) -> Answers:
+    try:
+        replies = [await future for future in futures]
+        if any(map(redirect, replies)):
+            return [await _follow(topology, role, request, command) for command in request.commands]
+    except StoreFault as fault:
+        return fault
+    if not request.atomic:
+        return replies
+    last = replies[-1]
+    return list(last) if isinstance(last, list) else [last] * len(request.commands)
+
+
+async def _follow(topology: Topology, role: Role, request: Request, command: bytes) -> Any:
+    """The reply to one command, from wherever its key is by now."""
+    node, asking = topology.route(request.name), False
+    for _ in range(HOPS):
+        pipe = await node.link(role).ready()
+        commands = [ASKING, command] if asking else [command]
+        last = command is request.commands[-1]
+        waiters, futures = _waiters(node, request if last else Request(request.name, ()), len(commands))
+        pipe.post(commands, waiters)
+        reply = [await future for future in futures][-1]
+        elsewhere = redirect(reply)
+        if elsewhere is None:
+            return reply
+        kind, slot, address = elsewhere
+        asking = kind == "ASK"
+        node = topology.ask(address, node) if asking else topology.moved(slot, address, node)
+    raise StoreFault("the cluster sends us in circles")
+
+
+def _waiters(node: Node, request: Request, count: int) -> tuple[list[Waiter], list[asyncio.Future[Any]]]:
+    loop = asyncio.get_running_loop()
+    futures: list[asyncio.Future[Any]] = [loop.create_future() for _ in range(count)]
+    waiters: list[Waiter] = list(futures)
+    if request.act is not None:
+        last = Act(loop, partial(_act, node, request.act))
+        waiters[-1], futures[-1] = last, last.future
+    return waiters, futures
+
+
+def _act(node: Node, act: Callable[[Node, Any], None], reply: Any) -> None:
+    if not isinstance(reply, Exception):
+        act(node, reply)

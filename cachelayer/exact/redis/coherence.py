@@ -1,0 +1,280 @@
+"""What this process knows of epochs and deletions, kept true by what the servers push; and its news for others.
+
+Chosen: RESP3 client-side tracking in broadcasting mode on one prefix, on a connection of its own per node
+(https://redis.io/docs/latest/develop/reference/client-side-caching/). The server itself says what changed, so that no
+writer can forget to, and a connection that broke or fell silent is known to have missed something.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from ...errors import StoreFault, Unusable
+from ...protocols import Clock
+from ...types import Reason
+from .calls import Answers, Request, answers, call
+from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
+from .names import Names, digest_of
+from .news import EVERYTHING, News, Newsroom
+from .node import Node, Role
+from .pipe import Act, pack
+from .topology import Topology
+
+REMEMBERED = 4096
+"""Deletions remembered, to compare with reads and writes under way."""
+UNCONFIRMED_MS = 40
+"""How long an invalidation waits for a replica to have it."""
+
+
+Wanted = tuple[bytes, float]
+"""The name of a tag or scope, and until when its epoch must last by our clock."""
+
+
+class Coherence:
+    """One loop's share. `trust_reloaded`: whether what a restarted server read from its disk counts."""
+
+    def __init__(self, names: Names, clock: Clock, topology: Topology, *, trust_reloaded: bool) -> None:
+        self._names, self._clock, self._topology = names, clock, topology
+        self._trust_reloaded = trust_reloaded
+        self.table = Table()
+        self.valid: set[bytes] = set()
+        """The epochs of entries, as they stand in them, that need no comparison."""
+        self.sequence = 0
+        self._floor = 0
+        self._marks: dict[bytes, int] = {}
+        self._own: dict[bytes, tuple[bytes, float]] = {}
+        self.news = Newsroom(topology, self.read)
+        self.unconfirmed = 0
+
+    # what the servers push ----------------------------------------------------------------------------------
+
+    def pushed(self, node: Node, names: list[bytes] | None) -> None:
+        """Names that changed at `node`; None: all of them."""
+        if names is None:
+            self.missed(everything=True)
+            return
+        keys, digests = [], []
+        for name in names:
+            key, digest = self._names.changed(name)
+            if key is not None:
+                self._mark(key)
+                keys.append(key)
+            elif digest is not None:
+                known = self.table.forget(digest)
+                digests.append((digest, known or self.table.overflowed))
+                if known:
+                    self._relearn(node, digest)
+        self.news.tell(News(tuple(keys), tuple(digests)))
+
+    def missed(self, *, everything: bool) -> None:
+        """Something may be unknown here: for ever, or until a silent connection is heard again."""
+        if everything:
+            self.table.clear()
+            self._marks.clear()
+            self._own.clear()
+            self.sequence += 1
+            self._floor = self.sequence
+        self.news.tell(EVERYTHING)
+
+    def suspend(self, on: bool) -> None:
+        """Vouch for nothing while a node is silent or away."""
+        self.valid = set() if on else self.table.valid
+
+    def changed_since(self, key: bytes, sequence: int) -> bool:
+        """Whether the entry was deleted or replaced elsewhere since `self.sequence` was `sequence`."""
+        return self._floor > sequence or self._marks.get(key, 0) > sequence
+
+    def _mark(self, key: bytes) -> None:
+        if len(self._marks) >= REMEMBERED:
+            self._marks.clear()
+            self._floor = self.sequence
+        self.sequence += 1
+        self._marks[key] = self.sequence
+
+    def _relearn(self, node: Node, digest: bytes) -> None:
+        pipe = node.control.pipe
+        if pipe is not None and not pipe.lost.done():
+            act = Act(asyncio.get_running_loop(), partial(self._take, digest, node))
+            with suppress(StoreFault):  # asked again when needed
+                pipe.post((pack(b"GET", self._names.epoch(digest)),), (act,))
+
+    # epochs -------------------------------------------------------------------------------------------------
+
+    def _take(self, digest: bytes, node: Node, raw: Any) -> None:
+        """Learn an epoch from the reply to GET."""
+        if isinstance(raw, Exception):
+            return
+        now, epoch = self._clock.time(), unpack(raw)
+        trusted = epoch is not None and (
+            self._trust_reloaded or node.trusts(epoch.incarnation, epoch.written)
+        )
+        if epoch is None or not trusted:
+            self.table.learn(digest, Known(b"", now, NEVER, now, overwrite=raw is not None))
+            return
+        declared = epoch.written - node.offset if epoch.kind == DECLARED else NEVER
+        old = self.table.get(digest)
+        if old is None or old.token != epoch.token:
+            self.table.learn(digest, Known(epoch.token, now, declared, now))
+
+    async def check(self, deps: bytes) -> None:
+        """Raises Unusable(INVALIDATED) where one of an entry's tokens is outdated; StoreFault where none can tell."""
+        if not self._topology.coherent:
+            raise StoreFault("a node of Redis is silent or away: epochs cannot be compared")
+        for _ in range(4):
+            unknown = self.table.compare(deps)
+            if unknown is None:
+                raise Unusable("an entry was invalidated", Reason.INVALIDATED)
+            if not unknown:
+                return
+            requests = [self.read(digest) for digest in unknown]
+            for result in await call(self._topology, Role.CONTROL, requests, wait=False):
+                answers(result)
+        raise StoreFault("epochs change faster than they can be read")
+
+    async def ensure(self, wanted: Mapping[bytes, Wanted]) -> dict[bytes, Known]:
+        """The epochs of `wanted` (digest -> name, how long it must last by our clock), made where there are none.
+
+        One that cannot be had is left out.
+        """
+        absent = {d: want for d, want in wanted.items() if not self._known(d)}
+        await self._each(self.read, absent)
+        await self._each(self._make, {d: want for d, want in absent.items() if not self._known(d)})
+        await self._each(self._remaining, self._late(wanted))
+        await self._each(self._prolong, self._late(wanted))
+        return {d: known for d in wanted if (known := self._known(d))}
+
+    def _known(self, digest: bytes) -> Known | None:
+        known = self.table.get(digest)
+        return known if known is not None and known.token else None
+
+    def _late(self, wanted: Mapping[bytes, Wanted]) -> dict[bytes, Wanted]:
+        return {d: w for d, w in wanted.items() if (known := self._known(d)) and known.until < w[1]}
+
+    async def _each(self, make: Callable[[bytes, Wanted], Request], wanted: Mapping[bytes, Wanted]) -> None:
+        requests = []
+        for digest, want in wanted.items():
+            with suppress(StoreFault):  # no node owns it now
+                requests.append(make(digest, want))
+        await call(self._topology, Role.CONTROL, requests)
+
+    def read(self, digest: bytes, want: Wanted | None = None) -> Request:
+        """The request that reads an epoch and learns it."""
+        name = self._names.epoch(digest)
+        return Request(name, [pack(b"GET", name)], partial(self._take, digest))
+
+    def _make(self, digest: bytes, want: Wanted) -> Request:
+        name = self._names.epoch(digest)
+        node, known = self._topology.route(name), self.table.get(digest)
+        value = Epoch(os.urandom(8), node.incarnation, node.now(), BORN, want[0]).pack()
+        words: list[bytes | int] = [b"SET", name, value, b"PX", self._lifetime(want[1])]
+        if known is None or not known.overwrite:
+            words.append(b"NX")
+        return Request(name, [pack(*words), pack(b"GET", name)], partial(self._take, digest))
+
+    def _remaining(self, digest: bytes, want: Wanted) -> Request:
+        name = self._names.epoch(digest)
+        return Request(name, [pack(b"PTTL", name)], lambda node, reply: self._lasts(digest, reply))
+
+    def _prolong(self, digest: bytes, want: Wanted) -> Request:
+        name, lifetime = self._names.epoch(digest), self._lifetime(want[1])
+        command = pack(b"PEXPIRE", name, lifetime)
+        return Request(name, [command], lambda node, reply: self._lasts(digest, reply and lifetime))
+
+    def _lasts(self, digest: bytes, milliseconds: int) -> None:
+        known = self.table.get(digest)
+        if known is not None and milliseconds > 0:
+            self.table.learn(digest, replace(known, until=self._clock.time() + milliseconds / 1000))
+
+    def _lifetime(self, until: float) -> int:
+        """Milliseconds for which an epoch is kept when it is needed until then."""
+        return int(1000 * max(TTL, 3 * (until - self._clock.time())))
+
+    def touches(self) -> list[Request]:
+        """What keeps the epochs in use from being evicted, for whoever has a minute."""
+        names = [self._names.epoch(digest) for digest in self.table]
+        return [Request(name, [pack(b"TOUCH", name)]) for name in names]
+
+    # declaring ----------------------------------------------------------------------------------------------
+
+    async def declare(self, texts: Iterable[bytes]) -> None:
+        """Write new tokens for these names. Raises StoreFault where one could not be written; the others are."""
+        results: list[Answers] = []
+        requests = []
+        for text in texts:
+            try:
+                requests.append(self._declare(text))
+            except StoreFault as fault:
+                results.append(fault)
+        results += await call(self._topology, Role.CONTROL, requests)
+        for result in results:
+            answers(result)
+
+    def _declare(self, text: bytes) -> Request:
+        digest = digest_of(text)
+        name = self._names.epoch(digest)
+        node = self._topology.route(name)
+        epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, text)
+        known = self.table.get(digest)
+        lifetime = self._lifetime(known.until if known is not None else 0.0)
+        commands = [pack(b"SET", name, epoch.pack(), b"PX", lifetime)]
+        if node.replicas and node.confirms:
+            commands.append(pack(b"WAIT", 1, UNCONFIRMED_MS))
+        return Request(name, commands, partial(self._declared, digest, epoch))
+
+    def _declared(self, digest: bytes, epoch: Epoch, node: Node, reply: Any) -> None:
+        self._take(digest, node, epoch.pack())
+        if reply == 0:  # of WAIT: it would hold up the connection, so do without for a while
+            node.confirms = False
+        self.unconfirmed += bool(node.replicas) and not node.confirms
+
+    async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
+        """Delete entries and remember for `lifetime` seconds that they were; returns how many there were."""
+        results = await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in keys])
+        return sum(int(answers(result)[1]) for result in results)
+
+    def _bury(self, key: bytes, lifetime: float) -> Request:
+        entry, tomb = self._names.entry(key), self._names.tomb(key)
+        node = self._topology.route(entry)
+        token = os.urandom(8)
+        mark = pack(
+            b"SET",
+            tomb,
+            Epoch(token, node.incarnation, node.now(), DECLARED).pack(),
+            b"PX",
+            int(lifetime * 1000),
+        )
+        # marked again at the end: where a move of slots makes three steps of this, readers in between hear of the last
+        return Request(
+            entry, [mark, pack(b"UNLINK", entry), mark], partial(self._buried, key, token), atomic=True
+        )
+
+    def _buried(self, key: bytes, token: bytes, node: Node, reply: Any) -> None:
+        self._mark(key)
+        if len(self._own) >= REMEMBERED:
+            self._own.clear()
+        self._own[key] = token, self._clock.time()
+
+    def outdates(self, key: bytes, tomb: Epoch | None, node: Node, started: float) -> bool:
+        """Whether a deletion or a newer answer forbids one whose computation began at `started`, our clock."""
+        if tomb is None:
+            return False
+        token, moment = self._own.get(key, (b"", 0.0))
+        if tomb.token == token:
+            return started < moment
+        margin = self.margin(node) if tomb.kind == DECLARED else 0.0
+        return tomb.written > started + node.offset - margin
+
+    def admits(self, known: Known, node: Node, started: float) -> bool:
+        """Whether an answer whose computation began at `started` is newer than the epoch's last invalidation."""
+        return known.learned <= started or known.declared < started - self.margin(node)
+
+    @staticmethod
+    def margin(node: Node) -> float:
+        """Seconds by which two clocks that were compared through a server may still differ."""
+        return 0.05 + node.rtt

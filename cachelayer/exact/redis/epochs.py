@@ -1,0 +1,121 @@
+"""Epochs: every entry carries a token for its scope and each of its tags; to invalidate is to write a new token.
+
+A token is random, so that an epoch that was evicted, expired or flushed never makes old entries valid again: its
+successor differs from all before it. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from struct import Struct, error
+
+from .wire import DEP
+
+VALUE = Struct("<B8s8sdB")
+VERSION = 1
+BORN, DECLARED, REPLACED = 0, 1, 2
+"""Why a token was written: there was none; an invalidation or deletion; an entry was written over another."""
+NEVER = float("-inf")
+LIMIT = 16_384
+"""Epochs remembered by one process."""
+TTL = 30 * 86400.0
+"""Seconds an epoch outlives its last use, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """What Redis holds under an epoch's name, and under a deleted entry's."""
+
+    token: bytes
+    incarnation: bytes
+    """Of the server process that it was written to."""
+    written: float
+    """Server's clock, seconds."""
+    kind: int
+    name: bytes = b""
+    """The tag or scope, with a letter before it: `names.tag_name`, `names.scope_name`."""
+
+    def pack(self) -> bytes:
+        return VALUE.pack(VERSION, self.token, self.incarnation, self.written, self.kind) + self.name
+
+
+def unpack(raw: bytes | None) -> Epoch | None:
+    """None where there is nothing, or nothing that this version reads."""
+    if raw is None:
+        return None
+    try:
+        version, token, incarnation, written, kind = VALUE.unpack_from(raw)
+    except error:
+        return None
+    return Epoch(token, incarnation, written, kind, raw[VALUE.size :]) if version == VERSION else None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What this process knows of an epoch. Times are our clock's, seconds."""
+
+    token: bytes
+    """b"" where Redis has none, or none to be trusted."""
+    learned: float
+    declared: float
+    """When it was invalidated last, as far as the token tells."""
+    until: float
+    """When Redis forgets it."""
+    overwrite: bool = False
+    """Whether there is an untrusted value in the way."""
+
+
+class Table:
+    """The epochs known, kept coherent by whoever owns it: what a push names is forgotten, what a lost connection may
+    have missed too."""
+
+    __slots__ = ("_known", "overflowed", "valid")
+
+    def __init__(self) -> None:
+        self.overflowed = False  # more were needed than remembered
+        self._known: dict[bytes, Known] = {}
+        self.valid: set[bytes] = set()
+        """The epochs of entries, as they stand in them, whose tokens are all known to be the current ones."""
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(tuple(self._known))
+
+    def get(self, digest: bytes) -> Known | None:
+        return self._known.get(digest)
+
+    def learn(self, digest: bytes, known: Known) -> None:
+        if len(self._known) >= LIMIT:
+            self.overflowed = True
+            self.clear()
+        old = self._known.get(digest)
+        if old is not None and old.token != known.token:
+            self.valid.clear()
+        self._known[digest] = known
+
+    def forget(self, digest: bytes) -> bool:
+        """Whether it was known."""
+        self.valid.clear()
+        return self._known.pop(digest, None) is not None
+
+    def clear(self) -> None:
+        self._known.clear()
+        self.valid.clear()
+
+    def compare(self, deps: bytes) -> list[bytes] | None:
+        """None where a token is known to be outdated, else the digests of those not known; [] means valid."""
+        unknown = []
+        for at in range(0, len(deps), DEP):
+            known = self._known.get(deps[at : at + 16])
+            if known is None:
+                unknown.append(deps[at : at + 16])
+            elif known.token != deps[at + 16 : at + DEP]:
+                return None
+        if not unknown:
+            if len(self.valid) >= LIMIT:
+                self.valid.clear()
+            self.valid.add(deps)
+        return unknown

@@ -1,0 +1,80 @@
+"""Physical removal, in steps that hold up no one: SCAN, a look at each entry's header, UNLINK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .calls import checked
+from .lane import Lane
+from .names import Names, digest_of, scope_name, tag_name
+from .node import Node
+from .pipe import pack
+from .wire import DEP, HEADER, digests, head_size
+
+STEP = 500
+"""Names a step looks at."""
+HEAD = HEADER.size + 32 * DEP
+PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How far an erasure is."""
+
+    scanned: int = 0
+    removed: int = 0
+    done: bool = False
+
+
+class Eraser:
+    """One erasure. `progress` is told after each step."""
+
+    def __init__(self, names: Names, lane: Lane, progress: Callable[[Erased], None] | None) -> None:
+        self._names, self._lane, self._progress = names, lane, progress
+        self._scanned = self._removed = 0
+
+    async def run(self, tags: Sequence[str], scopes: Sequence[bytes], *, everything: bool) -> Erased:
+        """Go over all nodes, again where slots moved meanwhile. Raises StoreFault."""
+        wanted = {digest_of(name) for name in (*map(tag_name, tags), *map(scope_name, scopes))}
+        for _ in range(PASSES):
+            moves = self._lane.topology.moves
+            for node in self._lane.topology:
+                await self._node(node, None if everything else wanted)
+            if self._lane.topology.moves == moves:
+                break
+        return self._tell(done=True)
+
+    async def _node(self, node: Node, wanted: set[bytes] | None) -> None:
+        pattern = self._names.prefix + (b":*" if wanted is None else b":v:*")
+        cursor = b"0"
+        while True:
+            pipe = await node.writer.ready()
+            scan = pack(b"SCAN", cursor, b"MATCH", pattern, b"COUNT", STEP)
+            cursor, found = checked((await pipe.ask([scan]))[0])
+            doomed = found if wanted is None else await self._matching(node, found, wanted)
+            if doomed:
+                replies = await pipe.ask([pack(b"UNLINK", name) for name in doomed])
+                self._removed += sum(reply for reply in replies if isinstance(reply, int))
+            self._scanned += len(found)
+            self._tell()
+            if cursor == b"0":
+                return
+
+    async def _matching(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
+        pipe = await node.writer.ready()
+        heads = await pipe.ask([pack(b"GETRANGE", name, 0, HEAD - 1) for name in names])
+        doomed = []
+        for name, head in zip(names, heads, strict=True):
+            if isinstance(head, bytes):
+                if (size := head_size(head)) > HEAD:  # an entry of many tags
+                    head = checked((await pipe.ask([pack(b"GETRANGE", name, 0, size - 1)]))[0])
+                if wanted.intersection(digests(head)):
+                    doomed.append(name)
+        return doomed
+
+    def _tell(self, *, done: bool = False) -> Erased:
+        state = Erased(self._scanned, self._removed, done)
+        if self._progress is not None:
+            self._progress(state)
+        return state

@@ -1,0 +1,181 @@
+"""What one event loop owns of the store: connections, knowledge of epochs, leases. No two loops share any of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+from functools import partial
+
+from ...errors import StoreFault
+from ...flow.background import Background
+from ...flow.deadlines import Deadlines
+from ...flow.waiting import Ticker
+from ...protocols import Clock
+from ...types import Reason
+from .calls import call
+from .coherence import Coherence
+from .lease import Leases
+from .link import Dialer, Link
+from .names import Names
+from .node import BEAT, ROLE, Node, Role, Turn
+from .pipe import pack
+from .topology import Topology, parse_nodes
+from .url import Address
+
+SURVEY, TOUCH = 1.0, 60.0
+"""Seconds between two looks at the cluster, and at the epochs in use."""
+CLUSTER_NODES = pack(b"CLUSTER", b"NODES")
+
+
+class Lane:
+    """Made on its loop; `start` connects."""
+
+    def __init__(self, dialer: Dialer, names: Names, clock: Clock, *, trust_reloaded: bool) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._dialer = dialer
+        self._target = dialer.target
+        self.tasks = Background(limit=100_000)
+        self.topology = Topology(
+            partial(self._node, names, clock),
+            self._target.addresses[0] if self._target.addresses else None,
+            cluster=self._target.cluster,
+        )
+        self.cluster, self.only = self._target.cluster, self.topology.only
+        self.coherence = Coherence(names, clock, self.topology, trust_reloaded=trust_reloaded)
+        self.leases = Leases(names, self.topology, self.tasks, self.loop.time)
+        self._deadlines: dict[float, Deadlines] = {}
+        self._ticker: Ticker | None = None
+        self._beats = 0
+        self._surveying = False
+        self.started = False
+
+    def _node(self, names: Names, clock: Clock, address: Address | None) -> Node:
+        return Node(
+            self._dialer, address, names, self.tasks, clock,
+            pushed=self._pushed, turned=self._turned, leases=self._leases_changed,
+        )  # fmt: skip
+
+    def _pushed(self, node: Node, names: list[bytes] | None) -> None:
+        self.coherence.pushed(node, names)
+
+    def _turned(self, node: Node, turn: Turn) -> None:
+        if turn is not Turn.HEARD:
+            self.coherence.missed(everything=turn is not Turn.SILENT)
+        self.coherence.suspend(not self.topology.coherent)
+        if turn is Turn.DOWN and self.cluster:
+            self.topology.stale = True
+
+    def _leases_changed(self, names: list[bytes] | None) -> None:
+        self.leases.changed(names)
+
+    def begin(self) -> None:
+        """Connect behind the caller's back, and keep trying."""
+        if self._ticker is None:
+            self._ticker = contextvars.Context().run(Ticker, BEAT, self._beat)
+            if self.only is not None:
+                self.only.open()
+
+    async def start(self) -> None:
+        """Connect to the server, or to all primaries of the cluster. Raises StoreFault; then it goes on trying."""
+        self.begin()
+        if self.cluster and not self.topology.nodes:
+            await self._survey()
+        for node in self.topology:
+            await node.ready()
+        self.started = True
+
+    def deadlines(self, budget: float) -> Deadlines:
+        """What ends reads that take longer than `budget` seconds."""
+        found = self._deadlines.get(budget)
+        if found is None:
+            found = self._deadlines[budget] = contextvars.Context().run(Deadlines, budget, over_budget)
+        return found
+
+    async def sync(self) -> None:
+        """Return when every invalidation that was made before the call is known here. Raises StoreFault."""
+        for node in self.topology:
+            await (await node.control.ready()).ask([pack(b"PING")])
+
+    async def probe(self, node: Node) -> None:
+        """A reply was not what was asked for: make sure that replies still belong to their commands."""
+        pipe, word = node.reader.need(), os.urandom(8)
+        if await pipe.send(pack(b"ECHO", word)) != word:
+            pipe.abort(StoreFault("Redis answers one question with the reply to another"))
+
+    async def aclose(self) -> None:
+        """Close every connection of this loop."""
+        if self._ticker is not None:
+            self._ticker.stop()
+        self.leases.close()
+        self.topology.close()
+        await self.tasks.cancel()
+
+    # what happens by itself ---------------------------------------------------------------------------------
+
+    def _beat(self) -> None:
+        self._beats += 1
+        for node in self.topology:
+            node.beat()
+        survey, touch = round(SURVEY / BEAT), round(TOUCH / BEAT)
+        hurry = self.topology.stale and self._beats % 4 == 0
+        if (hurry or self._beats % survey == 0) and not self._surveying:
+            self._surveying = self.tasks.spawn(self._look)
+        if self._beats % touch == 0:
+            self.tasks.spawn(self._touch)
+
+    async def _look(self) -> None:
+        try:
+            await self._roles()
+            if self.cluster:
+                await self._survey()
+        except StoreFault:
+            pass  # the next look is soon
+        finally:
+            self._surveying = False
+
+    async def _roles(self) -> None:
+        for node in self.topology:
+            if node.control.pipe is not None:
+                node.take_role((await node.control.pipe.ask([ROLE]))[0])
+
+    async def _touch(self) -> None:
+        touches = self.coherence.touches()
+        for at in range(0, len(touches), 500):
+            await call(self.topology, Role.CONTROL, touches[at : at + 500], wait=False)
+
+    async def _survey(self) -> None:
+        """Ask the cluster who owns what: nodes that are connected first, else whoever was ever named."""
+        fault = StoreFault("no node of the cluster can be reached")
+        for node in self.topology:
+            if node.control.pipe is not None and node.address is not None:
+                reply = (await node.control.pipe.ask([CLUSTER_NODES]))[0]
+                if not isinstance(reply, Exception):
+                    self.topology.take(parse_nodes(_text(reply), node.address))
+                    return
+        for address in dict.fromkeys((*self.topology.replicas, *self._target.addresses)):
+            try:
+                await self._probe(address)
+            except StoreFault as broken:
+                fault = broken
+            else:
+                return
+        raise fault
+
+    async def _probe(self, address: Address) -> None:
+        link = Link(self._dialer, address, self.tasks)
+        try:
+            reply = (await (await link.ready()).ask([CLUSTER_NODES]))[0]
+        finally:
+            link.close()
+        if isinstance(reply, Exception):
+            raise StoreFault(f"Redis knows of no cluster: {reply}")
+        self.topology.take(parse_nodes(_text(reply), address))
+
+
+def over_budget() -> StoreFault:
+    return StoreFault("Redis took longer than the budget", Reason.BUDGET)
+
+
+def _text(reply: object) -> str:
+    return reply.decode() if isinstance(reply, bytes) else str(reply)

@@ -1,0 +1,161 @@
+"""Leases: one process computes, the others wait until it is done or dead.
+
+SET NX with an expiry, an owner's token, and compare-and-act on renewal and release
+(https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/, single instance). Whoever waits is told by
+the server: the read connection tracks the lease (OPTIN), and its expiry bounds the wait for a leader that died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from ...errors import StoreFault
+from ...flow.background import Background
+from ...flow.waiting import Ticker, settled, within
+from .calls import Request, answers, call
+from .names import Names
+from .node import Role
+from .pipe import pack
+from .topology import Topology
+
+RENEW = (
+    b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0"
+)
+RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
+CACHING = pack(b"CLIENT", b"CACHING", b"YES")
+
+
+class RedisLease:
+    """The right to compute for one key, renewed every third of `ttl` seconds until released."""
+
+    __slots__ = ("_leases", "_renewing", "_ticker", "_until", "fence", "key", "owner", "ttl")
+
+    def __init__(
+        self, leases: Leases, key: bytes, owner: bytes, fence: int, ttl: float, until: float
+    ) -> None:
+        self._leases, self.key, self.owner, self.ttl, self._until = leases, key, owner, ttl, until
+        self.fence = fence
+        """Grows with every holder: an entry by a later holder is never overwritten by an earlier one."""
+        self._renewing = False
+        self._ticker = Ticker(ttl / 3, self._tick)
+
+    @property
+    def held(self) -> bool:
+        """Whether nobody else can hold it now."""
+        return self._leases.now() < self._until
+
+    def stop(self) -> None:
+        """Renew no more."""
+        self._ticker.stop()
+        self._until = float("-inf")
+
+    async def release(self) -> None:
+        """Let the next one in; those who wait are told. Raises StoreFault; then it expires by itself."""
+        self.stop()
+        await self._leases.let_go(self)
+
+    def _tick(self) -> None:
+        if not self.held:
+            self._ticker.stop()
+        elif not self._renewing:
+            self._renewing = self._leases.spawn(self)
+
+    async def renew(self) -> None:
+        """Make it last another `ttl` seconds, or learn that it is lost."""
+        until = self._leases.now() + self.ttl
+        try:
+            kept = await self._leases.keep(self)
+            if self._until > float("-inf"):  # not released meanwhile
+                self._until = until if kept else float("-inf")
+        except StoreFault:
+            pass  # it may still be ours until it expires; the next tick tries again
+        finally:
+            self._renewing = False
+
+
+class Leases:
+    """All leases of one loop: those held, and those waited for."""
+
+    def __init__(self, names: Names, topology: Topology, tasks: Background, now: Callable[[], float]) -> None:
+        self._names, self._topology, self._tasks, self.now = names, topology, tasks, now
+        self._waiting: dict[bytes, set[asyncio.Future[None]]] = {}
+        self._held: set[RedisLease] = set()
+
+    async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
+        """The lease, or None where another holds it. Raises StoreFault."""
+        name, owner, since = self._names.lease(key), os.urandom(16), self.now()
+        take = pack(b"SET", name, owner, b"NX", b"PX", int(ttl * 1000))
+        request = Request(name, [take, pack(b"TIME")], atomic=True)
+        try:
+            taken, time = answers((await call(self._topology, Role.CONTROL, [request]))[0])
+        except asyncio.CancelledError:
+            self._tasks.spawn(partial(self._compare, name, RELEASE, owner))  # it may have been granted
+            raise
+        if taken is None:
+            return None
+        lease = RedisLease(self, key, owner, int(time[0]) * 1_000_000 + int(time[1]), ttl, since + ttl)
+        self._held.add(lease)
+        return lease
+
+    def spawn(self, lease: RedisLease) -> bool:
+        return self._tasks.spawn(lease.renew)
+
+    async def keep(self, lease: RedisLease) -> bool:
+        """Whether the lease could be renewed."""
+        lifetime = b"%d" % int(lease.ttl * 1000)
+        return bool(await self._compare(self._names.lease(lease.key), RENEW, lease.owner, lifetime))
+
+    async def let_go(self, lease: RedisLease) -> None:
+        self._held.discard(lease)
+        await self._compare(self._names.lease(lease.key), RELEASE, lease.owner)
+
+    async def _compare(self, name: bytes, script: bytes, *words: bytes) -> int:
+        command = pack(b"EVAL", script, 1, name, *words)
+        return int(answers((await call(self._topology, Role.CONTROL, [Request(name, [command])]))[0])[0])
+
+    async def wait(self, key: bytes, timeout: float) -> None:
+        """Return when the lease on `key` is free, or after `timeout` seconds. Raises StoreFault."""
+        with suppress(TimeoutError):
+            await within(timeout, self._free(key))
+
+    async def _free(self, key: bytes) -> None:
+        name = self._names.lease(key)
+        request = Request(name, [CACHING, pack(b"GET", name), pack(b"PTTL", name)])
+        while True:
+            woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(key, set()).add(woken)
+            try:
+                _, owner, left = answers((await call(self._topology, Role.READ, [request], wait=False))[0])
+                if owner is None:
+                    return
+                await settled(woken, max(left, 0) / 1000 + 0.002)
+            finally:
+                self._forget(key, woken)
+
+    def changed(self, names: list[bytes] | None) -> None:
+        """Wake those who wait for leases that changed; None: all of them."""
+        if names is None:
+            keys = list(self._waiting)
+        else:
+            keys = [key for name in names if (key := self._names.leased(name)) is not None]
+        for key in keys:
+            for woken in self._waiting.get(key, ()):
+                if not woken.done():
+                    woken.set_result(None)
+
+    def close(self) -> None:
+        """Renew no more; what is held expires by itself."""
+        for lease in self._held:
+            lease.stop()
+        self._held.clear()
+        self.changed(None)
+
+    def _forget(self, key: bytes, woken: asyncio.Future[None]) -> None:
+        waiting = self._waiting[key]
+        waiting.discard(woken)
+        if not waiting:
+            del self._waiting[key]

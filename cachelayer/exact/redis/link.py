@@ -1,0 +1,180 @@
+"""A connection that is kept open: dialled, greeted, watched, and dialled again after growing pauses until closed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import ssl
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import StoreFault
+from ...flow.background import Background
+from ...flow.waiting import within
+from .pipe import Pipe, pack
+from .url import Address, Target
+
+DIAL = 1.0
+"""Seconds for connecting and greeting."""
+FIRST, LAST = 0.02, 1.0
+"""Seconds between two attempts."""
+STALL = 1.0
+"""Seconds after which a connection that owes replies and sends no byte is cut."""
+
+
+class Dialer:
+    """Opens connections to the servers of one target; counts them against a bound."""
+
+    def __init__(self, target: Target, context: ssl.SSLContext | None, *, limit: int) -> None:
+        self.target, self._context, self._limit = target, context, limit
+        self.open = 0
+
+    async def dial(self, address: Address | None, pushed: Callable[[list[Any]], None]) -> Pipe:
+        """A connected pipe to `address`, or to the unix socket. Raises OSError, StoreFault."""
+        if self.open >= self._limit:
+            raise StoreFault(f"max_connections={self._limit} are open")
+        loop = asyncio.get_running_loop()
+        self.open += 1
+        try:
+            pipe = await self._connect(loop, address, lambda: Pipe(loop, pushed))
+        except BaseException:
+            self.open -= 1
+            raise
+        pipe.lost.add_done_callback(self._closed)
+        return pipe
+
+    async def _connect(
+        self, loop: asyncio.AbstractEventLoop, address: Address | None, make: Callable[[], Pipe]
+    ) -> Pipe:
+        if address is None:
+            return (await loop.create_unix_connection(make, self.target.path))[1]
+        host = address[0] if self._context is not None else None
+        return (await loop.create_connection(make, *address, ssl=self._context, server_hostname=host))[1]
+
+    def _closed(self, lost: object) -> None:
+        self.open -= 1
+
+    def greeting(self) -> list[bytes]:
+        """RESP3, who we are, and the database."""
+        target, words = self.target, [b"HELLO", b"3"]
+        if target.password:
+            words += [b"AUTH", (target.username or "default").encode(), target.password.encode()]
+        hello = pack(*words, b"SETNAME", b"cachelayer")
+        return [hello, pack(b"SELECT", target.db)] if target.db else [hello]
+
+
+class Link:
+    """One connection to one address. `up(pipe, replies)` runs when it stands, with the replies to `greeting`;
+    `down()` when it broke; `pushed` gets what the server sends unasked."""
+
+    def __init__(
+        self,
+        dialer: Dialer,
+        address: Address | None,
+        tasks: Background,
+        *,
+        greeting: Sequence[bytes] = (),
+        up: Callable[[Pipe, list[Any]], None] | None = None,
+        down: Callable[[], None] | None = None,
+        pushed: Callable[[list[Any]], None] | None = None,
+    ) -> None:
+        self._dialer, self.address, self._tasks, self._greeting = dialer, address, tasks, greeting
+        self._up, self._down, self._pushed = up, down, pushed or _ignore
+        self.pipe: Pipe | None = None
+        self.failures = 0  # attempts in a row
+        self.fault: StoreFault | None = None
+        self._open = self._closed = False
+        self._news: list[asyncio.Future[None]] = []
+        self._seen = (0, 0.0)
+
+    def open(self) -> None:
+        """Begin to connect; does not wait."""
+        if not self._open and not self._closed:
+            self._open = True
+            self._tasks.spawn(self._keep)
+
+    async def ready(self) -> Pipe:
+        """The connected pipe. Raises StoreFault where the attempt under way fails."""
+        if self.pipe is not None:
+            return self.pipe
+        self.open()
+        if not self._closed:
+            news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._news.append(news)
+            await news
+        return self.need()
+
+    def need(self) -> Pipe:
+        """The connected pipe, now. Raises StoreFault where there is none."""
+        if self.pipe is None:
+            raise StoreFault(str(self.fault or "not connected to Redis"))
+        return self.pipe
+
+    def close(self) -> None:
+        """Close the connection and try no more."""
+        self._closed = True
+        if self.pipe is not None:
+            self.pipe.abort(StoreFault("the store was closed"))
+        self._tell()
+
+    def watch(self, now: float) -> None:
+        """Cut the connection where it owes replies and has sent nothing for STALL seconds. Call now and then."""
+        pipe = self.pipe
+        if pipe is None:
+            return
+        stalled, since = self._seen
+        if not pipe.pending or pipe.bytes_in != stalled:
+            self._seen = (pipe.bytes_in, now)
+        elif now - since > STALL:
+            pipe.abort(StoreFault("Redis owes replies and sends nothing"))
+
+    async def _keep(self) -> None:
+        while not self._closed:
+            try:
+                pipe, replies = await within(DIAL, self._dial())
+            except (OSError, StoreFault) as fault:
+                self.failures += 1
+                why = fault if isinstance(fault, StoreFault) else type(fault).__name__
+                self.fault = StoreFault(f"cannot connect to Redis: {why}")
+                self._tell()
+                await asyncio.sleep(
+                    min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
+                )
+                continue
+            await self._serve(pipe, replies)
+
+    async def _serve(self, pipe: Pipe, replies: list[Any]) -> None:
+        self.pipe, self.failures, self.fault = pipe, 0, None
+        if self._up is not None:
+            self._up(pipe, replies)
+        self._tell()
+        try:
+            self.fault = await asyncio.shield(pipe.lost)
+        finally:
+            self.pipe = None
+            pipe.abort(StoreFault("the connection was given up"))
+            if self._down is not None:
+                self._down()
+
+    async def _dial(self) -> tuple[Pipe, list[Any]]:
+        pipe = await self._dialer.dial(self.address, self._pushed)
+        try:
+            hello = self._dialer.greeting()
+            replies = await pipe.ask([*hello, *self._greeting])
+            for reply in replies[: len(hello)]:
+                if isinstance(reply, Exception):
+                    raise StoreFault(f"Redis >= 6 refused the greeting: {reply}")
+        except BaseException:
+            pipe.abort(StoreFault("the greeting failed"))
+            raise
+        return pipe, replies[len(hello) :]
+
+    def _tell(self) -> None:
+        news, self._news = self._news, []
+        for waiter in news:
+            if not waiter.done():
+                waiter.set_result(None)
+
+
+def _ignore(message: list[Any]) -> None:
+    """A message nobody asked for."""

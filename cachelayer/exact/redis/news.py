@@ -1,0 +1,87 @@
+"""What the servers pushed, told to whoever keeps copies: keys of entries, and tags and scopes by name."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+
+from ...errors import StoreFault
+from ...flow.waiting import Mailbox, within
+from .calls import Request, answers, call
+from .epochs import unpack
+from .node import SILENCE, Role
+from .topology import Topology
+
+WAITING = 1024
+"""Changes that may wait for a reader before they become `everything`."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a push said: keys of entries; digests of tags and scopes, and whether they may matter here."""
+
+    keys: tuple[bytes, ...] = ()
+    digests: tuple[tuple[bytes, bool], ...] = ()
+    everything: bool = False
+
+
+EVERYTHING = News(everything=True)
+
+
+@dataclass(slots=True)
+class Changed:
+    """A `protocols.Change`: what another process or loop invalidated, deleted or replaced."""
+
+    keys: Sequence[bytes] = ()
+    tags: Sequence[str] = ()
+    scopes: Sequence[bytes] = ()
+    everything: bool = False
+
+
+class Newsroom:
+    """The readers of one loop. `read(digest)` is the request that reads an epoch."""
+
+    def __init__(self, topology: Topology, read: Callable[[bytes], Request]) -> None:
+        self._topology, self._read = topology, read
+        self._mailboxes: set[Mailbox[News]] = set()
+
+    def tell(self, news: News) -> None:
+        for mailbox in self._mailboxes:
+            mailbox.put(news)
+
+    def subscribe(self) -> Mailbox[News]:
+        mailbox: Mailbox[News] = Mailbox(WAITING, EVERYTHING)
+        self._mailboxes.add(mailbox)
+        if not self._topology.coherent:
+            mailbox.put(EVERYTHING)
+        return mailbox
+
+    def unsubscribe(self, mailbox: Mailbox[News]) -> None:
+        self._mailboxes.discard(mailbox)
+
+    async def follow(self, mailbox: Mailbox[News]) -> AsyncIterator[Changed]:
+        """The news as changes: digests become tags and scopes again."""
+        while True:
+            news = await mailbox.get()
+            if news.everything:
+                yield Changed(everything=True)
+            elif news.keys or news.digests:
+                yield await self._translate(news)
+
+    async def _translate(self, news: News) -> Changed:
+        tags: list[str] = []
+        scopes: list[bytes] = []
+        try:
+            reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _ in news.digests])
+            values = [answers(result)[0] for result in await within(SILENCE, reading)]
+        except (StoreFault, TimeoutError):
+            return Changed(everything=True)
+        for raw, (_, known) in zip(values, news.digests, strict=True):
+            epoch = unpack(raw)
+            if epoch is not None and epoch.name.startswith(b"t"):
+                tags.append(epoch.name[1:].decode())
+            elif epoch is not None:
+                scopes.append(epoch.name[1:])
+            elif known:  # what it was for is gone with it
+                return Changed(everything=True)
+        return Changed(news.keys, tags, scopes)

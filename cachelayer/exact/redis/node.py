@@ -1,0 +1,191 @@
+"""One server that owns entries: a connection for reads, one for writes, one for coherence; and what is known of it.
+
+The third is asked for the time every BEAT seconds. That tells the clocks apart, and bounds how long a connection that
+has silently died can hide an invalidation: SILENCE seconds without an answer count as a lost connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any
+
+from ...errors import StoreFault
+from ...flow.background import Background
+from ...protocols import Clock
+from .link import STALL, Dialer, Link
+from .names import Names
+from .pipe import Act, Pipe, pack
+from .url import Address
+
+BEAT, SILENCE = 0.025, 0.065
+SLACK = 2.0
+"""Seconds by which the servers' own start times are uncertain."""
+NOBODY = bytes(8)
+TIME, ROLE = pack(b"TIME"), pack(b"ROLE")
+
+
+class Role(StrEnum):
+    """Which of a node's connections."""
+
+    READ = "read"
+    WRITE = "write"
+    CONTROL = "control"
+
+
+class Turn(StrEnum):
+    """What became of a node's control connection."""
+
+    UP = "up"
+    DOWN = "down"
+    SILENT = "silent"
+    HEARD = "heard"
+
+
+class Node:
+    """`pushed(node, names)` reports changed names, or None for all; `turned(node, turn)` the fate of the control
+    connection; `leases(names)` that leases changed."""
+
+    def __init__(
+        self, dialer: Dialer, address: Address | None, names: Names, tasks: Background, clock: Clock, *,
+        pushed: Callable[[Node, list[bytes] | None], None], turned: Callable[[Node, Turn], None],
+        leases: Callable[[list[bytes] | None], None],
+    ) -> None:  # fmt: skip
+        self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
+        self._pushed, self._turned = pushed, turned
+        self.reader = Link(
+            dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
+            down=lambda: leases(None), pushed=lambda message: _invalidated(message, leases),
+        )  # fmt: skip
+        self.writer = Link(dialer, address, tasks)
+        tracking = pack(b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", names.watched, b"NOLOOP")
+        self.control = Link(
+            dialer, address, tasks, greeting=[tracking, pack(b"INFO", b"server"), TIME, ROLE], up=self._up,
+            down=self._down, pushed=lambda message: _invalidated(message, lambda changed: pushed(self, changed)),
+        )  # fmt: skip
+        self.coherent = False
+        self.confirmed = float("-inf")  # loop time up to which no invalidation is unknown
+        self.since = float("inf")  # our clock, when the control connection came up
+        self.incarnation, self.started, self.version = NOBODY, float("-inf"), ""
+        self.offset = 0.0  # the server's clock minus ours
+        self.rtt = 0.0
+        self.replicas = 0
+        self.confirms = True  # whether replicas keep up
+        self._asked: tuple[float, float] | None = None
+
+    def link(self, role: Role) -> Link:
+        return self.control if role is Role.CONTROL else self.reader if role is Role.READ else self.writer
+
+    def open(self) -> None:
+        """Begin to connect; the writer waits for the first write."""
+        self.control.open()
+        self.reader.open()
+
+    async def ready(self) -> None:
+        """Wait until reads are possible. Raises StoreFault."""
+        await self.control.ready()
+        await self.reader.ready()
+
+    def close(self) -> None:
+        for link in (self.reader, self.writer, self.control):
+            link.close()
+
+    def now(self) -> float:
+        """The server's clock, by ours; Unix seconds."""
+        return self._clock.time() + self.offset
+
+    def trusts(self, incarnation: bytes, written: float) -> bool:
+        """Whether this server process has held in memory, ever since, what was written then.
+
+        What it read from disk, or got in a full copy, may lack invalidations that came later.
+        """
+        return incarnation == self.incarnation or written > self.started + SLACK
+
+    def beat(self) -> None:
+        """Call every BEAT seconds."""
+        now = self._loop.time()
+        self.reader.watch(now)
+        self.writer.watch(now)
+        pipe = self.control.pipe
+        if pipe is None or pipe.lost.done():
+            return
+        if self._asked is None:
+            self._asked = now, self._clock.time()
+            pipe.post((TIME,), (Act(self._loop, self._told),))
+        elif now - self._asked[0] > STALL:
+            pipe.abort(StoreFault("Redis does not answer"))
+        elif now - self._asked[0] > SILENCE and self.coherent:
+            self.coherent = False
+            self._turned(self, Turn.SILENT)
+
+    def _told(self, reply: Any) -> None:
+        assert self._asked is not None
+        (asked, clock), self._asked = self._asked, None
+        if not self._synchronize(reply, clock, self._clock.time()):
+            raise self._cut("Redis does not tell the time")
+        self.confirmed = asked
+        if not self.coherent:
+            self.coherent = True
+            self._turned(self, Turn.HEARD)
+
+    def _synchronize(self, reply: Any, before: float, after: float) -> bool:
+        """Cristian's algorithm: the server's time belongs to the middle of the round trip, the shortest is the best."""
+        if not isinstance(reply, list) or len(reply) != 2:
+            return False
+        rtt, offset = max(after - before, 0.0), int(reply[0]) + int(reply[1]) / 1e6 - (before + after) / 2
+        self.rtt *= 1.05  # a long time without a good measurement makes do with a worse one
+        if rtt <= self.rtt or not self.rtt or abs(offset - self.offset) > 1.0:
+            self.rtt, self.offset = rtt or 1e-6, offset
+        return True
+
+    def _cut(self, message: str) -> StoreFault:
+        fault = StoreFault(message)
+        if self.control.pipe is not None:
+            self.control.pipe.abort(fault)
+        return fault
+
+    def _up(self, pipe: Pipe, replies: list[Any]) -> None:
+        tracking, info, time, role = replies
+        self.rtt, self._asked = 0.0, None
+        self.since = moment = self._clock.time()
+        if isinstance(tracking, Exception) or not self._synchronize(time, moment, moment):
+            self._cut(f"Redis refused CLIENT TRACKING: {tracking}")
+            return
+        self.rtt = 0.0  # this one measured nothing
+        self.take_role(role)
+        self.incarnation, self.started = NOBODY, float("-inf")
+        if not isinstance(info, Exception):  # INFO may be forbidden: then restarts of the server go unnoticed
+            facts = parse_info(info)
+            self.version = facts.get("redis_version", "")
+            self.incarnation = bytes.fromhex(facts["run_id"])[:8]
+            self.started = self.now() - float(facts.get("uptime_in_seconds", "0"))
+        self.confirmed, self.coherent = self._loop.time(), True
+        self._turned(self, Turn.UP)
+
+    def take_role(self, reply: Any) -> None:
+        """Count the replicas that an invalidation can be confirmed by."""
+        primary = isinstance(reply, list) and len(reply) == 3 and reply[0] == b"master"
+        self.replicas, self.confirms = len(reply[2]) if primary else 0, True
+
+    def _down(self) -> None:
+        self._asked, self.since = None, float("inf")
+        self.coherent = False
+        self._turned(self, Turn.DOWN)
+
+
+def parse_info(text: bytes | str) -> dict[str, str]:
+    """The fields of INFO."""
+    lines = (text.decode() if isinstance(text, bytes) else str(text)).splitlines()
+    return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
+
+
+def _agreed(pipe: Pipe, replies: list[Any]) -> None:
+    for reply in replies:
+        if isinstance(reply, Exception):
+            pipe.abort(StoreFault(f"Redis refused CLIENT TRACKING: {reply}"))
+
+
+def _invalidated(message: list[Any], act: Callable[[list[bytes] | None], None]) -> None:
+    if message and message[0] == b"invalidate":
+        act(message[1])

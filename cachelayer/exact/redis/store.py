@@ -1,0 +1,278 @@
+"""The shared tier on plain Redis >= 6, without modules: one server, a unix socket, TLS, or a cluster, by URL."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+from ...errors import ConfigurationError, MissingExtra, Unusable
+from ...flow.waiting import within
+from ...protocols import Clock
+from ...types import Reason, Record
+from .calls import Request, answers, call
+from .doctor import Finding, examine
+from .erase import Erased, Eraser
+from .lane import Lane, over_budget
+from .lease import RedisLease
+from .link import Dialer
+from .names import Names, scope_name, tag_name
+from .news import Changed
+from .node import Role
+from .pipe import pack
+from .seal import Seal
+from .url import parse, redacted
+from .wire import Wire
+from .writing import TOMB, Writer
+
+T = TypeVar("T")
+TRIES = 3
+GET = b"*2\r\n$3\r\nGET\r\n"
+
+
+class RedisStore:
+    """Entries, invalidations and leases shared by all processes that name one Redis and one prefix.
+
+    `schema`: the version of what is stored; entries of another one are not read, those of a newer one not overwritten.
+    `signing_keys`, `encrypt_keys`: the first writes, all read; see `seal`. `compress_above`: bytes of an entry above
+    which it is compressed (zlib), None for never. `max_connections`: of this process, over all loops and nodes; each
+    loop takes three a node. `trust_reloaded`: serve what a restarted server read back from disk, although
+    invalidations shortly before the restart may be missing. The constructor does no I/O and binds no loop; each loop
+    has its own connections.
+    """
+
+    name = "redis"
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        prefix: str = "cachelayer",
+        schema: int = 1,
+        signing_keys: Sequence[bytes] = (),
+        encrypt_keys: Sequence[bytes] = (),
+        compress_above: int | None = None,
+        max_connections: int = 64,
+        trust_reloaded: bool = False,
+        clock: Clock = time,
+    ) -> None:
+        _driver()
+        if not 0 <= schema < 2**32:
+            raise ConfigurationError("schema", schema, "give a number from 0 to 2**32 - 1")
+        if compress_above is not None and compress_above < 0:
+            raise ConfigurationError("compress_above", compress_above, "give a number of bytes, or None")
+        if max_connections < 3:
+            raise ConfigurationError(
+                "max_connections", max_connections, "a loop needs three connections a node"
+            )
+        self._target, self._url = parse(url), redacted(url)
+        self._names = Names(prefix)
+        self._wire = Wire(self._names.prefix, schema, Seal(signing_keys, encrypt_keys), compress_above)
+        self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
+        self._now = clock.time
+        self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
+        self._dialer: Dialer | None = None
+        self.refused: Counter[Reason] = Counter()
+        """Records that were not stored, by reason."""
+
+    # the life of a store ------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Connect for the running loop. Raises StoreFault; then it goes on trying by itself."""
+        await self._lane().start()
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections. What other loops hold is closed when they are."""
+        lane = self._lanes.pop(asyncio.get_running_loop(), None)
+        if lane is not None:
+            await lane.aclose()
+
+    def _lane(self) -> Lane:
+        loop = asyncio.get_running_loop()
+        lane = self._lanes.get(loop)
+        if lane is None:
+            for gone in [other for other in self._lanes if other.is_closed()]:
+                del self._lanes[gone]
+            if self._dialer is None:
+                self._dialer = Dialer(self._target, self._target.context(), limit=self._max_connections)
+            lane = self._lanes[loop] = Lane(
+                self._dialer, self._names, self._clock, trust_reloaded=self._trust_reloaded
+            )
+        return lane
+
+    async def _started(self) -> Lane:
+        lane = self._lane()
+        if not lane.started:
+            await lane.start()
+        return lane
+
+    # reading ------------------------------------------------------------------------------------------------
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        """The record under `key` (16 bytes) whose canonical bytes are equal, fresh or stale; None for none.
+
+        Raises Unusable, whose reason says why what is there may not be served, or StoreFault; with reason BUDGET where
+        an answer took longer than `budget` seconds, which is cheaper than a timeout around the call. Cancelling is safe.
+        """
+        lane = self._lanes.get(asyncio.get_running_loop())
+        if lane is None or not lane.started:
+            lane = await self._started()
+        tries = 0
+        while True:
+            coherence, sequence = lane.coherence, lane.coherence.sequence
+            node = lane.only or lane.topology.route(self._names.entry(key))
+            pipe = node.reader.pipe or node.reader.need()
+            word = self._names.word(key)
+            reply = pipe.get(word) if lane.only else pipe.send(GET + word)
+            if budget is not None:
+                lane.deadlines(budget).watch(reply)
+            raw = await reply
+            if raw is None:
+                return None
+            if type(raw) is not bytes:
+                raw, node = await bounded(budget, self._follow(lane, key, raw))
+                if raw is None:
+                    return None
+            offset = node.offset
+            opened = self._wire.read(raw, key, canonical, offset, self._now() + offset)
+            if opened is None:
+                await lane.probe(node)
+                return None
+            record, deps, incarnation, written = opened
+            if incarnation != node.incarnation and not (
+                self._trust_reloaded or node.trusts(incarnation, written)
+            ):
+                raise Unusable("an entry was read back from disk", Reason.RELOADED)
+            if deps not in coherence.valid:
+                await bounded(budget, coherence.check(deps))
+            if coherence.sequence == sequence or not coherence.changed_since(key, sequence):
+                return record
+            tries += 1
+            if tries == TRIES:
+                raise Unusable("an entry changes faster than it can be read", Reason.INVALIDATED)
+
+    async def _follow(self, lane: Lane, key: bytes, reply: Any) -> tuple[Any, Any]:
+        """What a cluster answers in the end where it first sent us elsewhere."""
+        name = self._names.entry(key)
+        result = await call(lane.topology, Role.READ, [Request(name, [pack(b"GET", name)])], wait=False)
+        return answers(result[0])[0], lane.topology.route(name)
+
+    # writing ------------------------------------------------------------------------------------------------
+
+    async def put(self, records: Sequence[Record], *, lease: RedisLease | None = None) -> int:
+        """Store records until their `stale_until`; returns how many were stored, `refused` counts the others.
+
+        A record's computation is taken to have begun `seconds` before `created`: what was invalidated since is not
+        stored.
+        With `lease`, an entry written by a later holder stays. Raises StoreFault where some could not be stored.
+        """
+        lane = await self._started()
+        writer = Writer(self._names, self._clock, self._wire, lane.topology, lane.coherence, self.refused)
+        return await writer.put(records, lease.fence if lease is not None else 0)
+
+    async def delete(self, keys: Sequence[bytes]) -> int:
+        """Delete entries, and those under way; returns how many there were. Raises StoreFault."""
+        lane = await self._started()
+        return await lane.coherence.bury(keys, TOMB)
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
+        """Declare everything under these tags and scopes invalid, for every process, in O(number given).
+
+        Raises StoreFault where one could not be declared; the others are. On a server with replicas it waits a moment
+        for one of them to have it; `stats()["unconfirmed"]` counts where none did.
+        """
+        lane = await self._started()
+        await lane.coherence.declare([*map(tag_name, tags), *map(scope_name, scopes)])
+
+    async def erase(
+        self,
+        *,
+        tags: Sequence[str] = (),
+        scopes: Sequence[bytes] = (),
+        everything: bool = False,
+        progress: Callable[[Erased], None] | None = None,
+    ) -> Erased:
+        """Invalidate at once, then remove physically in small steps; `progress` is told after each.
+
+        Leave it to a task of its own; it may be cancelled and begun again. `everything`: all that has the prefix.
+        """
+        lane = await self._started()
+        if not everything:
+            await self.invalidate(tags=tags, scopes=scopes)
+        return await Eraser(self._names, lane, progress).run(tags, scopes, everything=everything)
+
+    # sharing ------------------------------------------------------------------------------------------------
+
+    async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
+        """The lease for `key`, renewed until released, or None where another process holds it. Raises StoreFault."""
+        return await (await self._started()).leases.acquire(key, ttl)
+
+    async def wait(self, key: bytes, timeout: float) -> None:
+        """Return when the holder of the lease for `key` released it or died, or after `timeout` seconds."""
+        await (await self._started()).leases.wait(key, timeout)
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[AsyncIterator[Changed]]:
+        """Invalidations and deletions by other processes and loops; `everything` where some may have been missed.
+
+        Entering needs no connection. A connection that broke, or was silent for 65 ms, says `everything`; so does one
+        that stands again.
+        """
+        lane = self._lane()
+        mailbox = lane.coherence.news.subscribe()
+        lane.begin()
+        try:
+            yield lane.coherence.news.follow(mailbox)
+        finally:
+            lane.coherence.news.unsubscribe(mailbox)
+
+    async def sync(self) -> None:
+        """Return when every invalidation that was made before the call is known to this loop. Raises StoreFault."""
+        await (await self._started()).sync()
+
+    @property
+    def coherent(self) -> bool:
+        """Whether the running loop hears of every invalidation, within 90 ms of its return."""
+        lane = self._lanes.get(asyncio.get_running_loop())
+        return lane is not None and lane.topology.coherent
+
+    # looking at it ------------------------------------------------------------------------------------------
+
+    async def diagnose(self) -> list[Finding]:
+        """What is right and wrong with the servers, with remedies. Raises StoreFault where none can be reached."""
+        return await examine(await self._started(), trust_reloaded=self._trust_reloaded)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts of this process, and of the running loop's connections where there is one."""
+        lanes = list(self._lanes.values())
+        return {
+            "url": self._url,
+            "connections": self._dialer.open if self._dialer is not None else 0,
+            "coherent": all(lane.topology.coherent for lane in lanes) if lanes else False,
+            "epochs": sum(len(lane.coherence.table) for lane in lanes),
+            "unconfirmed": sum(lane.coherence.unconfirmed for lane in lanes),
+            "refused": {reason.value: count for reason, count in self.refused.items()},
+        }
+
+    def __repr__(self) -> str:
+        return f"<RedisStore {self._url} prefix={self._names.prefix.decode()}>"
+
+
+async def bounded(budget: float | None, work: Awaitable[T]) -> T:
+    """The result of `work`; StoreFault with reason BUDGET after `budget` seconds."""
+    if budget is None:
+        return await work
+    try:
+        return await within(budget, work)
+    except TimeoutError:
+        raise over_budget() from None
+
+
+def _driver() -> None:
+    try:
+        import hiredis  # noqa: F401 - the one place that says what is missing, before anything connects
+    except ImportError as fault:
+        raise MissingExtra("the Redis store", "hiredis", "redis") from fault
