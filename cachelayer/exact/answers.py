@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 from ..errors import CacheLayerError
 from ..types import Reason
-from .copies import Copier, copy_array, fixed, reach, size
+from .copies import Copier, atoms_size, copy_array, fixed, reach, size
 from .kinds import ATOMS, FIELDS_SET, ONCE, Kind, Kinds, Plan
-from .shapes import Shapes, T, Thaw
+from .shapes import Made, Shapes, Thaw
+from .tokens import T
 
 MAX_DEPTH = 100
 MAX_BYTES = 1 << 30
 _WIDE = 8
 _LARGE = 24
 _KEYS = frozenset({str})
+_GC = getsizeof(()) - ().__sizeof__()
 
 
 class NotKeepable(CacheLayerError):
@@ -57,6 +59,7 @@ class Freezer:
         self._kinds = Kinds()
         self._copy = Copier(self._kinds).copy
         self.shapes = Shapes(self._copy, shapes)
+        self._recent = _Recent(shapes)
 
     def freeze(self, value: Any, *, share: bool = False, limit: int = MAX_BYTES) -> Frozen:
         """Keep `value`; `share` keeps and hands out the very object, by the owner's choice.
@@ -66,11 +69,13 @@ class Freezer:
         holds more than `limit` bytes, found early.
         """
         if type(value) in ATOMS:
-            return _within(Frozen(value, None, getsizeof(value)), limit)
+            return _within(Frozen(value, None, value.__sizeof__()), limit)
         if share:
             return _within(self._shared(value), limit)
         try:
-            return _within(_Walk(self._kinds, self._copy, self.shapes, limit).unit(value, 0), limit)
+            return _within(
+                _Walk(self._kinds, self._copy, self.shapes, self._recent, limit).unit(value, 0), limit
+            )
         except RecursionError:
             raise NotKeepable("the answer contains itself or is nested too deeply") from None
         except RuntimeError as error:
@@ -83,22 +88,56 @@ class Freezer:
         return Frozen(value, None, reach(value, self._kinds))
 
 
+class _Recent:
+    """What was compiled last for values with the same keys, or of the same class: tried before any walk."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._made: dict[Any, Made] = {}
+
+    def again(self, value: Any) -> Frozen | None:
+        """`value` frozen, where it has the shape expected of it."""
+        made = self._made.get(self._hint(value))
+        if made is None or made.taker is None:
+            return None
+        leaves = made.taker.take(value)
+        if leaves is None:
+            return None
+        held = sum([x.__sizeof__() for x in leaves]) + leaves.__sizeof__() + _GC
+        for i in made.taker.copies:
+            held += atoms_size(leaves[i]) + _GC
+        return Frozen(leaves, made.thaw, held)
+
+    def learn(self, value: Any, made: Made) -> None:
+        if len(self._made) >= self.capacity:
+            self._made.clear()
+        self._made[self._hint(value)] = made
+
+    def _hint(self, value: Any) -> Any:
+        cls = type(value)
+        return tuple(value) if cls is dict and len(value) <= _LARGE else cls
+
+
 class _Walk:
     """Takes one answer apart: the tokens of its shape and its leaves."""
 
-    __slots__ = ("copy", "extra", "kinds", "leaves", "limit", "shapes", "sig", "spent")
+    __slots__ = ("copy", "extra", "kinds", "leaves", "limit", "recent", "shapes", "sig", "spent")
 
-    def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, limit: int) -> None:
-        self.kinds, self.copy, self.shapes, self.limit = kinds, copy, shapes, limit
+    def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, recent: _Recent, limit: int) -> None:
+        self.kinds, self.copy, self.shapes, self.recent, self.limit = kinds, copy, shapes, recent, limit
         self.sig: list[Any] = []
         self.leaves: list[Any] = []
         self.extra = 0
-        """Bytes that the leaves hold beyond their own `getsizeof`."""
+        """Bytes that the leaves hold beyond their own `__sizeof__`."""
         self.spent = 0
         """A lower bound of the bytes of all that was seen, so that a huge answer stops the walk early."""
 
     def unit(self, value: Any, depth: int) -> Frozen:
         """One value that is not of an atomic class, on its own."""
+        again = self.recent.again(value)
+        if again is not None:
+            self.room(again.nbytes)
+            return again
         if self.kinds[type(value)].hopeful and fixed(value, self.kinds):
             return Frozen(value, None, size(value, self.kinds))
         outer = self.sig, self.leaves, self.extra
@@ -111,17 +150,18 @@ class _Walk:
 
     def built(self, value: Any) -> Frozen:
         sig, leaves = self.sig, tuple(self.leaves)
-        held = self.extra + sum(map(getsizeof, leaves))
+        held = self.extra + sum([x.__sizeof__() for x in leaves])
         if sig == [T.COPY]:
             return Frozen(leaves[0], type(value).copy, held)
         if sig == [T.DEEP]:
             array = self.kinds[type(value)].kind is Kind.ARRAY
             return Frozen(leaves[0], copy_array if array else self.copy, held)
-        thaw = self.shapes.constructor(tuple(sig))
-        if thaw is None:
+        made = self.shapes.made(tuple(sig))
+        if made is None:
             own = self.copy(value)
             return Frozen(own, self.copy, size(own, self.kinds))
-        return Frozen(leaves, thaw, held + getsizeof(leaves))
+        self.recent.learn(value, made)
+        return Frozen(leaves, made.thaw, held + getsizeof(leaves))
 
     def room(self, more: int) -> None:
         self.spent += more
@@ -132,7 +172,11 @@ class _Walk:
         """A private leaf that holds `held` bytes in all."""
         self.sig.append(token)
         self.leaves.append(own)
-        self.extra += held - getsizeof(own)
+        self.extra += held - own.__sizeof__()
+
+    def copied(self, value: Any) -> None:
+        own = value.copy()
+        self.whole(T.COPY, own, size(own, self.kinds))
 
     def node(self, value: Any, depth: int) -> None:
         """Append one value that is not of an atomic class; small dicts and lists right here."""
@@ -184,11 +228,12 @@ class _Walk:
                 self.take_array(value)
             case Kind.BUFFER:
                 self.room(getsizeof(value))
-                self.whole(T.DEEP, value[:], getsizeof(value))
+                own = value[:]
+                self.whole(T.DEEP, own, getsizeof(own))
             case Kind.SET:
                 self.room(8 * len(value))
                 self.all_fixed(value)
-                self.whole(T.COPY, value.copy(), size(value, self.kinds))
+                self.copied(value)
             case Kind.MAPPING | Kind.DEQUE:
                 self.take_special(value, depth)
             case _:
@@ -207,7 +252,7 @@ class _Walk:
         self.room(64 + 8 * len(value))
         self.all_fixed(value)
         if ATOMS.issuperset(map(type, value.values())):
-            self.whole(T.COPY, value.copy(), size(value, self.kinds))
+            self.copied(value)
         elif len(value) > _LARGE:
             rows = [(key, *self.row(x, depth)) for key, x in value.items()]
             held = sum(80 + 8 + size(key, self.kinds) + nbytes for key, _, _, nbytes in rows)
@@ -215,21 +260,21 @@ class _Walk:
         else:
             self.sig += (T.KEYED, len(value))
             self.leaves += value
-            self.extra += sum(size(key, self.kinds) - getsizeof(key) for key in value)
+            self.extra += sum(size(key, self.kinds) - key.__sizeof__() for key in value)
             self.children(value.values(), len(value), depth)
 
     def take_list(self, value: list[Any], depth: int) -> None:
         """A list that is long or all of atoms."""
         self.room(56 + 8 * len(value))
         if ATOMS.issuperset(map(type, value)):
-            self.whole(T.COPY, value.copy(), size(value, self.kinds))
+            self.copied(value)
         else:
             rows = [self.row(x, depth) for x in value]
             self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(72 + 8 + row.nbytes for row in rows))
 
     def row(self, value: Any, depth: int) -> Frozen:
         if type(value) in ATOMS:
-            return Frozen(value, None, getsizeof(value))
+            return Frozen(value, None, value.__sizeof__())
         return self.unit(value, depth + 1)
 
     def take_object(self, value: Any, plan: Plan, depth: int) -> None:
@@ -242,7 +287,7 @@ class _Walk:
             if name == FIELDS_SET and plan.pydantic:
                 self.sig += (T.CONST, frozenset(x))
             elif type(x) in ATOMS:
-                self.whole(T.LEAF, x, getsizeof(x))
+                self.whole(T.LEAF, x, x.__sizeof__())
             else:
                 self.node(x, depth + 1)
 
@@ -253,7 +298,7 @@ class _Walk:
         if isinstance(value, defaultdict) and not isinstance(value.default_factory, type | None):
             raise NotKeepable("a defaultdict whose factory is no class cannot be copied truthfully")
         self.room(8 * len(value))
-        inner = _Walk(self.kinds, self.copy, self.shapes, self.limit - self.spent)
+        inner = _Walk(self.kinds, self.copy, self.shapes, self.recent, self.limit - self.spent)
         if isinstance(value, dict):
             self.all_fixed(value)
             inner.children(value.values(), len(value), depth)

@@ -32,11 +32,18 @@ def size(value: Any, kinds: Kinds) -> int:
     """Bytes that `value` and what it holds take by `sys.getsizeof`; what it holds twice counts twice."""
     own, inside = _parts(value, kinds)
     for part in inside:
-        if set(map(type, part)) == _FLOATS:
-            own += _FLOAT * len(part)
+        if ATOMS.issuperset(map(type, part)):
+            own += atoms_size(part)
         else:
-            own += sum(getsizeof(x) if type(x) in ATOMS else size(x, kinds) for x in part)
+            own += sum(size(x, kinds) for x in part)
     return own
+
+
+def atoms_size(atoms: Collection[Any]) -> int:
+    """Bytes of values of atomic classes, without their container."""
+    if set(map(type, atoms)) == _FLOATS:
+        return _FLOAT * len(atoms)
+    return sum([x.__sizeof__() for x in atoms])
 
 
 def reach(value: Any, kinds: Kinds) -> int:

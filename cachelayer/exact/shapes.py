@@ -8,55 +8,34 @@ of its leaves by one compiled display is faster than parsing any text and many t
 from __future__ import annotations
 
 import threading
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from .kinds import Plan
+from .takers import Taker, taker
+from .tokens import Shape, T, compiled
 
 Thaw = Callable[[Any], Any]
-Shape = tuple[Any, ...]
-"""Tokens (see `T`), hashable, compared in full."""
-
 MAX_TOKENS = 512
 _CREDIT = 16.0
 _REFILL = 1 / 32
 
 
-class T:
-    """The tokens of a shape: a prefix code that `answers` writes and `Shapes` reads.
+class Made:
+    """What was compiled for one shape."""
 
-    Children that a container does not list by index are leaves; the list of children ends with END.
-    """
+    __slots__ = ("taker", "thaw", "used")
 
-    END = -1
-    LEAF = 0
-    """The next leaf as it is."""
-    COPY = 1
-    """A `.copy()` of the next leaf: a list, dict or set of fixed values."""
-    DEEP = 2
-    """A recursive copy of the next leaf."""
-    ROWS = 3
-    """A list, from (value, thaw) pairs in the next leaf."""
-    EACH = 4
-    """A dict, from (key, value, thaw) triples in the next leaf."""
-    DICT = 5
-    """keys (a tuple of exact str), then {index, node}, END."""
-    KEYED = 6
-    """n, {index, node}, END: a dict with other keys, which are n leaves before the values'."""
-    LIST = 7
-    """n, {index, node}, END."""
-    TUPLE = 8
-    NAMED = 9
-    """class, n, {index, node}, END: a named tuple."""
-    OBJECT = 10
-    """plan, slot names, the node of the instance dict where there is one, a node per slot."""
-    CONST = 11
-    """frozenset: a set with these members."""
+    def __init__(self, thaw: Thaw) -> None:
+        self.thaw = thaw
+        """Leaves -> a fresh value."""
+        self.taker: Taker | None = None
+        """Value -> leaves; made when the shape is met again."""
+        self.used = False
 
 
 class Shapes:
-    """Compiled constructors by shape, the least recently met forgotten beyond `capacity`. Thread-safe.
+    """Compiled functions by shape, the least recently met forgotten beyond `capacity`. Thread-safe.
 
     Compiling costs some 0.1 to 2 ms. So that a function whose answers never repeat a shape does not pay that
     for each one, compiling is on credit: 16 to begin with and at most, one more for every 32 answers met.
@@ -67,13 +46,13 @@ class Shapes:
         self._deep = deep
         self._credit = _CREDIT
         self._lock = threading.Lock()
-        self._known: dict[Shape, Thaw] = {}
+        self._known: dict[Shape, Made] = {}
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def constructor(self, shape: Shape) -> Thaw | None:
-        """Leaves -> a fresh value of this shape, or None where compiling it would not pay."""
+    def made(self, shape: Shape) -> Made | None:
+        """What is compiled for this shape, or None where compiling it would not pay."""
         if len(shape) > MAX_TOKENS:
             return None
         with self._lock:
@@ -83,18 +62,15 @@ class Shapes:
                 if self._credit < 1:
                     return None
                 self._credit -= 1
-                made = _compile(shape, self._deep)
+                writer = _Writer(shape, self._deep)
+                made = Made(compiled(writer.source(), writer.names))
                 if len(self._known) >= self.capacity:
                     del self._known[next(iter(self._known))]
+            elif not made.used:
+                made.used = True
+                made.taker = taker(shape)
             self._known[shape] = made
             return made
-
-
-def _compile(shape: Shape, deep: Thaw) -> Thaw:
-    writer = _Writer(shape, deep)
-    module = compile(writer.source(), "<shape>", "exec", dont_inherit=True)
-    code = next(const for const in module.co_consts if isinstance(const, types.CodeType))
-    return types.FunctionType(code, writer.names, "thaw")
 
 
 class _Writer:

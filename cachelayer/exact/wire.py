@@ -13,6 +13,7 @@ import enum
 import ipaddress
 import math
 import pathlib
+import struct
 import uuid
 import zoneinfo
 from collections import Counter, defaultdict
@@ -118,7 +119,7 @@ class Writer:
         if cls is int:
             return value if -(2**63) <= value < 2**63 else self.tag("i", hex(value))
         if cls is float:
-            return value if math.isfinite(value) else self.tag("f", repr(value))
+            return value if math.isfinite(value) else self.tag("f", struct.pack("<d", value).hex())
         if depth > MAX_DEPTH:
             raise ForeignClass(f"the answer is nested deeper than {MAX_DEPTH} levels")
         depth += 1

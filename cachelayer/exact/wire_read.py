@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import array
 import datetime as dt
+import struct
 import uuid
 import zoneinfo
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -115,7 +116,7 @@ def _zone(given: Any) -> dt.tzinfo | None:
 _READERS: dict[str, Callable[..., Any]] = {
     "u": lambda r, place: bytes(r.blob(place)).decode("utf-8", "surrogatepass"),
     "i": lambda r, text: int(text, 16),
-    "f": lambda r, text: float(text),
+    "f": lambda r, text: struct.unpack("<d", bytes.fromhex(text))[0],
     "d": lambda r, pairs: dict(r.items(pairs)),
     "t": lambda r, values: tuple(r.read(values)),
     "s": lambda r, values: set(r.read(values)),

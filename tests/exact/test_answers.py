@@ -88,7 +88,8 @@ def same(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray):
         return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
     if dataclasses.is_dataclass(a):
-        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in dataclasses.fields(a))
+        fields = all(same(getattr(a, f.name, None), getattr(b, f.name, None)) for f in dataclasses.fields(a))
+        return fields and same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
     return a == b
 
 
@@ -104,7 +105,7 @@ def mutables(value: Any) -> Iterator[int]:
             yield from mutables(x)
     elif dataclasses.is_dataclass(value):
         for f in dataclasses.fields(value):
-            yield from mutables(getattr(value, f.name))
+            yield from mutables(getattr(value, f.name, None))
 
 
 def spoil(value: Any) -> None:
@@ -455,6 +456,113 @@ def test_shapes_are_bounded_and_paid_for_by_use() -> None:
 def test_answers_of_one_shape_share_their_constructor() -> None:
     first, second = (FREEZER.freeze({"id": i, "choices": [{"text": "t" * i}]}) for i in (1, 2))
     assert first.thaw is second.thaw and second.answer() == {"id": 2, "choices": [{"text": "tt"}]}
+
+
+class Key(enum.StrEnum):
+    ID = "id"
+
+
+def look_alikes() -> list[Any]:
+    """The first, which is met often, and values that nearly have its shape."""
+    node = Node("n", extra=1.5)
+    node.surprise = []  # type: ignore[attr-defined]
+    unset = Slotted("s", {})
+    del unset.name
+    return [
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": ["a", "b"]}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            Key.ID: 1,
+            "choices": [{"text": "t", "tags": ["a"]}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": [["a"]]}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": []}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": ("a",)}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": {"a"}}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": [{"tags": ["a"], "text": "t"}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"b": 1.0}),
+        },
+        {
+            "id": 1,
+            "choices": ({"text": "t", "tags": ["a"]}, None),
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": [1],
+            "choices": [{"text": "t", "tags": ["a"]}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {"id": np.float64(1), "choices": [None, {"text": "t", "tags": ["a"]}], "node": node, "slot": unset},
+        {"id": 1, "choices": [], "node": None, "slot": unset},
+        {
+            "id": 1,
+            "choices": [{"text": "t", "tags": ["a"]}, None],
+            "node": Node("n", [Node("m")]),
+            "slot": Slotted("s", {}),
+        },
+        {"id": 1, "choices": OrderedDict(a=1), "node": Bag([1]), "slot": {}},
+    ]
+
+
+@pytest.mark.parametrize("value", look_alikes(), ids=range(len(look_alikes())))
+def test_a_value_that_nearly_has_a_known_shape_is_not_mistaken(value: Any) -> None:
+    freezer = Freezer()
+    for _ in range(3):
+        freezer.freeze(look_alikes()[0])
+    kept = freezer.freeze(value)
+    first, second = kept.answer(), kept.answer()
+    assert same(first, value) and hasattr(first["slot"], "name") == hasattr(value["slot"], "name")
+    assert not set(mutables(first)) & (set(mutables(second)) | set(mutables(value)))
+
+
+def test_a_known_shape_is_taken_apart_by_compiled_code_and_weighs_the_same() -> None:
+    value, freezer = look_alikes()[0], Freezer()
+    kept = [freezer.freeze(value) for _ in range(4)]
+    assert freezer._recent.again(value) is not None
+    assert len({frozen.nbytes for frozen in kept}) == 1 and all(same(f.answer(), value) for f in kept)
+    value["choices"][0]["tags"].append("c")
+    assert kept[3].answer()["choices"][0]["tags"] == ["a", "b"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(values, values)
+def test_meeting_a_shape_again_changes_nothing(value: Any, other: Any) -> None:
+    freezer = Freezer()
+    weights = [freezer.freeze(value).nbytes for _ in range(3)]
+    assert len(set(weights)) == 1
+    assert same(freezer.freeze(other).answer(), other)
+    assert same(freezer.freeze(value).answer(), value)
 
 
 @settings(max_examples=100, deadline=None)
