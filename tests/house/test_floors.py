@@ -42,6 +42,8 @@ OPTIONAL = {
     "faiss": ("cachelayer.semantic.index.faiss_cpu", "cachelayer.semantic.index.faiss_gpu"),
     "onnxruntime": ("cachelayer.semantic.embed.onnx",),
     "tokenizers": ("cachelayer.semantic.embed.onnx",),
+    "sentence_transformers": ("cachelayer.semantic.embed.sentence_transformers",),
+    "torch": ("cachelayer.semantic.embed.sentence_transformers",),
     "huggingface_hub": ("cachelayer.semantic.embed.sources",),
     "prometheus_client": ("cachelayer.observe.prometheus",),
     "opentelemetry": ("cachelayer.observe.otel",),
