@@ -1,0 +1,38 @@
+"""Which answers say the same. Off the path: called when an answer is kept or checked."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Final
+
+WORDS_COMPARED_EXACTLY: Final = 12
+_CODE: Final = re.compile(
+    r"```|^\s*(?:def|class|import|SELECT|#include|function|const|public)\b|[;{}]\s*$", re.M
+)
+_EDGE: Final = " \t\r\n.!?,;:\"'`*"
+
+
+def normalize(answer: str) -> str:
+    """One spelling per value: case, spaces, closing punctuation; JSON by content.
+
+    Two answers that are not prose say the same exactly if these are equal.
+    """
+    text = unicodedata.normalize("NFC", answer).strip()
+    if text[:1] in "{[" and text[-1:] in "}]":
+        try:
+            return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
+        except ValueError:
+            pass
+    if _CODE.search(text):
+        return text
+    return " ".join(text.casefold().split()).strip(_EDGE)
+
+
+def is_prose(answer: str) -> bool:
+    """True for running text of more than 12 words, which is compared by meaning; all else by equality."""
+    text = answer.strip()
+    if text[:1] in "{[" or _CODE.search(text):
+        return False
+    return len(text.split()) > WORDS_COMPARED_EXACTLY

@@ -1,0 +1,194 @@
+"""The error budget: how much risk may be served, and whether the promise holds.
+
+`Ledger` spends: it serves the requests of least risk until the mean risk of what was served meets the bound, less
+a margin for chance. `Alarm` tests: an e-process over checked hits, a bet whose wealth grows only if more is wrong
+than the bound allows (Waudby-Smith & Ramdas, "Estimating means of bounded random variables by betting", JRSS-B
+2024; with inverse sampling probabilities as in Waudby-Smith et al., "Anytime-valid off-policy inference", 2022),
+never below 1, so that a late change is not hidden by a good past (e-detector: Shin, Ramdas & Rinaldo 2023).
+`Interval` estimates: the same bets against every possible error rate, inverted into a confidence sequence that is
+valid at any time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from .risk import BANDS, EDGES, Calibration, band
+
+_LEVELS: Final = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625)
+"""Sampling probabilities of checks. Few, so that counts per level say everything."""
+
+
+def level(probability: float) -> float:
+    """The smallest level that is not below `probability`; 0 stays 0."""
+    if probability <= 0.0:
+        return 0.0
+    return min((v for v in _LEVELS if v >= probability), default=1.0)
+
+
+class Ledger:
+    """Chooses the risk up to which one serves under one bound.
+
+    `margin`: standard deviations of a Poisson count kept between the foretold number of wrong answers and what the
+    bound allows after `horizon` more hits. Recent requests (about 1 / `decay`) foretell the coming ones.
+    """
+
+    def __init__(
+        self, bound: float, *, margin: float = 1.3, horizon: float = 800.0, decay: float = 0.004
+    ) -> None:
+        self.bound = bound
+        self._margin, self._horizon, self._keep = margin, horizon, 1.0 - decay
+        self.hits = 0
+        self.served = np.zeros(BANDS)
+        """Sum of foretold risk served, by band."""
+        self._count = np.zeros(BANDS)
+        self._risk = np.zeros(BANDS)
+        self._seen = 0
+        self.limit = bound
+        self.typical = bound
+        """Mean corrected risk of what is served now."""
+        self.scale = 1.0
+        """Below 1 while the alarm asks for caution."""
+
+    def target(self) -> float:
+        """The mean risk to aim at: lower than the bound by the margin, which fades as hits grow."""
+        allowed = self.bound * self.scale * (self.hits + self._horizon)
+        root = (math.sqrt(self._margin**2 + 4.0 * allowed) - self._margin) / 2.0
+        return root * root / (self.hits + self._horizon)
+
+    def see(self, risk: float, calibration: Calibration) -> None:
+        """A request with a candidate came, of this foretold risk: what is seen sets the limit."""
+        at = band(risk)
+        self._count *= self._keep
+        self._risk *= self._keep
+        self._count[at] += 1.0
+        self._risk[at] += risk
+        if self._seen % 10 == 0:
+            self._set_limit(calibration)
+        self._seen += 1
+
+    def admits(self, risk: float, calibration: Calibration) -> bool:
+        """Whether one more answer of this foretold risk fits."""
+        corrected = calibration.corrected(risk)
+        if corrected > self.limit:
+            return False
+        spent = float(self.served @ calibration.factors)
+        return spent + corrected <= self.target() * (self.hits + 1)
+
+    def serve(self, risk: float) -> None:
+        self.hits += 1
+        self.served[band(risk)] += risk
+
+    def _set_limit(self, calibration: Calibration) -> None:
+        """Fill up from the safest band until the mean meets the target; within the last band by interpolation."""
+        target = self.target()
+        seen = [b for b in range(BANDS) if self._count[b] > 0]
+        means = {b: float(self._risk[b] / self._count[b]) * calibration.factors[b] for b in seen}
+        total = number = 0.0
+        limit = target
+        for b in sorted(seen, key=means.__getitem__):
+            more, risk = float(self._count[b]), means[b]
+            if total + risk * more <= target * (number + more):
+                total, number = total + risk * more, number + more
+                limit = max(limit, risk * 1.25)
+                continue
+            share = min(1.0, (target * number - total) / ((risk - target) * more))
+            low = EDGES[b - 1] if b > 0 else 1e-5
+            high = EDGES[b] if b < len(EDGES) else 1.0
+            limit = max(limit, calibration.factors[b] * low * (high / low) ** share)
+            break
+        self.limit = limit
+        self.typical = max(total / number if number else target, 1e-5)
+
+
+class Alarm:
+    """Wealth of bets that more than `bound` of what is served is wrong.
+
+    Were the bound kept, a run that starts at any moment would reach wealth w with probability at most 1 / w.
+    """
+
+    _RATIOS = np.array([1.5, 2.0, 4.0, 10.0, 40.0])
+
+    def __init__(self, bound: float) -> None:
+        self.bound = bound
+        self._wealth = np.ones(len(self._RATIOS))
+        self._extra = np.minimum(self._RATIOS - 1.0, 0.9 / bound)
+
+    def hit(self, probability: float, wrong: bool) -> float:
+        """One hit that was checked with `probability`; `wrong` only if it was checked and found so. Returns wealth."""
+        if probability > 0.0:
+            stake = probability * self._extra
+            gain = (1.0 / probability if wrong else 0.0) - self.bound
+            np.maximum(self._wealth, 1.0, out=self._wealth)
+            self._wealth *= 1.0 + stake * gain
+        return self.wealth
+
+    @property
+    def wealth(self) -> float:
+        return float(self._wealth.mean())
+
+    def reset(self) -> None:
+        self._wealth[:] = 1.0
+
+
+class Interval:
+    """Counts of hits and of wrong ones found, by sampling probability; the error rate that they allow."""
+
+    _RATES = np.exp(np.linspace(math.log(2e-4), math.log(0.9), 120))
+    _RATIOS = np.array([0.0, 0.1, 0.3, 0.6, 1.6, 3.0, 6.0, 15.0])
+
+    def __init__(self) -> None:
+        self.hits = dict.fromkeys(_LEVELS, 0)
+        self.wrong = dict.fromkeys(_LEVELS, 0)
+        self.checks = 0
+
+    def hit(self, probability: float, checked: bool, wrong: bool) -> None:
+        if probability > 0.0:
+            self.hits[probability] += 1
+            self.wrong[probability] += wrong
+            self.checks += checked
+
+    @property
+    def estimate(self) -> float | None:
+        """Horvitz-Thompson estimate of the share of wrong answers among hits; None before the first check."""
+        hits = sum(self.hits.values())
+        if not hits or not self.checks:
+            return None
+        return min(1.0, sum(w / p for p, w in self.wrong.items()) / hits)
+
+    def bounds(self, alpha: float = 0.05) -> tuple[float, float]:
+        """A (1 - alpha) confidence sequence: (lowest, highest) error rate that the bets do not rule out."""
+        rates, extra = self._RATES[:, None], self._RATIOS[None, :] - 1.0
+        extra = np.minimum(extra, 0.9 / rates)
+        log = np.zeros((self._RATES.size, self._RATIOS.size))
+        for p, hits in self.hits.items():
+            if not hits:
+                continue
+            wrong = self.wrong[p]
+            log += (hits - wrong) * np.log1p(-p * extra * rates)
+            if wrong:
+                with np.errstate(divide="ignore"):
+                    log += wrong * np.log(np.maximum(0.0, 1.0 + extra * (1.0 - p * rates)))
+        top = log.max(axis=1, keepdims=True)
+        wealth = top[:, 0] + np.log(np.exp(log - top).mean(axis=1))
+        kept = self._RATES[wealth < math.log(1.0 / alpha)]
+        if not kept.size:
+            estimate = self.estimate or 0.0
+            return estimate, estimate
+        low = 0.0 if kept[0] == self._RATES[0] else float(kept[0])
+        return low, 1.0 if kept[-1] == self._RATES[-1] else float(kept[-1])
+
+    def export(self) -> dict[str, Any]:
+        return {
+            "hits": [self.hits[p] for p in _LEVELS],
+            "wrong": [self.wrong[p] for p in _LEVELS],
+            "checks": self.checks,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.hits = dict(zip(_LEVELS, state["hits"], strict=True))
+        self.wrong = dict(zip(_LEVELS, state["wrong"], strict=True))
+        self.checks = state["checks"]

@@ -1,0 +1,212 @@
+"""Do the neighbours agree on the answer? What one scope knows about its entries and their answers.
+
+Every labelled request (a miss that the backend answered, a checked hit) adds its vector to the sum of its answer.
+`Metric` keeps the inverse scatter of all of them, so that `x @ metric @ sum(answer)` is the prediction of a ridge
+regression from request to answer (Hoerl & Kennard 1970; updated in O(d^2) by Sherman & Morrison 1950). Its margin over
+the runner-up says more than any cosine: it knows which directions of the embedding separate the answers of this
+function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+
+FEATURES: Final = (
+    "top", "rival", "vote", "wide_vote", "centroid", "centroid_margin", "ridge", "ridge_margin", "leverage",
+    "last", "support", "entries", "novelty", "record", "tightness", "confusions", "second", "words",
+)  # fmt: skip
+"""Names of the columns of a reading, in order."""
+
+_NARROW, _WIDE = 1 / 0.05, 1 / 0.125
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A candidate that this scope knows: its similarity, answer and place among the candidates."""
+
+    similarity: float
+    answer: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the neighbours say about one request."""
+
+    answer: int
+    rival: int
+    """The runner-up, or -1."""
+    place: int
+    """Place of the best candidate that holds `answer`."""
+    support: int
+    """How many labelled requests `answer` has."""
+    features: NDArray[np.float64]
+    """(len(FEATURES),)"""
+
+
+class Metric:
+    """The inverse of I + sum of x x', for the requests of one function."""
+
+    def __init__(self, dimension: int) -> None:
+        self.inverse = np.eye(dimension, dtype=np.float32)
+
+    def add(self, x: Vector) -> None:
+        px = self.inverse @ x
+        self.inverse -= np.outer(px, px / (1.0 + float(x @ px)))
+
+
+class Answers:
+    """Per answer: the sum of its requests' vectors and its record. Rows grow by doubling; freed rows are reused."""
+
+    def __init__(self, dimension: int) -> None:
+        self.sums = np.zeros((16, dimension), np.float32)
+        self.norms = np.zeros(16)
+        self.count = [0] * 16
+        self.right = [0.0] * 16
+        self.wrong = [0.0] * 16
+        self.free = list(range(15, -1, -1))
+
+    def new(self) -> int:
+        if not self.free:
+            size = len(self.count)
+            self.sums = np.concatenate([self.sums, np.zeros_like(self.sums)])
+            self.norms = np.concatenate([self.norms, np.zeros(size)])
+            self.count += [0] * size
+            self.right += [0.0] * size
+            self.wrong += [0.0] * size
+            self.free = list(range(2 * size - 1, size - 1, -1))
+        return self.free.pop()
+
+    def add(self, answer: int, x: Vector) -> None:
+        self.sums[answer] += x
+        self.count[answer] += 1
+        self.norms[answer] = math.sqrt(float(self.sums[answer] @ self.sums[answer]))
+
+    def merge(self, kept: int, gone: int) -> None:
+        self.sums[kept] += self.sums[gone]
+        self.norms[kept] = math.sqrt(float(self.sums[kept] @ self.sums[kept]))
+        self.count[kept] += self.count[gone]
+        self.right[kept] += self.right[gone]
+        self.wrong[kept] += self.wrong[gone]
+        self.drop(gone)
+
+    def drop(self, answer: int) -> None:
+        self.sums[answer] = 0.0
+        self.norms[answer] = 0.0
+        self.count[answer] = 0
+        self.right[answer] = self.wrong[answer] = 0.0
+        self.free.append(answer)
+
+
+def _logit(share: float) -> float:
+    return math.log((share + 0.003) / (1.003 - share))
+
+
+class Neighbourhood:
+    """Reads candidates against the answers of one scope."""
+
+    def __init__(self, dimension: int, metric: Metric) -> None:
+        self.metric = metric
+        self.answers = Answers(dimension)
+        self.confusions: dict[tuple[int, int], int] = {}
+        self.novelty = 1.0
+        """Share of new answers among recent labelled requests (exponential average, 100 requests)."""
+        self.labelled = 0
+
+    def read(self, x: Vector, known: Sequence[Known], entries: int, words: int) -> Reading | None:
+        """`known`: candidates by falling similarity; `entries`: how many the scope holds. None without any."""
+        if not known:
+            return None
+        top = known[0].similarity
+        votes: dict[int, list[float]] = {}
+        for k in known:
+            narrow, wide = math.exp((k.similarity - top) * _NARROW), math.exp((k.similarity - top) * _WIDE)
+            tally = votes.get(k.answer)
+            if tally is None:
+                votes[k.answer] = [narrow, wide, k.similarity, k.place]
+            else:
+                tally[0] += narrow
+                tally[1] += wide
+        ids = list(votes)
+        tallies = list(votes.values())
+        total, total_wide = sum(t[0] for t in tallies), sum(t[1] for t in tallies)
+        bent = self.metric.inverse @ x
+        sums = self.answers.sums[ids]
+        ridge: list[float] = (sums @ bent).tolist()
+        norms = self.answers.norms[ids].tolist()
+        centroid = [
+            d / n if n > 0 else t[2] for d, n, t in zip((sums @ x).tolist(), norms, tallies, strict=True)
+        ]
+        score = [t[0] / total + r + 0.5 * c for t, r, c in zip(tallies, ridge, centroid, strict=True)]
+        order = sorted(range(len(ids)), key=score.__getitem__, reverse=True)
+        best, others = order[0], order[1:]
+        answer, (narrow, wide, similarity, place) = ids[best], tallies[best]
+        rival = ids[others[0]] if others else -1
+        last = known[-1].similarity
+        count = self.answers.count[answer]
+        right, wrong = self.answers.right[answer], self.answers.wrong[answer]
+        features = np.array(
+            [
+                similarity,
+                max(tallies[i][2] for i in others) if others else last - 0.03,
+                _logit(narrow / total),
+                _logit(wide / total_wide),
+                centroid[best],
+                centroid[best] - max(centroid[i] for i in others) if others else 0.3,
+                ridge[best],
+                ridge[best] - (max(ridge[i] for i in others) if others else 0.0),
+                float(bent @ x),
+                last,
+                math.log(max(count, 1)),
+                math.log(max(entries, 1)),
+                self.novelty,
+                (right + 2.0) / (right + wrong + 2.5),
+                norms[best] / count if count else 1.0,
+                math.log1p(self.confusions.get(_pair(answer, rival), 0)),
+                known[1].similarity if len(known) > 1 else 0.0,
+                math.log(max(words, 1)),
+            ]
+        )
+        return Reading(answer, rival, int(place), count, features)
+
+    def learn(self, x: Vector, truth: int, reading: Reading | None, new: bool) -> None:
+        """A request whose right answer is known. `reading`: what was read before; `new`: first with this answer."""
+        self.labelled += 1
+        self.novelty += 0.01 * (new - self.novelty)
+        self.metric.add(x)
+        self.answers.add(truth, x)
+        if reading is None:
+            return
+        if reading.answer == truth:
+            self.answers.right[truth] += 1
+        else:
+            self.answers.wrong[reading.answer] += 1
+            if not new:
+                self._confuse(reading.answer, truth)
+
+    def _confuse(self, a: int, b: int) -> None:
+        if len(self.confusions) >= 4096:
+            self.confusions.pop(next(iter(self.confusions)))
+        pair = _pair(a, b)
+        self.confusions[pair] = self.confusions.get(pair, 0) + 1
+
+    def merge(self, kept: int, gone: int) -> None:
+        """Two answers turned out to say the same."""
+        self.answers.merge(kept, gone)
+        for pair in [p for p in self.confusions if gone in p]:
+            times = self.confusions.pop(pair)
+            other = pair[0] if pair[1] == gone else pair[1]
+            if other != kept:
+                self.confusions[_pair(kept, other)] = self.confusions.get(_pair(kept, other), 0) + times
+
+
+def _pair(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)

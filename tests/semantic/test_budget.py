@@ -1,0 +1,139 @@
+"""The error budget: what may be served, the alarm, the interval."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.budget import Alarm, Interval, Ledger, level
+from cachelayer.semantic.risk import BANDS, EDGES, Calibration, Prior, RiskModel, band
+
+RISKS = st.lists(st.floats(1e-6, 0.999), min_size=1, max_size=300)
+
+
+@given(RISKS, st.sampled_from([0.005, 0.01, 0.05, 0.2]))
+def test_the_mean_foretold_risk_of_what_is_served_never_exceeds_the_bound(
+    risks: list[float], bound: float
+) -> None:
+    ledger, calibration = Ledger(bound), Calibration()
+    spent = 0.0
+    for risk in risks:
+        ledger.see(risk, calibration)
+        if ledger.admits(risk, calibration):
+            ledger.serve(risk)
+            spent += calibration.corrected(risk)
+            assert spent <= bound * ledger.hits + 1e-9
+
+
+def test_a_larger_bound_serves_more() -> None:
+    rng = random.Random(1)
+    risks = [min(0.9, rng.expovariate(30)) for _ in range(3000)]
+    hits = []
+    for bound in (0.005, 0.01, 0.02, 0.05):
+        ledger, calibration = Ledger(bound), Calibration()
+        for risk in risks:
+            ledger.see(risk, calibration)
+            if ledger.admits(risk, calibration):
+                ledger.serve(risk)
+        hits.append(ledger.hits)
+    assert hits == sorted(hits)
+    assert hits[0] > 0
+
+
+def test_bands_cover_every_risk_in_order() -> None:
+    assert [band(e) for e in EDGES] == list(range(1, BANDS))
+    assert band(0.0) == 0
+    assert band(1.0) == BANDS - 1
+
+
+def test_a_calibration_that_sees_twice_the_errors_doubles_the_risk_and_one_that_sees_none_lowers_it() -> None:
+    rng = random.Random(2)
+    worse, better = Calibration(), Calibration()
+    for _ in range(4000):
+        worse.learn(0.05, rng.random() >= 0.10, 1.0)
+        better.learn(0.05, True, 1.0)
+    assert 1.6 < worse.corrected(0.05) / 0.05 < 2.4
+    assert better.corrected(0.05) < 0.01
+
+
+def test_a_risk_model_follows_a_function_that_differs_from_its_prior() -> None:
+    rng = np.random.default_rng(3)
+    model = RiskModel(Prior(np.zeros(2), np.ones(2), np.array([0.0, 2.0, 3.0])))
+    for _ in range(3000):
+        z = rng.normal(size=2)
+        right = rng.random() < 1 / (1 + np.exp(-(3 * z[0] + 1)))
+        model.learn(model.encode(z), bool(right))
+    assert model.risk(model.encode(np.array([2.0, 0.0]))) < 0.02
+    assert model.risk(model.encode(np.array([-2.0, 0.0]))) > 0.9
+
+
+def test_an_uncertain_model_is_more_careful_than_a_certain_one() -> None:
+    prior = Prior(np.zeros(1), np.ones(1), np.array([1.0, 4.0]))
+    x = np.array([1.0])
+    vague, sure = RiskModel(prior, spread=0.8), RiskModel(prior, spread=0.01)
+    assert vague.risk(vague.encode(x)) > sure.risk(sure.encode(x))
+
+
+def _run(
+    bound: float, wrong_share: float, hits: int, seed: int, probability: float = 0.0625
+) -> tuple[Alarm, float]:
+    rng, alarm, most = random.Random(seed), Alarm(bound), 0.0
+    for _ in range(hits):
+        checked = rng.random() < probability
+        most = max(most, alarm.hit(probability, checked and rng.random() < wrong_share))
+    return alarm, most
+
+
+def test_the_alarm_seldom_sounds_while_the_bound_is_kept() -> None:
+    sounded = sum(_run(0.02, 0.012, 2000, seed)[1] >= 200 for seed in range(60))
+    assert sounded <= 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_alarm_sounds_soon_after_everything_turns_wrong(seed: int) -> None:
+    alarm, _ = _run(0.02, 0.005, 3000, seed)
+    rng = random.Random(seed)
+    wealth = [alarm.hit(0.0625, rng.random() < 0.0625 * 0.9) for _ in range(200)]
+    assert max(wealth) >= 200
+
+
+def test_the_interval_covers_the_true_rate_at_any_time() -> None:
+    missed = 0
+    for seed in range(40):
+        rng, interval = random.Random(seed), Interval()
+        for hit in range(1, 1501):
+            probability = level(rng.choice([0.02, 0.06, 0.2]))
+            checked = rng.random() < probability
+            interval.hit(probability, checked, checked and rng.random() < 0.04)
+            if hit % 250 == 0:
+                low, high = interval.bounds()
+                if not low <= 0.04 <= high:
+                    missed += 1
+                    break
+    assert missed <= 4
+
+
+def test_error_free_checks_certify_one_percent_after_some_three_hundred() -> None:
+    interval = Interval()
+    for _ in range(200):
+        interval.hit(1.0, True, False)
+    assert interval.bounds()[1] > 0.01
+    for _ in range(400):
+        interval.hit(1.0, True, False)
+    assert interval.bounds()[1] <= 0.01
+
+
+def test_without_a_check_nothing_is_claimed() -> None:
+    interval = Interval()
+    for _ in range(50):
+        interval.hit(0.0, False, False)
+    assert interval.estimate is None
+    assert interval.bounds() == (0.0, 1.0)
+
+
+def test_levels_never_lower_a_probability() -> None:
+    assert [level(p) for p in (0.0, 0.001, 0.02, 0.5, 0.6, 1.0)] == [0.0, 0.015625, 0.03125, 0.5, 1.0, 1.0]

@@ -1,0 +1,175 @@
+"""The decider: neighbours vote by answer, risk stays under the bound, what turned wrong is not served again."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cachelayer.protocols import Decider, Verifier
+from cachelayer.semantic.decide import EvidenceDecider
+from cachelayer.semantic.evidence import Metric
+from cachelayer.semantic.verifier import ThresholdVerifier
+from cachelayer.types import Candidate, Decision, Query, Reason, Turn
+
+VECTOR = np.zeros(4, np.float32)
+
+
+def decider(seed: int = 0, **settings: object) -> EvidenceDecider:
+    return EvidenceDecider(random=random.Random(seed).random, **settings)  # type: ignore[arg-type]
+
+
+def candidate(text: str, similarity: float, entry: int = 1, turns: tuple[Turn, ...] = ()) -> Candidate:
+    return Candidate(entry, similarity, text, "an answer", turns)
+
+
+class World:
+    """Classes as directions on a sphere; requests scatter about them; a brute-force cache in front."""
+
+    def __init__(self, seed: int, classes: int = 12, scatter: float = 0.055, dimension: int = 64) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.centres = self.unit(self.rng.normal(size=(classes, dimension)))
+        self.scatter = scatter
+        self.answers = [f"answer {i}" for i in range(classes)]
+        self.kept: list[tuple[NDArray[np.float32], str]] = []
+
+    @staticmethod
+    def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+        return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+
+    def ask(self, decider: EvidenceDecider, bound: float, scope: bytes = b"") -> tuple[Decision, bool]:
+        """One request; returns the decision and whether a served answer was wrong."""
+        c = int(self.rng.integers(len(self.centres)))
+        x = self.unit(self.centres[c] + self.rng.normal(size=self.centres.shape[1]) * self.scatter)
+        query = Query(f"request {self.rng.integers(10**9)}", x)
+        found = []
+        if self.kept:
+            scores = np.array([v for v, _ in self.kept]) @ x
+            order = np.argsort(-scores)[:8]
+            found = [Candidate(int(i), float(scores[i]), f"t{i}", self.kept[i][1]) for i in order]
+        decision = decider.decide("f", scope, query, found, bound)
+        truth = self.answers[c]
+        if decision.entry is None:
+            decider.observe("f", scope, query, found, truth, None)
+            self.kept.append((x, truth))
+            decider.stored(len(self.kept) - 1, "f", scope, query, truth)
+            return decision, False
+        if decision.shadow:
+            decider.observe("f", scope, query, found, truth, decision.entry)
+        return decision, self.kept[decision.entry][1] != truth
+
+
+def test_it_offers_the_doors() -> None:
+    assert isinstance(decider(), Decider)
+    assert isinstance(ThresholdVerifier(), Verifier)
+
+
+def test_recurring_answers_are_served_within_the_bound() -> None:
+    for seed in range(4):
+        world, d = World(seed), decider(seed)
+        outcomes = [world.ask(d, 0.02) for _ in range(1200)]
+        hits = [wrong for decision, wrong in outcomes if decision.entry is not None]
+        assert len(hits) > 500
+        assert sum(hits) <= 0.02 * len(hits)
+
+
+def test_requests_without_structure_are_not_served() -> None:
+    world, d = World(1, classes=400, scatter=1.0), decider()
+    hits = [
+        wrong for decision, wrong in (world.ask(d, 0.02) for _ in range(600)) if decision.entry is not None
+    ]
+    assert sum(hits) <= 2
+
+
+def test_answers_that_change_stop_the_scope_and_it_starts_again_from_nothing() -> None:
+    world, d = World(2), decider(2, shadow=0.25)
+    for _ in range(900):
+        world.ask(d, 0.02)
+    world.answers = [f"new {a}" for a in world.answers]
+    after = [world.ask(d, 0.02) for _ in range(1200)]
+    assert any(decision.reason is Reason.STOPPED for decision, _ in after)
+    wrong_late = [wrong for decision, wrong in after[300:] if decision.entry is not None]
+    assert len(wrong_late) > 200
+    assert sum(wrong_late) <= 0.02 * len(wrong_late)
+
+
+def test_an_answer_reported_wrong_is_never_served_again() -> None:
+    query, d = Query("how can i reset my password?", VECTOR), decider()
+    found = [candidate("how can i reset my password", 0.999)]
+    d.stored(1, "f", b"", query, "an answer")
+    assert d.decide("f", b"", query, found, 0.05).entry == 1
+    d.report_wrong(1)
+    assert d.decide("f", b"", query, found, 0.05).entry is None
+
+
+def test_before_anything_is_known_an_edited_fact_is_refused_by_name() -> None:
+    query = Query("what are the 3 rules", VECTOR)
+    refused = decider().decide("f", b"", query, [candidate("what are the 2 rules", 0.999)], 0.05)
+    assert (refused.entry, refused.reason, refused.detail) == (None, Reason.GUARD, "numbers")
+
+
+def test_the_guarded_nearest_does_not_hide_the_next() -> None:
+    query = Query("what are the 3 rules", VECTOR)
+    found = [candidate("what are the 2 rules", 0.9995, 1), candidate("what are the 3 rules?", 0.9993, 2)]
+    assert decider().decide("f", b"", query, found, 0.05).entry == 2
+
+
+def test_an_error_budget_of_zero_serves_nothing() -> None:
+    decision = decider().decide("f", b"", Query("a", VECTOR), [candidate("a", 1.0)], 0.0)
+    assert (decision.entry, decision.reason) == (None, Reason.OFF)
+
+
+def test_the_same_words_in_another_conversation_are_not_served() -> None:
+    query = Query("cancel it", VECTOR, turns=(Turn("user", "I ordered a lamp"),))
+    found = [candidate("cancel it", 1.0, turns=(Turn("user", "I booked a room"),))]
+    assert decider().decide("f", b"", query, found, 0.05).entry is None
+    same = [candidate("cancel it", 1.0, turns=query.turns)]
+    assert decider().decide("f", b"", query, same, 0.05).entry == 1
+
+
+def test_a_preview_counts_nothing() -> None:
+    d, query = decider(), Query("a b c", VECTOR)
+    for _ in range(5):
+        assert d.preview("f", b"", query, [candidate("a b c", 1.0)], 0.05).entry == 1
+    assert d.stats()["f"]["0.05"]["hits"] == 0
+
+
+def test_one_scope_never_votes_in_another() -> None:
+    world, d = World(3), decider(3)
+    for _ in range(400):
+        world.ask(d, 0.02, b"one")
+    query = Query("a new request", world.kept[0][0])
+    assert d.decide("f", b"two", query, [], 0.02).reason is Reason.NO_CANDIDATE
+
+
+@pytest.mark.parametrize("shadow", [0, 1.0])
+def test_checks_are_as_many_as_asked_for_and_shown(shadow: float) -> None:
+    world, d = World(4), decider(4, shadow=shadow)
+    hits = [
+        decision for decision, _ in (world.ask(d, 0.02) for _ in range(500)) if decision.entry is not None
+    ]
+    assert all(h.shadow == bool(shadow) for h in hits)
+    told = d.stats()["f"]["0.02"]
+    assert told["state"] == ("certified" if shadow else "unverified")
+    assert told["checks"] == (len(hits) if shadow else 0)
+
+
+def test_the_metric_is_the_inverse_of_the_scatter() -> None:
+    rng = np.random.default_rng(0)
+    rows = World.unit(rng.normal(size=(500, 16)))
+    metric = Metric(16)
+    for x in rows:
+        metric.add(x)
+    np.testing.assert_allclose(
+        metric.inverse, np.linalg.inv(np.eye(16) + rows.T @ rows), rtol=2e-3, atol=1e-6
+    )
+
+
+def test_memory_is_bounded_by_the_number_of_scopes() -> None:
+    d = decider(max_scopes=5, max_functions=2)
+    for i in range(40):
+        d.stored(i, f"f{i % 4}", bytes([i]), Query("q", VECTOR), "a")
+    assert len(d._functions) <= 2
+    assert all(len(f.scopes) <= 5 for f in d._functions.values())
