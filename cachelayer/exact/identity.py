@@ -85,14 +85,11 @@ class Identifier:
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
-        bound = dict(self._defaults)
-        if args:
-            if len(args) > len(self._positional) and self._rest is None:
+        bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+        if len(args) > len(self._positional):
+            if self._rest is None:
                 return None
-            bound.update(zip(self._positional, args, strict=False))
-            if self._rest is not None and len(args) > len(self._positional):
-                bound["*" + self._rest] = args[len(self._positional) :]
-        bound.update(kwargs)
+            bound["*" + self._rest] = args[len(self._positional) :]
         for name in self._required:
             if name not in bound:
                 return None

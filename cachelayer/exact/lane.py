@@ -26,10 +26,11 @@ class Lane:
     marshal writes like one of them (buffers like bytes) is never linked.
     """
 
-    __slots__ = ("_json", "_mixed", "_named", "_positional", "texts")
+    __slots__ = ("_json", "_marshalled", "_mixed", "_named", "_positional", "texts")
 
     def __init__(self, json: bool = False) -> None:
         self._json = json
+        self._marshalled = False
         self.texts: dict[str, tuple[str, Slot]] = {}
         self._positional: Raws = {}
         self._named: Raws = {}
@@ -56,7 +57,7 @@ class Lane:
                 pair = table.get(xxh3_64_intdigest(raw))
                 if pair is not None and pair[0] == raw:
                     return pair[1]
-                if b"null" not in raw:
+                if not self._marshalled:
                     return None
             raw = marshal.dumps(call, 2)
         except (TypeError, ValueError):
@@ -77,6 +78,7 @@ class Lane:
             raw = dumps(call, None, _STRICT)
             if b"null" in raw:
                 raw = marshal.dumps(call, 2)
+                self._marshalled = True
         except (TypeError, ValueError):
             return
         memory.link(slot, table, xxh3_64_intdigest(raw), raw)

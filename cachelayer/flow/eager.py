@@ -1,20 +1,19 @@
 """Tasks whose first step runs at once, so that a call which never waits costs no trip round the event loop.
 
-Python 3.12 has `eager_start`. For 3.11 the same is built on what asyncio documents for task implementations
-("Extending: Task lifetime support"): the first step runs as the new task's, in the new task's context.
+Built on what asyncio documents for task implementations ("Extending: Task lifetime support"): the first step runs as a
+task that stands ready, in a context of its own. Where it ends the call, the task stands ready for the next one; where
+the call has to wait, the task goes on with it. (Python 3.12's `eager_start` makes a new task for each call.)
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
-import sys
 import types
 from collections.abc import Coroutine, Generator
 from typing import Any
 
-_NATIVE = sys.version_info >= (3, 12)
-_EAGER: dict[str, Any] = {"eager_start": True}
+Work = Coroutine[Any, Any, Any]
 
 
 class Finished:
@@ -26,70 +25,83 @@ class Finished:
         self.result = result
 
 
-def start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | Finished:
-    """Run `work` until it first waits, as a task of its own, and return the task, or the result where it never did.
+class Starter:
+    """Starts coroutines. One thread at a time uses what stands ready; another makes a task of its own."""
 
-    Raises what `work` raised before it ever waited.
-    """
-    if not _NATIVE:
-        return _start(loop, work)
-    task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, **_EAGER)
-    if not task.done():
-        return task
-    return Finished(task.result())
+    def __init__(self) -> None:
+        self._ready: list[_Standby] = []
 
+    def start(self, loop: asyncio.AbstractEventLoop, work: Work) -> asyncio.Task[Any] | Finished:
+        """Run `work` until it first waits, as a task of its own: that task, or the result where it never waited.
 
-def _start(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any] | Finished:
-    rest = _Rest(work)
-    context = contextvars.copy_context()
-    task = loop.create_task(_resume(rest), context=context)
-    caller = asyncio.current_task(loop)
-    if caller is not None:
-        asyncio.tasks._leave_task(loop, caller)
-    asyncio.tasks._enter_task(loop, task)
-    try:
-        rest.waits_for = context.run(work.send, None)
-    except StopIteration as end:
-        rest.work = None
-        return Finished(end.value)
-    except BaseException:
-        rest.work = None
-        raise
-    finally:
-        asyncio.tasks._leave_task(loop, task)
+        Raises what `work` raised before it ever waited.
+        """
+        standby = self._standby(loop)
+        context = contextvars.copy_context()
+        caller = asyncio.current_task(loop)
         if caller is not None:
-            asyncio.tasks._enter_task(loop, caller)
-    return task
+            asyncio.tasks._leave_task(loop, caller)
+        asyncio.tasks._enter_task(loop, standby.task)
+        try:
+            waits_for = context.run(work.send, None)
+        except StopIteration as end:
+            self._ready.append(standby)
+            return Finished(end.value)
+        finally:
+            asyncio.tasks._leave_task(loop, standby.task)
+            if caller is not None:
+                asyncio.tasks._enter_task(loop, caller)
+        standby.go(work, waits_for, context)
+        return standby.task
+
+    def _standby(self, loop: asyncio.AbstractEventLoop) -> _Standby:
+        try:
+            standby = self._ready.pop()
+        except IndexError:
+            return _Standby(loop)
+        return standby if standby.fits(loop) else _Standby(loop)
 
 
-class _Rest:
-    """What is left of a coroutine after its first step."""
+class _Standby:
+    """A task that waits to be given the rest of a coroutine; until then asyncio does not list it."""
 
-    __slots__ = ("waits_for", "work")
+    __slots__ = ("_given", "_loop", "task")
 
-    def __init__(self, work: Coroutine[Any, Any, Any]) -> None:
-        self.work: Coroutine[Any, Any, Any] | None = work
-        self.waits_for: Any = None
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._given: asyncio.Future[tuple[Work, Any, contextvars.Context]] = loop.create_future()
+        self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given))
+        self.task._log_destroy_pending = False  # type: ignore[attr-defined]
+        asyncio.tasks._unregister_task(self.task)
+
+    def fits(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it can serve on `loop`: of that loop, alive, and left alone by the call before."""
+        return self._loop is loop and not self.task.done() and not self.task.cancelling()
+
+    def go(self, work: Work, waits_for: Any, context: contextvars.Context) -> None:
+        """Go on with `work`, which waits for `waits_for`."""
+        asyncio.tasks._register_task(self.task)
+        self._given.set_result((work, waits_for, context))
 
 
-async def _resume(rest: _Rest) -> Any:
-    return None if rest.work is None else await _steps(rest.work, rest.waits_for)
+async def _go_on(given: asyncio.Future[tuple[Work, Any, contextvars.Context]]) -> Any:
+    return await _steps(*(await given))
 
 
 @types.coroutine
-def _steps(work: Coroutine[Any, Any, Any], waits_for: Any) -> Generator[Any, Any, Any]:
-    """The steps after the first, passed on to the task that runs them."""
+def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generator[Any, Any, Any]:
+    """The steps after the first, in the call's context, passed on to the task that runs them."""
     while True:
+        thrown: BaseException | None = None
+        sent = None
         try:
             sent = yield waits_for
         except GeneratorExit:
             work.close()
             raise
         except BaseException as error:  # noqa: BLE001 - passed on to the coroutine
-            thrown: BaseException | None = error
-        else:
-            thrown = None
+            thrown = error
         try:
-            waits_for = work.send(sent) if thrown is None else work.throw(thrown)
+            waits_for = context.run(work.send, sent) if thrown is None else context.run(work.throw, thrown)
         except StopIteration as end:
             return end.value

@@ -47,6 +47,7 @@ class SingleFlight:
     def reset(self) -> None:
         """Forget all flights: after a fork the child owns none of its parent's."""
         self._lock = threading.Lock()
+        self._starter = eager.Starter()
         self._flights: dict[Hashable, Flight] = {}
 
     def __len__(self) -> int:
@@ -124,7 +125,7 @@ class SingleFlight:
     ) -> eager.Finished | None:
         """Start the call; what it came to where it never had to wait."""
         try:
-            begun = eager.start(loop, start())
+            begun = self._starter.start(loop, start())
         except BaseException as error:
             self._deliver(key, flight, None, error)
             raise

@@ -1,0 +1,316 @@
+"""Exact caching in process, beside its floors and, where they are installed, other caches.
+
+    python benchmarks/exact.py                       # table on the terminal
+    python benchmarks/exact.py --out benchmarks/results/exact   # also .json and .md
+
+Every figure is the median over repeats of the p50 (and p99) of single awaited calls, key derivation from the request
+included; ratios are taken between systems measured alternately in the same run. Peers (cachetools, async_lru, aiocache,
+cashews) appear where they can be imported; each gets its best case: capacity to spare and a fast canonical key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import platform
+import random
+import statistics
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import orjson
+import xxhash
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import exact_peers
+
+from cachelayer import CacheLayer, Policy
+
+Call = Callable[[Any], Awaitable[Any]]
+WORDS = "cache latency token vector prompt model answer index shard batch stream prefix queue budget policy".split()
+ENTRIES = 10_000
+
+
+def request(i: int) -> dict[str, Any]:
+    """A chat request with about 600 characters of text."""
+    rng = random.Random(i)
+    text = " ".join(rng.choice(WORDS) for _ in range(80))[:560]
+    messages = [{"role": "system", "content": "Answer in one short paragraph."}]
+    messages.append({"role": "user", "content": f"Ticket {i}: {text}"})
+    return {"model": "m", "messages": messages, "temperature": 0.0, "top_p": 1.0, "max_tokens": 256, "seed": 7}
+
+
+def answer(i: int) -> str:
+    """About 800 characters."""
+    return f"[{i}] " + " ".join(WORDS) * 8
+
+
+def zipf(n: int, draws: int) -> list[int]:
+    """Popular ones first, shuffled."""
+    rng = random.Random(1)
+    ids = rng.choices(range(n), [1 / (k + 1) ** 1.1 for k in range(n)], k=draws)
+    places = list(range(n))
+    rng.shuffle(places)
+    return [places[i] for i in ids]
+
+
+async def serial(call: Call, items: Sequence[Any]) -> tuple[float, float, float]:
+    """(p50, p99, operations per second) of one task; microseconds."""
+    clock, took = time.perf_counter_ns, []
+    begun = clock()
+    for item in items:
+        started = clock()
+        await call(item)
+        took.append(clock() - started)
+    wall = (clock() - begun) / 1e9
+    took.sort()
+    return took[len(took) // 2] / 1e3, took[int(len(took) * 0.99)] / 1e3, len(items) / wall
+
+
+async def tasks_64(call: Call, items: Sequence[Any]) -> tuple[float, float, float]:
+    """Operations per second of 64 tasks; the latencies are those of one task's calls."""
+    clock = time.perf_counter_ns
+
+    async def worker(part: Sequence[Any]) -> None:
+        for item in part:
+            await call(item)
+
+    begun = clock()
+    await asyncio.gather(*(worker(items[k::64]) for k in range(64)))
+    return 0.0, 0.0, len(items) / ((clock() - begun) / 1e9)
+
+
+async def compare(
+    systems: dict[str, Call], items: Sequence[Any], run: Any = serial, repeats: int = 7
+) -> dict[str, dict[str, float]]:
+    """Every system on the same items, alternating, so that what disturbs the machine disturbs all."""
+    measured: dict[str, list[tuple[float, float, float]]] = {name: [] for name in systems}
+    for call in systems.values():
+        await run(call, items)
+    for _ in range(repeats):
+        for name, call in systems.items():
+            gc.collect()
+            measured[name].append(await run(call, items))
+    names = ("p50_us", "p99_us", "ops_s")
+    return {
+        system: {name: round(statistics.median(r[i] for r in rows), 3) for i, name in enumerate(names)}
+        for system, rows in measured.items()
+    }
+
+
+async def hits_chat(run: Any = serial) -> dict[str, Any]:
+    """Exact hit of a chat request: as one dict, and as the keyword arguments of a chat function."""
+    layer = CacheLayer(policy=Policy(max_bytes=1 << 30), semantic=False)
+    requests = [request(i) for i in range(ENTRIES)]
+    data = {_key(r): answer(i) for i, r in enumerate(requests)}
+
+    async def floor(body: dict[str, Any]) -> Any:
+        return data.get(_key(body))
+
+    @layer.cached
+    async def one(body: dict[str, Any]) -> str:
+        return answer(0)
+
+    @layer.cached
+    async def chat(
+        messages: list[dict[str, str]], model: str, temperature: float, top_p: float, max_tokens: int, seed: int
+    ) -> str:
+        return answer(0)
+
+    async def keywords(body: dict[str, Any]) -> str:
+        return await chat(**body)
+
+    async def keywords_floor(body: dict[str, Any]) -> Any:
+        return await _spread(data, **body)
+
+    systems: dict[str, Call] = {"floor: orjson + xxh3 + dict": floor, "cachelayer, one argument": one}
+    systems |= {"floor behind keyword arguments": keywords_floor, "cachelayer, keyword arguments": keywords}
+    systems |= {name: make(floor_backend) for name, make in exact_peers.available().items()}
+    return await compare(systems, [requests[i] for i in zipf(ENTRIES, 20_000)], run)
+
+
+async def _spread(data: dict[bytes, str], **body: Any) -> Any:
+    return data.get(_key(body))
+
+
+def _key(body: dict[str, Any]) -> bytes:
+    return xxhash.xxh3_128_digest(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
+
+
+async def floor_backend(body: dict[str, Any]) -> str:
+    """A backend that costs nothing."""
+    return answer(0)
+
+
+async def hits_text() -> dict[str, Any]:
+    """Exact hit of one short string."""
+    layer = CacheLayer(policy=Policy(max_bytes=1 << 30), semantic=False)
+    texts = [f"How do I return product number {i}?" for i in range(ENTRIES)]
+    data = dict.fromkeys(texts, "answer")
+
+    async def floor(text: str) -> Any:
+        return data.get(text)
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return "answer"
+
+    items = [texts[i] for i in zipf(ENTRIES, 20_000)]
+    return await compare({"floor: awaited dict.get": floor, "cachelayer": ask}, items)
+
+
+async def misses() -> dict[str, Any]:
+    """Unique requests on a backend that does nothing, the write included; the backend's own time subtracted."""
+    peers = exact_peers.available()
+    names = ["backend alone", "cachelayer", *peers]
+    samples: dict[str, list[float]] = {name: [] for name in names}
+    serials = iter(range(10_000_000, 90_000_000))
+    layer = CacheLayer(policy=Policy(max_bytes=1 << 30), semantic=False)
+    systems: dict[str, Call] = {"backend alone": floor_backend, "cachelayer": layer.cached(floor_backend)}
+    systems |= {name: make(floor_backend) for name, make in peers.items()}
+    for _ in range(7):
+        for name, call in systems.items():
+            fresh = [request(next(serials)) for _ in range(1500)]
+            gc.collect()
+            samples[name].append((await serial(call, fresh))[0])
+            await asyncio.sleep(0)
+    base = statistics.median(samples["backend alone"])
+    return {name: {"p50_us": round(statistics.median(took) - base, 3)} for name, took in samples.items() if took}
+
+
+async def stampede() -> dict[str, Any]:
+    """64 identical concurrent misses, of a value and of a stream: backend calls."""
+    layer, calls = CacheLayer(semantic=False), {"value": 0, "stream": 0}
+
+    @layer.cached
+    async def value(question: str) -> str:
+        calls["value"] += 1
+        await asyncio.sleep(0.02)
+        return "x"
+
+    @layer.cached
+    async def stream(question: str) -> AsyncIterator[str]:
+        calls["stream"] += 1
+        for i in range(8):
+            await asyncio.sleep(0.002)
+            yield f"{i}"
+
+    async def read() -> list[str]:
+        return [chunk async for chunk in stream("q")]
+
+    await asyncio.gather(*(value("q") for _ in range(64)))
+    await asyncio.gather(*(read() for _ in range(64)))
+    return {name: {"backend_calls": n} for name, n in calls.items()}
+
+
+async def replay() -> dict[str, Any]:
+    """First and last of 32 chunks of a stored stream."""
+    layer, clock = CacheLayer(semantic=False), time.perf_counter_ns
+
+    @layer.cached
+    async def stream(question: str) -> AsyncIterator[str]:
+        for i in range(32):
+            yield f"chunk {i} "
+
+    first, last = [], []
+    for _ in range(500):
+        started = clock()
+        chunks = stream("q")
+        await anext(chunks)
+        first.append(clock() - started)
+        async for _ in chunks:
+            pass
+        last.append(clock() - started)
+    return {
+        "first chunk": {"p50_us": round(statistics.median(first[1:]) / 1e3, 3)},
+        "last of 32": {"p50_us": round(statistics.median(last[1:]) / 1e3, 3)},
+    }
+
+
+async def stalls() -> dict[str, Any]:
+    """Longest single callback on the loop, in thread CPU time, under 64 tasks with constant eviction."""
+    longest, run = [0.0], asyncio.Handle._run
+
+    def measured(handle: asyncio.Handle) -> None:
+        started = time.thread_time()
+        run(handle)
+        longest[0] = max(longest[0], time.thread_time() - started)
+
+    layer = CacheLayer(policy=Policy(max_bytes=8 << 20), semantic=False)
+
+    @layer.cached
+    async def ask(body: dict[str, Any]) -> str:
+        await asyncio.sleep(0)
+        return answer(1)
+
+    async def worker(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(600):
+            await ask(request(int(20_000 * rng.random() ** 2)))
+
+    await asyncio.gather(*(worker(-seed) for seed in range(8)))
+    gc.collect()
+    gc.freeze()
+    asyncio.Handle._run = measured  # type: ignore[method-assign]
+    try:
+        await asyncio.gather(*(worker(seed) for seed in range(64)))
+    finally:
+        asyncio.Handle._run = run  # type: ignore[method-assign]
+        gc.unfreeze()
+    stats = layer.stats()
+    return {"64 tasks, evicting": {"longest_callback_ms": round(longest[0] * 1e3, 3), "entries": stats["entries"]}}
+
+
+PARTS = {
+    "exact hit, 600-character chat request": hits_chat,
+    "exact hit, one short string": hits_text,
+    "the same chat hits, 64 tasks": lambda: hits_chat(tasks_64),
+    "miss overhead": misses,
+    "stampede of 64": stampede,
+    "replayed stream": replay,
+    "longest callback": stalls,
+}
+
+
+def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Markdown, a section a part, ratios against the first row where that is a floor."""
+    lines = []
+    for part, rows in results.items():
+        columns = list(next(iter(rows.values())))
+        floor = next(iter(rows.values())).get(columns[0]) if next(iter(rows)).startswith("floor") else None
+        lines += [f"### {part}", "", "| | " + " | ".join(columns) + " | x floor |", "|---" * (len(columns) + 2) + "|"]
+        for name, row in rows.items():
+            ratio = f"{row[columns[0]] / floor:.2f}" if floor else ""
+            lines.append(f"| {name} | " + " | ".join(f"{row[c]:,}" for c in columns) + f" | {ratio} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the parts asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
+    parser.add_argument("--only", help="run the parts whose name contains this")
+    options = parser.parse_args()
+    results = {}
+    for name, part in PARTS.items():
+        if options.only is None or options.only in name:
+            print(f"-- {name}", file=sys.stderr, flush=True)
+            results[name] = asyncio.run(part())
+    about = f"{date.today()}, Python {platform.python_version()}, {platform.machine()}, `python benchmarks/exact.py`"
+    text = f"# Exact caching in process\n\n{about}\n\n{table(results)}"
+    print(text)
+    if options.out:
+        options.out.with_suffix(".md").write_text(text)
+        options.out.with_suffix(".json").write_text(json.dumps({"about": about, "results": results}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
