@@ -86,7 +86,7 @@ class _Writer:
             case T.LEAF:
                 self.leaves.append(of)
             case T.COPY:
-                self.lines.append(f"if type({of}) is not list or not 0 < len({of}) <= {_LONG}: return None")
+                self.lines.append(f"if type({of}) is not list or len({of}) > {_LONG}: return None")
                 self.lines.append(f"{of} = {of}.copy()")
                 self.lines.append(f"if not atoms(map(type, {of})): return None")
                 self.copies.append(len(self.leaves))

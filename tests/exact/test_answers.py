@@ -527,6 +527,12 @@ def look_alikes() -> list[Any]:
         {"id": 1, "choices": [], "node": None, "slot": unset},
         {
             "id": 1,
+            "choices": [{"label": "t", "tags": ["a"]}, None],
+            "node": Node("n"),
+            "slot": Slotted("s", {"a": 1.0}),
+        },
+        {
+            "id": 1,
             "choices": [{"text": "t", "tags": ["a"]}, None],
             "node": Node("n", [Node("m")]),
             "slot": Slotted("s", {}),

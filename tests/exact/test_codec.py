@@ -238,6 +238,18 @@ def test_models_come_back_with_what_was_set_extra_and_private() -> None:
     assert model.items == [] and model.model_fields_set == {"inner", "link", "color"}
 
 
+def test_models_that_differ_in_what_was_set_are_not_mistaken() -> None:
+    freezer = Freezer()
+    for _ in range(3):
+        freezer.freeze(Inner(tree=Tree([Leaf("a")])))
+        freezer.freeze(Model(items=[1]))
+    given, default = Model(items=[1], inner=None), Model.model_construct(items=[1])
+    for model in (given, default, Model(items=[1], color="red"), Model(items=[1])):  # type: ignore[call-arg]
+        again = freezer.freeze(model).answer()
+        assert again == model and again.model_fields_set == model.model_fields_set
+        assert again.model_extra == model.model_extra
+
+
 def test_the_openai_client_s_models_come_back() -> None:
     codec = Codec(returned_types(create))
     answer = ChatCompletion.model_validate(JSON_RESPONSE)
