@@ -148,6 +148,15 @@ def test_a_callable_that_cannot_work_is_refused_at_construction():
         CallableEmbedder(len, **good)  # type: ignore[arg-type]
 
 
+async def test_a_bare_callable_is_named_after_itself_and_learns_its_dimension():
+    bare = CallableEmbedder(hashed_all)
+    with pytest.raises(RuntimeError, match="start"):
+        await bare.embed(["a"])
+    await bare.start()
+    assert (bare.identity, bare.dimension) == ("embedding_server.hashed_all", DIMENSION)
+    assert (await bare.embed(["a" * 1001, "a"])).complete.tolist() == [False, True]
+
+
 @pytest.fixture
 def server():
     pytest.importorskip("httpx")

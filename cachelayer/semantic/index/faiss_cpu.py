@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,6 +83,10 @@ class FaissIndex(PackedIndex):
         graph.set_effort(self._search_effort * (2 if graph.rows > _LARGE else 1))
         return graph
 
+    def _read_graph(self, path: Path) -> Graph | None:
+        index = self._faiss.read_index(str(path))
+        return Graph(self._faiss, index) if index.d == self.dimension else None
+
     def _new_graph(self) -> Any:
         faiss = self._faiss
         kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
@@ -148,6 +153,9 @@ class Graph:
         self._faiss.omp_set_num_threads(1)
         self._index.add(np.ascontiguousarray(rows))
         self._faiss.omp_set_num_threads(threads)
+
+    def save(self, path: Path) -> None:
+        self._faiss.write_index(self._index, str(path))
 
     def set_effort(self, search: int) -> None:
         self._index.hnsw.efSearch = search

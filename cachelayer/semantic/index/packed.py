@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ...types import Vectors
 from .checks import check_k, check_queries, check_rows
 from .pages import PAGE, Page, Partition, Repacked, View
+from .snapshot import Part
 from .topk import Best, largest
 
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
@@ -81,6 +83,53 @@ class PackedIndex:
         if len(queries) == 1:
             return self._one(view, queries, k)
         return self._many(view, queries, k)
+
+    def __contains__(self, key: int) -> bool:
+        return key in self._page_of
+
+    def ids(self) -> NDArray[np.int64]:
+        """All live ids, in no order."""
+        with self._lock:
+            return np.fromiter(self._page_of, np.int64, len(self._page_of))
+
+    def export(self) -> Iterator[Part]:
+        """Every partition as it is when its turn comes; what happens meanwhile may be in it or not."""
+        with self._lock:
+            homes = list(self._partitions.values())
+        for home in homes:
+            pages, graph = home.view
+            blocks, ids = [], []
+            for page in pages:
+                count = page.count
+                names = page.ids[:count].copy()
+                keep_all = graph is not None or not page.dead
+                alive: slice | NDArray[np.bool_] = slice(None) if keep_all else names >= 0
+                blocks.append((page.vectors[:count], alive))
+                ids.append(names[alive])
+            if pages:
+                yield Part(home.key, np.concatenate(ids), blocks, graph)
+
+    def adopt(self, key: bytes, ids: NDArray[np.int64], vectors: Vectors, graph: Path | None = None) -> None:
+        """Take a partition over as `export` gave it, its vectors where they are: mapped from a file, say.
+
+        `graph` is a file that its graph saved itself to; it is not needed here.
+        """
+        home = Partition(key)
+        pages = []
+        for at in range(0, len(ids), PAGE):
+            names = ids[at : at + PAGE].copy()
+            page = Page(home, vectors[at : at + PAGE], names, len(names))
+            page.dead = int((names < 0).sum())
+            home.live += len(names) - page.dead
+            pages.append(page)
+        read = self._read_graph(graph) if graph else None
+        self._publish(home, tuple(pages), read if read and read.rows <= len(ids) else None)
+        if home.live:
+            with self._lock:
+                self._partitions[key] = home
+                self._point_to(home.view.pages)
+                self._note(home)
+                self._shrink(home)
 
     @property
     def due(self) -> bool:
@@ -180,6 +229,9 @@ class PackedIndex:
     def _graph_over(self, pages: tuple[Page, ...]) -> Any:
         """An approximate index over the first of `pages`; exact search has none."""
 
+    def _read_graph(self, path: Path) -> Any:
+        """The graph that was saved there, or None where it does not serve here."""
+
     def _publish(self, home: Partition, pages: tuple[Page, ...], graph: Any = None) -> None:
         home.view = View(pages, graph)
 
@@ -193,12 +245,12 @@ def named(
     pages: tuple[Page, ...], positions: NDArray[np.int64], scores: NDArray[np.float32], k: int
 ) -> Found:
     """One query's result from positions into `pages` and their scores, best first, without rows that died."""
-    pairs = [
-        (score, int(pages[at // PAGE].ids[at % PAGE]))
-        for at, score in zip(positions.tolist(), scores.tolist(), strict=True)
-        if at >= 0 and score > -np.inf
-    ]
-    alive = [pair for pair in pairs if pair[1] >= 0][:k]
+    rows = positions.tolist()
+    ids = [int(pages[at // PAGE].ids[at % PAGE]) if at >= 0 else -1 for at in rows]
+    if len(ids) == k and min(ids) >= 0 and scores[-1] > -np.inf:
+        return scores[None], np.array([ids], dtype=np.int64)
+    values = scores.tolist()
+    alive = [(value, key) for value, key in zip(values, ids, strict=True) if key >= 0 and value > -np.inf][:k]
     out = _padded(1, k)
     if alive:
         out[0][0, : len(alive)], out[1][0, : len(alive)] = zip(*alive, strict=True)

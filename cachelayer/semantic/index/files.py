@@ -1,0 +1,188 @@
+"""The directory of a persistent index: a lock, a manifest, a snapshot with its graphs, and journals.
+
+The manifest names the generation that counts. Snapshot g holds what came before journal g; a journal g+1 beside
+it belongs to a snapshot that was begun and never finished, and is read after journal g.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from .journal import Journal, Replay
+from .packed import PackedIndex
+from .snapshot import Corrupt, read_snapshot, whole_file, write_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was found: entries kept, bytes of journal that did not check, and why a start was empty ('' if not)."""
+
+    entries: int
+    lost: int
+    reason: str
+
+
+class IndexFiles:
+    """The files of one index. Every method blocks for the disk and may raise OSError."""
+
+    def __init__(self, directory: Path, identity: str, dimension: int) -> None:
+        self.directory = directory
+        self.snapshot_size = 0
+        self._identity, self._dimension = identity, dimension
+        self._generation = 0
+        self._guard: Any = None
+
+    def take(self) -> None:
+        """Own the directory; BlockingIOError where another process does."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        guard = (self.directory / "lock").open("w")
+        try:
+            fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            guard.close()
+            raise
+        self._guard = guard
+
+    def release(self) -> None:
+        """Let others own it."""
+        if self._guard is not None:
+            self._guard.close()
+            self._guard = None
+
+    def restore(self, index: PackedIndex) -> tuple[Loaded, Journal]:
+        """Fill `index` and give the journal to go on with."""
+        reason = self._read_snapshot(index)
+        if reason:
+            self._generation += 1
+            for stale in self.directory.glob("journal-*"):
+                stale.unlink()
+            journal = self._new_journal()
+            self._write_manifest("", {})
+            self._sweep()
+            return Loaded(0, 0, reason), journal
+        lost, journal = self._replay(index)
+        return Loaded(len(index), lost, ""), journal
+
+    def next_journal(self) -> Journal:
+        """The journal of the next generation, which `fold` makes the one that counts."""
+        self._generation += 1
+        return self._new_journal()
+
+    def fold(self, index: PackedIndex) -> None:
+        """Write all that `index` holds as the snapshot of this generation, and drop what came before."""
+        parts = list(index.export())
+        path = self._path("snapshot")
+        digest = write_snapshot(path, parts, self._dimension)
+        graphs = {}
+        for number, part in enumerate(parts):
+            if part.graph is not None:
+                part.graph.save(self._graph_path(number))
+                graphs[str(number)] = _digest(self._graph_path(number))
+        self._write_manifest(digest, graphs)
+        self.snapshot_size = path.stat().st_size
+        self._sweep()
+
+    def _read_snapshot(self, index: PackedIndex) -> str:
+        """Why nothing could be read, or ''."""
+        try:
+            manifest = json.loads((self.directory / "manifest.json").read_text())
+            self._generation = int(manifest["generation"])
+            identity, dimension = manifest["identity"], manifest["dimension"]
+            digest, graphs = manifest["snapshot"], dict(manifest["graphs"])
+        except FileNotFoundError:
+            return "nothing there"
+        except (ValueError, KeyError, TypeError) as fault:
+            self._generation = max([0, *map(_number, self.directory.glob("*-*"))])
+            return f"the manifest is damaged: {fault}"
+        if (identity, dimension) != (self._identity, self._dimension):
+            return f"made for another model: {identity}, {dimension} dimensions"
+        if not digest:
+            return ""
+        path = self._path("snapshot")
+        try:
+            for number, (key, ids, vectors) in enumerate(read_snapshot(path, self._dimension, digest)):
+                index.adopt(key, ids, vectors, self._whole_graph(number, graphs.get(str(number))))
+        except (Corrupt, FileNotFoundError) as fault:
+            return str(fault)
+        self.snapshot_size = path.stat().st_size
+        return ""
+
+    def _whole_graph(self, number: int, digest: str | None) -> Path | None:
+        """A saved graph; where it is damaged it is built again, so none is no loss."""
+        path = self._graph_path(number)
+        return path if digest and path.exists() and _digest(path) == digest else None
+
+    def _replay(self, index: PackedIndex) -> tuple[int, Journal]:
+        lost = 0
+        while True:
+            path = self._path("journal")
+            replay = Replay(path, self._generation, self._dimension, self._identity)
+            for partition, ids, vectors in replay:
+                if vectors is None:
+                    index.remove(ids)
+                else:  # a snapshot is written while events go on: it may hold some of them already
+                    fresh = [i for i, key in enumerate(ids.tolist()) if key not in index]
+                    if fresh:
+                        index.add(partition, ids[fresh], vectors[fresh])
+            lost += replay.lost
+            later = self.directory / f"journal-{self._generation + 1}"
+            if replay.lost or not later.exists():
+                break
+            self._generation += 1
+        for path_after in self.directory.glob("journal-*"):
+            if _number(path_after) > self._generation:  # what follows a gap is out of order
+                lost += path_after.stat().st_size
+                path_after.unlink()
+        if replay.size:
+            return lost, Journal.reopen(path, replay.size, replay.count)
+        path.unlink(missing_ok=True)
+        return lost, self._new_journal()
+
+    def _new_journal(self) -> Journal:
+        path = self._path("journal")
+        path.unlink(missing_ok=True)
+        return Journal(path, self._generation, self._dimension, self._identity)
+
+    def _write_manifest(self, digest: str, graphs: dict[str, str]) -> None:
+        content = {
+            "version": 1,
+            "identity": self._identity,
+            "dimension": self._dimension,
+            "generation": self._generation,
+            "snapshot": digest,
+            "graphs": graphs,
+        }
+        with whole_file(self.directory / "manifest.json") as file:
+            file.write(json.dumps(content, indent=1).encode())
+
+    def _sweep(self) -> None:
+        """Delete what earlier generations left."""
+        for path in self.directory.glob("*-*"):
+            if _number(path) < self._generation:
+                path.unlink(missing_ok=True)
+
+    def _path(self, kind: str) -> Path:
+        return self.directory / f"{kind}-{self._generation}"
+
+    def _graph_path(self, number: int) -> Path:
+        return self.directory / f"graph-{self._generation}-{number}"
+
+
+def _digest(path: Path) -> str:
+    found = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            found.update(chunk)
+    return found.hexdigest()
+
+
+def _number(path: Path) -> int:
+    """The generation in a file's name; -1 where there is none."""
+    part = path.name.split("-")[1].removesuffix(".new")
+    return int(part) if part.isdigit() else -1

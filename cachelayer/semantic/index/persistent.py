@@ -1,0 +1,165 @@
+"""An index that survives its process: a snapshot, and a journal of what came after it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import ConfigurationError
+from ...types import Vectors
+from .files import IndexFiles, Loaded
+from .journal import Event, Journal
+from .packed import Found, PackedIndex
+
+_PENDING = 32 * 2**20
+"""Bytes collected in memory before an add writes them itself."""
+_LEAST_JOURNAL = 64 * 2**20
+"""A journal this long, and half as long as the snapshot, is folded into a new one."""
+_RETRY = 30.0
+"""Seconds after a fault of the disk before `maintain` begins anew."""
+
+
+class PersistentIndex:
+    """`inner` with everything that happens to it written to `directory`, for one process at a time.
+
+    `load` first. Adds and removes reach the disk with `flush` (or by themselves every 32 MiB); kill -9 at any point
+    loses at most what came after the last flush, in order. `maintain` also flushes, and folds a long journal into
+    a snapshot. Vectors of another `identity`, and files that fail their checksums, are set aside, never read. A
+    fault of the disk ends persistence, not service: `failure` says why, and the next `maintain` begins anew.
+    Neighbours whose entries are gone are the owner's to drop: `remove(everything in ids() that it does not know)`.
+    """
+
+    def __init__(self, inner: PackedIndex, directory: str | Path, identity: str) -> None:
+        self.inner = inner
+        self.failure = ""
+        self._files = IndexFiles(Path(directory), identity, inner.dimension)
+        self._journal: Journal | None = None
+        self._retry_at = 0.0
+        self._lock = threading.Lock()
+        """Held to change the index and append; never while the disk is waited for."""
+        self._writing = threading.Lock()
+        """Held to write the journal; taken before `_lock`."""
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def size(self, partition: bytes) -> int:
+        return self.inner.size(partition)
+
+    def search(self, partition: bytes, queries: Vectors, k: int) -> Found:
+        return self.inner.search(partition, queries, k)
+
+    def ids(self) -> NDArray[np.int64]:
+        """All ids, for the owner to compare with its entries after `load`."""
+        return self.inner.ids()
+
+    def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
+        with self._lock:
+            self.inner.add(partition, ids, vectors)
+            self._log(Event(partition, ids, vectors))
+
+    def remove(self, ids: NDArray[np.int64]) -> int:
+        with self._lock:
+            removed = self.inner.remove(ids)
+            if removed:
+                self._log(Event(b"", ids, None))
+            return removed
+
+    def load(self) -> Loaded:
+        """Read what is there and begin to write. Blocks; call it off the loop, before anything else.
+
+        Raises ConfigurationError where another process holds the directory or it cannot be read or written.
+        """
+        try:
+            self._files.take()
+            with self._writing, self._lock:
+                loaded, self._journal = self._files.restore(self.inner)
+                return loaded
+        except BlockingIOError as fault:
+            remedy = "another process keeps its index there: give each process a directory of its own"
+            raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
+        except OSError as fault:
+            remedy = f"cannot be read and written: {fault.strerror or fault}"
+            raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
+
+    def flush(self) -> None:
+        """Make what was added and removed survive; blocks for the disk, but holds up no add."""
+        with self._writing:
+            try:
+                with self._lock:
+                    journal = self._journal
+                    data = journal.take() if journal else b""
+                if journal and data:
+                    journal.write(data, sync=True)
+            except OSError as fault:
+                self._fail(fault)
+
+    @property
+    def due(self) -> bool:
+        """Whether `maintain` has something to do."""
+        waiting = self._journal is not None and self._journal.pending > 0
+        return waiting or self.inner.due or self._retry_now()
+
+    def maintain(self) -> int:
+        """Flush, fold a long journal, and what the inner index has to do. Blocks; call it in a thread."""
+        self.flush()
+        journal = self._journal
+        long = journal is not None and journal.size > max(_LEAST_JOURNAL, self._files.snapshot_size // 2)
+        if long or self._retry_now():
+            self.snapshot()
+        return self.inner.maintain()
+
+    def snapshot(self) -> None:
+        """Fold the journal into a new snapshot; reads and writes go on meanwhile."""
+        try:
+            with self._writing:
+                with self._lock:
+                    old = self._journal
+                    data = old.take() if old else b""
+                    self._journal = self._files.next_journal()
+                if old:  # before the new journal's first write: order is what a reader relies on
+                    old.write(data, sync=True)
+                    old.close()
+            self._files.fold(self.inner)
+            self.failure = ""
+        except OSError as fault:
+            self._fail(fault)
+
+    def close(self) -> None:
+        """Flush and let the directory go."""
+        self.flush()
+        with self._writing, self._lock:
+            if self._journal is not None:
+                self._journal.close()
+                self._journal = None
+            self._files.release()
+
+    def _log(self, event: Event) -> None:
+        journal = self._journal
+        if journal is None:
+            return
+        journal.append(event)
+        if journal.pending > _PENDING:
+            try:
+                journal.write(journal.take(), sync=False)
+            except OSError as fault:
+                self._fail(fault)
+
+    def _fail(self, fault: OSError) -> None:
+        """Stop writing: an event is missing, and what follows a gap would be believed."""
+        self.failure = fault.strerror or str(fault)
+        self._retry_at = time.monotonic() + _RETRY
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+
+    def _retry_now(self) -> bool:
+        return bool(self.failure) and time.monotonic() >= self._retry_at

@@ -1,0 +1,331 @@
+"""A persistent index gives back a prefix of what was done to it, whatever happens to process or disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.errors import ConfigurationError
+from cachelayer.semantic.index import persistent
+from cachelayer.semantic.index.journal import Journal
+from cachelayer.semantic.index.packed import PackedIndex
+from cachelayer.semantic.index.persistent import PersistentIndex
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
+
+from index_rows import DIMENSION, ids, unit
+
+ROWS = unit(np.random.default_rng(7), 4096)
+
+
+def opened(directory, identity="model@1", inner=PackedIndex):
+    index = PersistentIndex(inner(DIMENSION), directory, identity)
+    return index, index.load()
+
+
+def contents(index) -> dict[int, bytes]:
+    """Id -> partition, after checking that every vector is the one its id stands for."""
+    out = {}
+    for part in index.inner.export():
+        rows = np.concatenate([np.asarray(block[which], np.float32) for block, which in part.blocks])
+        alive = part.ids >= 0
+        assert np.allclose(rows[alive], ROWS[part.ids[alive] % 4096], atol=1e-3)
+        out.update(dict.fromkeys(part.ids[alive].tolist(), part.key))
+    assert sorted(out) == sorted(index.ids().tolist())
+    return out
+
+
+def apply(index, operation) -> None:
+    kind, key, number = operation
+    if kind == "add":
+        index.add(b"p%d" % key, ids(number), ROWS[number % 4096][None])
+    else:
+        index.remove(ids(number))
+
+
+def script(seed: int, length: int) -> list[tuple[str, int, int]]:
+    """Adds, removes and returns of ids, the same for the same seed."""
+    rng, live, out = random.Random(seed), {}, []
+    for number in range(length):
+        if live and rng.random() < 0.4:
+            victim = rng.choice(sorted(live))
+            out.append(("remove", live.pop(victim), victim))
+        else:
+            live[number] = rng.randrange(4)
+            out.append(("add", live[number], number))
+    return out
+
+
+def states(operations) -> list[dict[int, bytes]]:
+    """What the index holds after each prefix."""
+    out: list[dict[int, bytes]] = [{}]
+    for kind, key, number in operations:
+        now = dict(out[-1])
+        if kind == "add":
+            now[number] = b"p%d" % key
+        else:
+            now.pop(number)
+        out.append(now)
+    return out
+
+
+@given(
+    plan=st.lists(st.sampled_from(["flush", "snapshot", "reopen", "maintain", "op", "op", "op"]), max_size=30)
+)
+def test_what_was_flushed_comes_back_whatever_the_order_of_housekeeping(tmp_path_factory, plan):
+    directory = tmp_path_factory.mktemp("index")
+    operations = iter(script(1, 400))
+    index, _ = opened(directory)
+    done = []
+    for step in plan:
+        if step == "op":
+            batch = [next(operations) for _ in range(5)]
+            for operation in batch:
+                apply(index, operation)
+            done += batch
+        elif step == "reopen":
+            index.close()
+            index, loaded = opened(directory)
+            assert loaded.lost == 0
+        else:
+            getattr(index, step)()
+        assert contents(index) == states(done)[-1]
+    index.close()
+
+
+def killed_once(directory: Path, seed: int) -> None:
+    """A child writes until it is killed at a random moment; what loads is a prefix that holds all it flushed."""
+    operations = script(seed, 3000)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            persistent._LEAST_JOURNAL = 20_000  # folds often, so that kills hit snapshots too
+            index, _ = opened(directory)
+            for number, operation in enumerate(operations):
+                apply(index, operation)
+                if number % 7 == 0:
+                    index.maintain()
+                    os.write(write, b"%d\n" % (number + 1))
+        finally:
+            os._exit(0)
+    os.close(write)
+    time.sleep(
+        random.Random(seed).uniform(0.0, 0.25)
+    )  # not to synchronize: the moment of death is the variable
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    with os.fdopen(read, "rb") as pipe:
+        flushed = int((pipe.read().split(b"\n")[:-1] or [b"0"])[-1])
+    index, _ = opened(directory)
+    held = contents(index)
+    assert held in states(operations)[flushed:]
+    index.add(b"p0", ids(5000), ROWS[5000 % 4096][None])
+    index.close()
+    again, _ = opened(directory)
+    assert contents(again) == {**held, 5000: b"p0"}
+    again.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_kill_9_leaves_a_prefix_that_holds_everything_flushed(tmp_path):
+    for seed in range(12):
+        killed_once(tmp_path / str(seed), seed)
+
+
+@pytest.mark.soak
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_kill_9_two_hundred_times(tmp_path):
+    for seed in range(100, 300):
+        killed_once(tmp_path / str(seed), seed)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A directory with a snapshot and a journal after it, and the script that led there."""
+    operations = script(3, 60)
+    index, _ = opened(tmp_path)
+    for operation in operations[:40]:
+        apply(index, operation)
+    index.snapshot()
+    for operation in operations[40:]:
+        apply(index, operation)
+    index.close()
+    return tmp_path, states(operations)
+
+
+def only(directory: Path, kind: str) -> Path:
+    [path] = directory.glob(f"{kind}*")
+    return path
+
+
+@pytest.mark.parametrize("cut", range(0, 3000, 97))
+def test_a_torn_journal_gives_the_whole_records_before_the_tear(written, cut):
+    directory, expected = written
+    journal = only(directory, "journal")
+    size = journal.stat().st_size
+    os.truncate(journal, max(0, size - cut))
+    index, loaded = opened(directory)
+    assert contents(index) in expected[40:]
+    assert (loaded.lost == 0) == (contents(index) == expected[-1]) or cut
+    index.close()
+    index, loaded = opened(directory)
+    assert loaded.lost == 0 and contents(index) in expected[40:]
+    index.close()
+
+
+@pytest.mark.parametrize("at", [0.05, 0.3, 0.6, 0.95])
+def test_a_flipped_bit_in_the_journal_ends_it_there(written, at):
+    directory, expected = written
+    journal = only(directory, "journal")
+    data = bytearray(journal.read_bytes())
+    data[int(len(data) * at)] ^= 4
+    journal.write_bytes(data)
+    index, loaded = opened(directory)
+    assert loaded.lost > 0 and contents(index) in expected[40:-1]
+    index.close()
+
+
+@pytest.mark.parametrize("at", [0.0, 0.02, 0.5, 0.999])
+def test_a_flipped_bit_in_the_snapshot_means_an_empty_start_never_a_wrong_vector(written, at):
+    directory, _ = written
+    snapshot = only(directory, "snapshot")
+    data = bytearray(snapshot.read_bytes())
+    data[min(int(len(data) * at), len(data) - 1)] ^= 4
+    snapshot.write_bytes(data)
+    index, loaded = opened(directory)
+    assert contents(index) == {} and "checksum" in loaded.reason
+    index.add(b"p0", ids(1), ROWS[1][None])
+    index.close()
+    index, loaded = opened(directory)
+    assert contents(index) == {1: b"p0"} and loaded.reason == ""
+    index.close()
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"generation": "x"}', "\x00\x01"])
+def test_a_damaged_manifest_means_an_empty_start(written, content):
+    directory, _ = written
+    only(directory, "manifest").write_text(content)
+    index, loaded = opened(directory)
+    assert contents(index) == {} and "manifest" in loaded.reason
+    index.close()
+    index, loaded = opened(directory)
+    assert loaded.reason == ""
+    index.close()
+
+
+@pytest.mark.parametrize("kind", ["manifest", "snapshot", "journal"])
+def test_a_missing_file_is_never_an_error(written, kind):
+    directory, expected = written
+    only(directory, kind).unlink()
+    index, _ = opened(directory)
+    assert contents(index) in ([{}, expected[40]])
+    index.close()
+
+
+def test_vectors_of_another_model_are_never_read(written):
+    directory, _ = written
+    index, loaded = opened(directory, identity="model@2")
+    assert contents(index) == {} and "another model" in loaded.reason
+    index.close()
+    index, loaded = opened(directory, identity="model@1")
+    assert contents(index) == {} and "model@2" in loaded.reason
+    index.close()
+
+
+def test_one_process_owns_a_directory(written):
+    directory, _ = written
+    index, _ = opened(directory)
+    with pytest.raises(ConfigurationError, match="another process"):
+        opened(directory)
+    index.close()
+    opened(directory)[0].close()
+
+
+def test_a_full_disk_ends_persistence_not_service_and_is_made_good_later(written, monkeypatch):
+    directory, expected = written
+    index, _ = opened(directory)
+
+    def full(self, data, *, sync):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "write", full)
+        index.add(b"p1", ids(1000), ROWS[1000][None])
+        index.flush()
+        assert "No space" in index.failure
+    index.add(b"p1", ids(1001), ROWS[1001][None])
+    assert index.search(b"p1", ROWS[1001][None], 1)[1][0, 0] == 1001
+    monkeypatch.setattr(persistent, "_RETRY", 0.0)
+    index._retry_at = 0.0
+    assert index.due
+    index.maintain()
+    assert index.failure == ""
+    index.close()
+    index, _ = opened(directory)
+    assert contents(index) == {**expected[-1], 1000: b"p1", 1001: b"p1"}
+    index.close()
+
+
+def test_a_loaded_snapshot_is_mapped_not_copied_and_still_takes_changes(written):
+    directory, _ = written
+    index, _ = opened(directory)
+    index.snapshot()
+    index.close()
+    index, _ = opened(directory)
+    pages = [page for home in index.inner._partitions.values() for page in home.view.pages]
+    assert pages and not any(page.vectors.flags.owndata or page.vectors.flags.writeable for page in pages)
+    held = contents(index)
+    victim, home = next(iter(held.items()))
+    index.remove(ids(victim))
+    index.add(home, ids(2000), ROWS[2000][None])
+    held.pop(victim)
+    assert contents(index) == {**held, 2000: home}
+    index.close()
+
+
+def test_a_graph_comes_back_with_its_rows_and_a_damaged_one_is_built_again(tmp_path):
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_cpu import FaissIndex
+
+    def large(dimension: int) -> FaissIndex:
+        return FaissIndex(dimension, promote_at=1024)
+
+    index, _ = opened(tmp_path, inner=large)
+    names = np.arange(3000, dtype=np.int64)
+    index.add(b"p", names, ROWS[:3000])
+    index.maintain()
+    index.remove(names[100:200])
+    before = index.search(b"p", ROWS[3000:3020], 8)
+    index.snapshot()
+    index.close()
+    for damaged in (False, True):
+        if damaged:
+            path = only(tmp_path, "graph")
+            path.write_bytes(path.read_bytes()[:-1] + b"?")
+        index, _ = opened(tmp_path, inner=large)
+        home = index.inner._partitions[b"p"]
+        assert (home.view.graph is None) == damaged
+        assert index.due == damaged
+        found = index.search(b"p", ROWS[3000:3020], 8)
+        assert np.allclose(found[0], before[0], atol=2e-3) and len(index) == 2900
+        index.close()
+
+
+def test_files_are_for_the_owner_alone_and_the_manifest_says_what_they_are(written):
+    directory, _ = written
+    assert all(
+        only(directory, kind).stat().st_mode & 0o077 == 0 for kind in ("journal", "snapshot", "manifest")
+    )
+    manifest = json.loads(only(directory, "manifest").read_text())
+    assert manifest["identity"] == "model@1" and manifest["dimension"] == DIMENSION
