@@ -7,46 +7,18 @@ apart once and built afresh for each caller. Anything else cannot be kept, unles
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from sys import getsizeof
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..errors import CacheLayerError
 from ..types import Reason
-from .copies import Copier, atoms_size, copy_array, fixed, reach, size
-from .kinds import ATOMS, FIELDS_SET, ONCE, Kind, Kinds, Plan
-from .shapes import Made, Shapes, Thaw
-from .tokens import T
+from .copies import Copier, reach
+from .frozen import OWN, Frozen, NotKeepable, Recent, name_of
+from .kinds import ATOMS, ONCE, Kinds
+from .shapes import Shapes
+from .walk import Walk
 
-MAX_DEPTH = 100
+__all__ = ["Freezer", "Frozen", "NotKeepable"]
+
 MAX_BYTES = 1 << 30
-_WIDE = 8
-_LARGE = 24
-_KEYS = frozenset({str})
-_GC = getsizeof(()) - ().__sizeof__()
-
-
-class NotKeepable(CacheLayerError):
-    """This answer cannot be kept; the message says why and names the remedy. It is returned uncached."""
-
-    def __init__(self, detail: str, reason: Reason = Reason.NOT_KEEPABLE) -> None:
-        super().__init__(detail)
-        self.detail, self.reason = detail, reason
-
-
-class Frozen(NamedTuple):
-    """An answer as it is kept."""
-
-    value: Any
-    """The answer itself where `thaw` is None, else what `thaw` builds one from. Not to be changed."""
-    thaw: Thaw | None
-    nbytes: int
-    """Bytes held, Python's object headers included; not this tuple and what entries of one shape share."""
-
-    def answer(self) -> Any:
-        """The answer, the caller's own. The hot path: `value if thaw is None else thaw(value)`."""
-        return self.value if self.thaw is None else self.thaw(self.value)
 
 
 class Freezer:
@@ -59,7 +31,7 @@ class Freezer:
         self._kinds = Kinds()
         self._copy = Copier(self._kinds).copy
         self.shapes = Shapes(self._copy, shapes)
-        self._recent = _Recent(shapes)
+        self._recent = Recent(shapes)
 
     def freeze(self, value: Any, *, share: bool = False, limit: int = MAX_BYTES) -> Frozen:
         """Keep `value`; `share` keeps and hands out the very object, by the owner's choice.
@@ -69,13 +41,14 @@ class Freezer:
         holds more than `limit` bytes, found early.
         """
         if type(value) in ATOMS:
-            return _within(Frozen(value, None, value.__sizeof__()), limit)
+            return _within(Frozen(value, None, OWN + value.__sizeof__()), limit)
         if share:
             return _within(self._shared(value), limit)
         try:
-            return _within(
-                _Walk(self._kinds, self._copy, self.shapes, self._recent, limit).unit(value, 0), limit
-            )
+            again = self._recent.again(value)
+            if again is None:
+                again = Walk(self._kinds, self._copy, self.shapes, self._recent, limit).unit(value, 0)
+            return _within(again, limit)
         except RecursionError:
             raise NotKeepable("the answer contains itself or is nested too deeply") from None
         except RuntimeError as error:
@@ -84,240 +57,11 @@ class Freezer:
     def _shared(self, value: Any) -> Frozen:
         for name in ONCE:
             if hasattr(type(value), name):
-                raise NotKeepable(f"{_name(type(value))} can be used only once ({name}), shared or not")
-        return Frozen(value, None, reach(value, self._kinds))
-
-
-class _Recent:
-    """What was compiled last for values with the same keys, or of the same class: tried before any walk."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self._made: dict[Any, Made] = {}
-
-    def again(self, value: Any) -> Frozen | None:
-        """`value` frozen, where it has the shape expected of it."""
-        made = self._made.get(self._hint(value))
-        if made is None or made.taker is None:
-            return None
-        leaves = made.taker.take(value)
-        if leaves is None:
-            return None
-        held = sum([x.__sizeof__() for x in leaves]) + leaves.__sizeof__() + _GC
-        for i in made.taker.copies:
-            held += atoms_size(leaves[i]) + _GC
-        return Frozen(leaves, made.thaw, held)
-
-    def learn(self, value: Any, made: Made) -> None:
-        if len(self._made) >= self.capacity:
-            self._made.clear()
-        self._made[self._hint(value)] = made
-
-    def _hint(self, value: Any) -> Any:
-        cls = type(value)
-        return tuple(value) if cls is dict and len(value) <= _LARGE else cls
-
-
-class _Walk:
-    """Takes one answer apart: the tokens of its shape and its leaves."""
-
-    __slots__ = ("copy", "extra", "kinds", "leaves", "limit", "recent", "shapes", "sig", "spent")
-
-    def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, recent: _Recent, limit: int) -> None:
-        self.kinds, self.copy, self.shapes, self.recent, self.limit = kinds, copy, shapes, recent, limit
-        self.sig: list[Any] = []
-        self.leaves: list[Any] = []
-        self.extra = 0
-        """Bytes that the leaves hold beyond their own `__sizeof__`."""
-        self.spent = 0
-        """A lower bound of the bytes of all that was seen, so that a huge answer stops the walk early."""
-
-    def unit(self, value: Any, depth: int) -> Frozen:
-        """One value that is not of an atomic class, on its own."""
-        again = self.recent.again(value)
-        if again is not None:
-            self.room(again.nbytes)
-            return again
-        if self.kinds[type(value)].hopeful and fixed(value, self.kinds):
-            return Frozen(value, None, size(value, self.kinds))
-        outer = self.sig, self.leaves, self.extra
-        self.sig, self.leaves, self.extra = [], [], 0
-        try:
-            self.node(value, depth)
-            return self.built(value)
-        finally:
-            self.sig, self.leaves, self.extra = outer
-
-    def built(self, value: Any) -> Frozen:
-        sig, leaves = self.sig, tuple(self.leaves)
-        held = self.extra + sum([x.__sizeof__() for x in leaves])
-        if sig == [T.COPY]:
-            return Frozen(leaves[0], type(value).copy, held)
-        if sig == [T.DEEP]:
-            array = self.kinds[type(value)].kind is Kind.ARRAY
-            return Frozen(leaves[0], copy_array if array else self.copy, held)
-        made = self.shapes.made(tuple(sig))
-        if made is None:
-            own = self.copy(value)
-            return Frozen(own, self.copy, size(own, self.kinds))
-        self.recent.learn(value, made)
-        return Frozen(leaves, made.thaw, held + getsizeof(leaves))
-
-    def room(self, more: int) -> None:
-        self.spent += more
-        if self.spent > self.limit:
-            raise NotKeepable(f"the answer holds more than {self.limit} bytes", Reason.OVERSIZE)
-
-    def whole(self, token: int, own: Any, held: int) -> None:
-        """A private leaf that holds `held` bytes in all."""
-        self.sig.append(token)
-        self.leaves.append(own)
-        self.extra += held - own.__sizeof__()
-
-    def copied(self, value: Any) -> None:
-        own = value.copy()
-        self.whole(T.COPY, own, size(own, self.kinds))
-
-    def node(self, value: Any, depth: int) -> None:
-        """Append one value that is not of an atomic class; small dicts and lists right here."""
-        if depth > MAX_DEPTH:
-            raise NotKeepable(f"the answer contains itself or is nested deeper than {MAX_DEPTH} levels")
-        cls, sig = type(value), self.sig
-        if cls is dict and len(value) <= _LARGE and _KEYS.issuperset(map(type, value)):
-            sig.append(T.DICT)
-            sig.append(tuple(value))
-            self.children(value.values(), len(value), depth)
-        elif cls is list and len(value) <= _WIDE and not (value and ATOMS.issuperset(map(type, value))):
-            sig.append(T.LIST)
-            sig.append(len(value))
-            self.children(value, len(value), depth)
-        elif (plan := self.kinds[cls]).hopeful and fixed(value, self.kinds):
-            self.whole(T.LEAF, value, size(value, self.kinds))
-        else:
-            self.take_other(value, plan, depth)
-
-    def children(self, values: Iterable[Any], n: int, depth: int) -> None:
-        self.room(64 + 8 * n)
-        sig, leaves = self.sig, self.leaves
-        depth += 1
-        i = 0
-        for x in values:
-            if type(x) in ATOMS:
-                leaves.append(x)
-            else:
-                sig.append(i)
-                self.node(x, depth)
-            i += 1  # noqa: SIM113 - enumerate costs a third more here
-        sig.append(T.END)
-
-    def take_other(self, value: Any, plan: Plan, depth: int) -> None:
-        match plan.kind:
-            case Kind.DICT:
-                self.take_dict(value, depth)
-            case Kind.LIST:
-                self.take_list(value, depth)
-            case Kind.OBJECT:
-                self.take_object(value, plan, depth)
-            case Kind.TUPLE:
-                self.sig += (T.TUPLE, len(value))
-                self.children(value, len(value), depth)
-            case Kind.NAMED:
-                self.sig += (T.NAMED, plan.cls, len(value))
-                self.children(value, len(value), depth)
-            case Kind.ARRAY:
-                self.take_array(value)
-            case Kind.BUFFER:
-                self.room(getsizeof(value))
-                own = value[:]
-                self.whole(T.DEEP, own, getsizeof(own))
-            case Kind.SET:
-                self.room(8 * len(value))
-                self.all_fixed(value)
-                self.copied(value)
-            case Kind.MAPPING | Kind.DEQUE:
-                self.take_special(value, depth)
-            case _:
-                why = plan.why or "holds values that can change"
-                raise NotKeepable(f"{_name(plan.cls)} {why}; return a plain value or choose share=True")
-
-    def take_array(self, value: Any) -> None:
-        if value.dtype.hasobject:
-            raise NotKeepable("a numpy array of objects cannot be copied truthfully; give it a plain dtype")
-        self.room(value.nbytes)
-        own = copy_array(value)
-        self.whole(T.DEEP, own, getsizeof(own))
-
-    def take_dict(self, value: dict[Any, Any], depth: int) -> None:
-        """A dict that is large or has keys other than str."""
-        self.room(64 + 8 * len(value))
-        self.all_fixed(value)
-        if ATOMS.issuperset(map(type, value.values())):
-            self.copied(value)
-        elif len(value) > _LARGE:
-            rows = [(key, *self.row(x, depth)) for key, x in value.items()]
-            held = sum(80 + 8 + size(key, self.kinds) + nbytes for key, _, _, nbytes in rows)
-            self.whole(T.EACH, [row[:3] for row in rows], 64 + held)
-        else:
-            self.sig += (T.KEYED, len(value))
-            self.leaves += value
-            self.extra += sum(size(key, self.kinds) - key.__sizeof__() for key in value)
-            self.children(value.values(), len(value), depth)
-
-    def take_list(self, value: list[Any], depth: int) -> None:
-        """A list that is long or all of atoms."""
-        self.room(56 + 8 * len(value))
-        if ATOMS.issuperset(map(type, value)):
-            self.copied(value)
-        else:
-            rows = [self.row(x, depth) for x in value]
-            self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(72 + 8 + row.nbytes for row in rows))
-
-    def row(self, value: Any, depth: int) -> Frozen:
-        if type(value) in ATOMS:
-            return Frozen(value, None, value.__sizeof__())
-        return self.unit(value, depth + 1)
-
-    def take_object(self, value: Any, plan: Plan, depth: int) -> None:
-        state = list(plan.state(value))
-        self.room(56)
-        self.sig += (T.OBJECT, plan, tuple(name for name, _ in state))
-        if plan.set_dict is not None:
-            self.node(value.__dict__, depth + 1)
-        for name, x in state:
-            if name == FIELDS_SET and plan.pydantic:
-                self.sig += (T.CONST, frozenset(x))
-            elif type(x) in ATOMS:
-                self.whole(T.LEAF, x, x.__sizeof__())
-            else:
-                self.node(x, depth + 1)
-
-    def take_special(self, value: Any, depth: int) -> None:
-        """A subclass of dict from `collections`, or a deque: copied recursively as a whole."""
-        if getattr(value, "__dict__", None):
-            raise NotKeepable(f"{_name(type(value))} carries attributes; return a plain value")
-        if isinstance(value, defaultdict) and not isinstance(value.default_factory, type | None):
-            raise NotKeepable("a defaultdict whose factory is no class cannot be copied truthfully")
-        self.room(8 * len(value))
-        inner = _Walk(self.kinds, self.copy, self.shapes, self.recent, self.limit - self.spent)
-        if isinstance(value, dict):
-            self.all_fixed(value)
-            inner.children(value.values(), len(value), depth)
-        else:
-            inner.children(value, len(value), depth)
-        own = self.copy(value)
-        self.whole(T.DEEP, own, size(own, self.kinds))
-
-    def all_fixed(self, values: Iterable[Any]) -> None:
-        for x in values:
-            if type(x) not in ATOMS and not fixed(x, self.kinds):
-                raise NotKeepable(f"{_name(type(x))} as a key or member of a set cannot be copied truthfully")
+                raise NotKeepable(f"{name_of(type(value))} can be used only once ({name}), shared or not")
+        return Frozen(value, None, OWN + reach(value, self._kinds))
 
 
 def _within(frozen: Frozen, limit: int) -> Frozen:
     if frozen.nbytes > limit:
         raise NotKeepable(f"the answer holds {frozen.nbytes} bytes, more than {limit}", Reason.OVERSIZE)
     return frozen
-
-
-def _name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"

@@ -17,6 +17,8 @@ from .tokens import Shape, T, compiled
 
 Thaw = Callable[[Any], Any]
 MAX_TOKENS = 512
+LARGE = 24
+"""Keys beyond which a dict is no part of a shape."""
 _CREDIT = 16.0
 _REFILL = 1 / 32
 

@@ -32,6 +32,8 @@ from .kinds import Kind, Kinds, Plan, is_url
 MAX_DEPTH = 100
 UNSET = {"$": ["-"]}
 _FLOATS = {float}
+_VECTOR = 64
+"""Floats in a row from which they travel as raw doubles: a third of the bytes of JSON, and read faster."""
 FACTORIES: dict[str, Any] = {cls.__name__: cls for cls in (list, dict, set, int, float, str, tuple, bool)}
 BY_TEXT: dict[str, Any] = {
     cls.__name__: cls
@@ -124,8 +126,8 @@ class Writer:
             raise ForeignClass(f"the answer is nested deeper than {MAX_DEPTH} levels")
         depth += 1
         if cls is list:
-            if set(map(type, value)) == _FLOATS and all(map(math.isfinite, value)):
-                return value
+            if len(value) >= _VECTOR and set(map(type, value)) == _FLOATS:
+                return self.tag("l", self.blob(np.array(value, "<f8").tobytes()))
             return [self.write(x, depth) for x in value]
         if cls is dict:
             if "$" not in value and all(type(key) is str and _encodes(key) for key in value):

@@ -117,6 +117,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "u": lambda r, place: bytes(r.blob(place)).decode("utf-8", "surrogatepass"),
     "i": lambda r, text: int(text, 16),
     "f": lambda r, text: struct.unpack("<d", bytes.fromhex(text))[0],
+    "l": lambda r, place: np.frombuffer(r.blob(place), "<f8").tolist(),
     "d": lambda r, pairs: dict(r.items(pairs)),
     "t": lambda r, values: tuple(r.read(values)),
     "s": lambda r, values: set(r.read(values)),

@@ -14,6 +14,7 @@ import math
 import pathlib
 import socket
 import threading
+import tracemalloc
 import types
 import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
@@ -587,6 +588,28 @@ def test_nbytes_counts_every_leaf(value: Any) -> None:
 def test_nbytes_counts_every_number_of_a_vector() -> None:
     for vector in ([i + 0.5 for i in range(100)], [i + 0.5 if i % 2 else 10**9 + i for i in range(100)]):
         assert 100 * (8 + 24) <= FREEZER.freeze({"v": vector}).nbytes < 100 * (8 + 32) + 300
+
+
+def test_the_weight_is_what_python_allocates() -> None:
+    """nbytes is tracemalloc's truth within a twentieth, strings of 1 KiB aside or not."""
+    makers: list[Any] = [
+        lambda i: "x" * (1000 + i % 100),
+        lambda i: {"id": f"c{i}", "choices": [{"index": 0, "message": {"text": f"{i}" * 250}}], "n": 300 + i},
+        lambda i: [i + 0.5 + j for j in range(200)],
+        lambda i: {f"word {j} of {i}": j + 0.5 for j in range(30)},
+        lambda i: [{"id": f"{i}-{j}", "text": f"{i}" * 40} for j in range(12)],
+        lambda i: np.zeros(300 + i % 9),
+        lambda i: (f"{i}" * 300, i + 0.5),
+    ]
+    for make in makers:
+        freezer = Freezer()
+        for i in range(3):
+            freezer.freeze(make(i))
+        tracemalloc.start()
+        kept = [freezer.freeze(make(10_000 + i)) for i in range(300)]
+        grown, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert 0.95 <= sum(frozen.nbytes for frozen in kept) / grown <= 1.3, make(0)
 
 
 def test_many_threads_freeze_and_thaw() -> None:
