@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Asks a help desk two thousand questions, many at a time, through the cache, and knows the right answer to
-each.
+Asks a help desk two thousand questions through the cache, many at a time, and knows the right answers.
 
 The desk belongs to Wickley, a maker of smart-home devices that does not exist: 97 articles and over 600
 questions ship with cachelayer, with typos, slang, a few other languages, and traps that nearly equal a

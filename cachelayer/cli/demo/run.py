@@ -119,7 +119,7 @@ def _cost_per_call(corpus: Corpus, price: Price) -> float:
     return sum(map(of, corpus.articles.values())) / len(corpus.articles)
 
 
-_PATIENT = Budgets(embed=0.05, search=0.02, verify=0.02)
+_PATIENT = Budgets(store=0.05, embed=0.05, search=0.02, verify=0.02)
 """Desk and cache share the machine here, and a call takes hundreds of milliseconds: waiting longer pays."""
 _QUESTION = 60
 """Characters of a usual question."""
