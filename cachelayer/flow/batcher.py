@@ -105,6 +105,12 @@ class Batcher(Generic[T, R]):
         if lane is not None:
             await lane.aclose()
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way or waits on the running loop."""
+        lane = self._lanes.get(asyncio.get_running_loop())
+        return lane is not None and (lane.waiting > 0 or lane.running > 0)
+
     def stats(self) -> dict[str, float]:
         """Calls made, items in them, items per call, items shed."""
         mean = self.items / self.calls if self.calls else 0.0
@@ -133,6 +139,11 @@ class _Lane:
         self._pace = 0.0
         """Seconds per unit of weight, smoothed."""
         self._due = False
+
+    @property
+    def running(self) -> int:
+        """Calls under way."""
+        return len(self._running)
 
     def enqueue(self, item: _Item) -> None:
         self._scopes.setdefault(item.scope, {})[item] = None

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import MissingExtra
+from ...flow.pool import Pool
 from ...types import Embedded
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
@@ -44,20 +43,16 @@ class OnnxEmbedder:
         precision: Precision = "int8",
         download: bool = True,
     ) -> None:
-        if workers is not None and workers < 1:
-            raise ValueError(f"workers={workers}: pass at least 1, or None for one per core")
         self.identity = ""
         self.dimension = DEFAULT_DIMENSION if model is None else 0
-        self.workers = workers or len(os.sched_getaffinity(0))
         self._model, self._precision, self._download = model, precision, download
         self._tokens = tokens
         self._encoder: _Encoder | None = None
-        self._pool: ThreadPoolExecutor | None = None
-        self._pool_of = 0
+        self._pool = Pool(workers, "cachelayer-embed")
         self._loading = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"OnnxEmbedder({self.identity or self._model or 'default'}, workers={self.workers})"
+        return f"OnnxEmbedder({self.identity or self._model or 'default'}, workers={self._pool.workers})"
 
     async def start(self) -> None:
         """Prepare and load the model off the loop; a second call returns at once."""
@@ -69,20 +64,18 @@ class OnnxEmbedder:
         check_texts(texts)
         if self._encoder is None:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
-        run, pool = asyncio.get_running_loop().run_in_executor, self._executor()
-        share = -(-len(texts) // self.workers)
+        run, share = self._pool.run, -(-len(texts) // self._pool.workers)
         parts = [texts[i : i + share] for i in range(0, len(texts), share)]
         encode = self._encoder.encode
         if len(parts) == 1:
-            return _joined(await run(pool, encode, parts[0], self._tokens))
-        done = await asyncio.gather(*(run(pool, encode, part, self._tokens) for part in parts))
+            return _joined(await run(encode, parts[0], self._tokens))
+        done = await asyncio.gather(*(run(encode, part, self._tokens) for part in parts))
         return _joined([item for part in done for item in part])
 
     async def aclose(self) -> None:
         """Let go of threads and model; `start` brings them back."""
-        pool, self._pool, self._encoder = self._pool, None, None
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._encoder = None
+        self._pool.close()
 
     def _load(self) -> None:
         with self._loading:
@@ -91,16 +84,6 @@ class OnnxEmbedder:
                 encoder = _Encoder(prepared)
                 self.identity, self.dimension = prepared.identity, prepared.dimension
                 self._encoder = encoder
-
-    def _executor(self) -> ThreadPoolExecutor:
-        """Threads do not survive a fork: a child makes its own."""
-        pid = os.getpid()
-        if self._pool is None or self._pool_of != pid:
-            with self._loading:
-                if self._pool is None or self._pool_of != pid:
-                    self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="cachelayer-embed")
-                    self._pool_of = pid
-        return self._pool
 
 
 class _Item(NamedTuple):

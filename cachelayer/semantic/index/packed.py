@@ -44,6 +44,11 @@ class PackedIndex:
         home = self._partitions.get(partition)
         return home.live if home else 0
 
+    def work(self, partition: bytes) -> int:
+        """Rows that one query is compared with, about: what a search costs."""
+        home = self._partitions.get(partition)
+        return home.rows if home else 0
+
     def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
         """Add rows under ids that the index does not hold; ValueError otherwise, and nothing is added."""
         check_rows(ids, vectors, self.dimension)
