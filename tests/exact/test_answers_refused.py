@@ -1,0 +1,171 @@
+"""What cannot be copied truthfully is not kept; what is too large is found out early."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import math
+import pathlib
+import socket
+import threading
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer.exact.answers import Freezer, NotKeepable
+from cachelayer.types import Reason
+
+FREEZER = Freezer()
+
+
+@dataclasses.dataclass
+class Node:
+    name: str
+    children: list[Node] = dataclasses.field(default_factory=list)
+    extra: Any = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Bag:
+    things: list[Any]
+
+
+class Odd(dict[str, int]):
+    pass
+
+
+class Tagged(OrderedDict[str, int]):
+    pass
+
+
+@dataclasses.dataclass
+class OwnCopy:
+    n: int
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OwnCopy:
+        return OwnCopy(self.n + 1)
+
+
+@dataclasses.dataclass
+class Failure(Exception):
+    n: int
+
+
+def generator() -> Iterator[int]:
+    yield 1
+
+
+async def coroutine() -> None: ...
+
+
+class Label(str):
+    """Has an instance dict, so it can change."""
+
+
+def unkeepable() -> list[Any]:
+    locked = {"a": [threading.Lock()]}
+    return [
+        generator(),
+        iter([1]),
+        threading.Lock(),
+        socket.socket,
+        math,
+        math.sin,
+        lambda: 0,
+        object(),
+        np.array([object()]),
+        Odd(a=1),
+        Tagged(a=1),
+        OwnCopy(1),
+        Failure(1),
+        Label("x"),
+        memoryview(b"x"),
+        locked,
+        {"a": generator()},
+        [Node("n", extra=generator())],
+        defaultdict(lambda: 0),
+        types.SimpleNamespace(a=1),
+        np.zeros(1, [("a", "i4")])[0],
+        np.ma.masked_array([1], [True]),
+    ]
+
+
+@pytest.mark.parametrize("value", unkeepable(), ids=lambda v: type(v).__name__)
+def test_what_cannot_be_copied_truthfully_is_not_kept(value: Any) -> None:
+    with pytest.raises(NotKeepable) as caught:
+        FREEZER.freeze(value)
+    assert caught.value.reason is Reason.NOT_KEEPABLE and caught.value.detail
+
+
+def test_live_things_are_not_kept(tmp_path: pathlib.Path) -> None:
+    waiting = coroutine()
+    loop = asyncio.new_event_loop()
+    with open(tmp_path / "f", "w") as file, socket.socket() as sock:
+        for value in (waiting, loop.create_future(), loop, file, sock):
+            with pytest.raises(NotKeepable):
+                FREEZER.freeze(value)
+    loop.close()
+    with pytest.raises(NotKeepable, match="only once"):
+        FREEZER.freeze(waiting, share=True)
+    waiting.close()
+
+
+def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None:
+    for value in ({"a": [1]}, threading.Lock(), object(), np.zeros(5)):
+        kept = FREEZER.freeze(value, share=True)
+        assert kept.thaw is None and kept.answer() is value and kept.nbytes > 0
+    with pytest.raises(NotKeepable, match="only once"):
+        FREEZER.freeze(generator(), share=True)
+
+
+def test_share_weighs_a_cycle_once() -> None:
+    loop: list[Any] = ["x" * 1000]
+    loop.append(loop)
+    assert 1000 < FREEZER.freeze(loop, share=True).nbytes < 2000
+
+
+def cycles() -> list[Any]:
+    a: list[Any] = []
+    a.append(a)
+    b: dict[str, Any] = {}
+    b["b"] = [b, b]
+    c = Node("c")
+    c.children.append(c)
+    d: list[Any] = [1]
+    e = ({"d": d},)
+    d.extend([e] * 20)
+    f: deque[Any] = deque()
+    f.append(f)
+    g: list[Any] = []
+    for _ in range(120):
+        g = [g]
+    frozen = Bag([])
+    object.__setattr__(frozen, "things", frozen)
+    return [a, b, c, d, f, g, frozen]
+
+
+@pytest.mark.parametrize("value", cycles(), ids=lambda v: type(v).__name__)
+def test_cycles_and_bottomless_nesting_are_not_kept(value: Any) -> None:
+    with pytest.raises(NotKeepable):
+        FREEZER.freeze(value)
+
+
+def test_nesting_up_to_the_limit_is_kept() -> None:
+    value: Any = []
+    for i in range(90):
+        value = [value] if i % 2 else {"a": value}
+    assert FREEZER.freeze(value).answer() == value
+
+
+def test_oversize_stops_early() -> None:
+    bomb: Any = []
+    for _ in range(60):
+        bomb = [bomb, bomb]  # 2**60 lists if walked to the end
+    for value in (bomb, "x" * 2000, ["x" * 2000], [1.5] * 200, np.zeros(2000), [[i] for i in range(100)]):
+        with pytest.raises(NotKeepable) as caught:
+            FREEZER.freeze(value, limit=1000)
+        assert caught.value.reason is Reason.OVERSIZE

@@ -1,0 +1,180 @@
+"""Which classes may leave the process, and where the list comes from."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime as dt
+import enum
+import sys
+from collections.abc import AsyncIterator, Iterator
+from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar
+
+import attrs
+import numpy as np
+import pydantic
+import pytest
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+
+from cachelayer.errors import ConfigurationError
+from cachelayer.exact.codec import (
+    Codec,
+    ForeignClass,
+    returned_types,
+    types_from,
+)
+from cachelayer.types import Reason
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Mode(enum.Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Point(NamedTuple):
+    x: Any
+    y: Any
+
+
+@dataclasses.dataclass
+class Leaf:
+    name: str
+    when: dt.datetime | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tree:
+    leaves: list[Leaf]
+    color: Color = Color.RED
+    extra: Any = None
+
+
+@attrs.define
+class Attrs:
+    leaf: Leaf
+    n: int = 0
+
+
+class Inner(pydantic.BaseModel):
+    tree: Tree
+    _secret: int = pydantic.PrivateAttr(default=3)
+
+
+class Model(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="allow")
+    inner: Inner | None = None
+    items: list[int] = []
+    link: pydantic.HttpUrl | None = None
+
+
+CODEC = Codec([Tree, Point, Attrs, Model, Mode])
+
+
+def create() -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
+    raise NotImplementedError
+
+
+class Foreign(pydantic.BaseModel):
+    n: int = 1
+
+
+def test_a_class_off_the_list_stays_and_the_message_names_it_and_the_remedy() -> None:
+    for value in (Foreign(), [Foreign()], {"a": (Foreign(),)}):
+        with pytest.raises(ForeignClass, match=r"Foreign.*types=\[Foreign\]") as caught:
+            CODEC.encode(value)
+        assert caught.value.reason is Reason.FOREIGN_CLASS
+    with pytest.raises(ForeignClass, match="Foreign is not on the allow-list"):
+        CODEC.decode(Codec([Foreign]).encode(Foreign()))
+    CODEC_2 = Codec()
+    CODEC_2.allow([Foreign])
+    assert CODEC_2.decode(CODEC_2.encode(Foreign(n=2))) == Foreign(n=2)
+
+
+class Opaque:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Opaque(),
+        lambda: 0,
+        iter([]),
+        np.array([object()]),
+        collections.defaultdict(lambda: 0),
+        dt.datetime(2026, 1, 1, tzinfo=type("Z", (dt.tzinfo,), {})()),
+        sys,
+        Opaque,
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_what_cannot_travel_says_so(value: Any) -> None:
+    with pytest.raises(ForeignClass):
+        CODEC.encode(value)
+
+
+def test_cycles_and_bottomless_nesting_do_not_leave() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises(ForeignClass):
+        CODEC.encode(cycle)
+
+
+@pytest.mark.parametrize("cls", [Opaque, dict, 3, "Model", type(lambda: 0)])
+def test_a_class_that_cannot_travel_is_a_configuration_fault(cls: Any) -> None:
+    with pytest.raises(ConfigurationError, match="types"):
+        Codec([cls])
+
+
+T = TypeVar("T", bound=Leaf)
+Id = NewType("Id", Point)
+
+
+class Generic_(pydantic.BaseModel, Generic[T]):
+    value: T
+
+
+class Typed(TypedDict):
+    tree: Tree
+
+
+class Recursive(pydantic.BaseModel):
+    next: Recursive | None = None
+    mode: Mode = Mode.READ
+
+
+def test_types_come_from_annotations() -> None:
+    leaf, tree = {Leaf}, {Tree, Leaf, Color}
+    assert (
+        types_from(str)
+        == types_from(None)
+        == types_from(Any)
+        == types_from(list[dict[str, int]])
+        == frozenset()
+    )
+    assert types_from("Unresolvable") == frozenset()
+    assert types_from(Optional[Leaf]) == types_from(Leaf | None) == types_from(list[Leaf]) == leaf  # noqa: UP045
+    assert types_from(Iterator[Tree]) == types_from(AsyncIterator[dict[str, Tree]]) == tree
+    assert types_from(Annotated[Tree, "note"]) == types_from(Typed) == tree
+    assert types_from(Literal[Color.RED]) == {Color}
+    assert types_from(T) == leaf and types_from(Id) == {Point}
+    assert types_from(Recursive) == {Recursive, Mode}
+    assert types_from(Model) == {Model, Inner, Tree, Leaf, Color, pydantic.HttpUrl}
+    assert types_from(Attrs) == {Attrs, Leaf}
+    assert Leaf in types_from(Generic_[Leaf])
+    assert len(types_from(ChatCompletion)) > 5
+
+
+def test_types_come_from_functions_whose_annotations_are_text() -> None:
+    def unresolvable() -> Nowhere: ...  # type: ignore[name-defined] # noqa: F821
+
+    class Holder:
+        async def ask(self) -> list[Leaf]: ...  # type: ignore[empty-body]
+
+    assert returned_types(create) >= {ChatCompletion, ChatCompletionChunk}
+    assert returned_types(Holder().ask) == {Leaf}
+    assert returned_types(unresolvable) == returned_types(len) == returned_types(lambda: 0) == frozenset()
