@@ -68,15 +68,11 @@ class Engine:
         """What one caller does for all who ask the same."""
         if not self.tiers.wanted(call):
             return await self._answer(call)
-        found = await self.tiers.find(call)
-        if found is not None:
-            return found
         try:
-            landing = await self._answer(call)
+            return await self.tiers.find_or(call, partial(self._answer, call))
         except BaseException:
             self.tiers.let_go(call)
             raise
-        return landing
 
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept before its caller has it."""

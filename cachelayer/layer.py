@@ -56,7 +56,7 @@ class CacheLayer:
         *,
         policy: Policy | None = None,
         store: str | Store | None = None,
-        embedder: Embedder | Callable[..., Any] | str | None = None,
+        embedder: Embedder | str | None = None,
         index: VectorIndex | None = None,
         verifier: Verifier | Decider | None = None,
         semantic: bool | Literal["auto"] = "auto",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,6 +15,7 @@ from .exact.memory import Slot
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
+from .flow.race import race
 from .flow.writeback import WriteBack
 from .keeper import Keeper
 from .policy import Budgets
@@ -71,10 +72,37 @@ class Tiers:
         return self.shared is not None or (self.similar is not None and call.function.similar)
 
     async def find(self, call: Call) -> Landing | None:
-        """The first tier's answer, or None with the reasons in `call.misses`; then the call is ours to make."""
+        """The first tier's answer within the budgets, or None with the reasons in `call.misses`."""
         if call.tightening.no_cache:
             return None
-        return await self._stored(call) or await self._similar(call) or await self._elsewhere(call)
+        return (
+            await self._stored(call)
+            or await self._similar(call, call.policy.budgets)
+            or await self._elsewhere(call)
+        )
+
+    async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
+        """The first tier's answer, or the backend's, which starts when the similar tier overruns its budget."""
+        if call.tightening.no_cache:
+            return await answer()
+        found = await self._stored(call)
+        if found is not None:
+            return found
+        if self._unfit(call) is not None:
+            await self._similar(call, None)  # notes the reason
+            return await self._elsewhere(call) or await answer()
+
+        async def miss() -> Landing:
+            call.misses.setdefault("similar", Reason.BUDGET)
+            return await self._elsewhere(call) or await answer()
+
+        budgets = call.policy.budgets
+        head_start = float(budgets.embed) + float(budgets.search) + float(budgets.verify)  # type: ignore[arg-type]
+        landing, similar = await race(self._similar(call, None), miss, head_start)
+        if similar and call.misses.pop("similar", None) is not None:
+            call.function.stats.hedges_cancelled += 1
+            self.let_go(call)
+        return landing
 
     async def _stored(self, call: Call) -> Landing | None:
         if self.shared is None:
@@ -90,7 +118,7 @@ class Tiers:
         """The answer that another process is making now, where it is worth waiting for."""
         return await self.shared.lead_or_wait(call) if self.shared is not None else None
 
-    async def _similar(self, call: Call) -> Landing | None:
+    async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | None:
         tier = self.similar
         reason = self._unfit(call)
         if reason is not None or tier is None:
@@ -98,7 +126,7 @@ class Tiers:
                 call.misses["similar"] = reason or Reason.OFF
             return None
         ask = call.similar = self._ask(call)
-        found = await tier.find(ask, call.policy.budgets)
+        found = await tier.find(ask, budgets)
         call.timings.update(ask.timings)
         if isinstance(found, Reason):
             call.misses["similar"] = found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
-from typing import Any, Literal
+from typing import Literal
 
 from .errors import ConfigurationError, MissingExtra
 from .exact.codec import Codec
@@ -12,6 +12,7 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .keeper import Keeper
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
+from .semantic.embed.cache import CachedEmbedder
 from .semantic.tier import SimilarTier
 from .shared import SharedTier
 
@@ -55,7 +56,7 @@ def require_similar() -> None:
 def similar_tier(
     semantic: bool | Literal["auto"],
     *,
-    embedder: Embedder | Callable[..., Any] | str | None,
+    embedder: Embedder | str | None,
     index: VectorIndex | None,
     verifier: Verifier | Decider | None,
     faults: Faults,
@@ -79,10 +80,10 @@ def similar_tier(
         raise ConfigurationError(
             "embedder",
             embedder,
-            "give an Embedder (identity, dimension, start, embed, aclose), or a model's name",
+            "give an Embedder (an async function: CallableEmbedder of cachelayer.semantic.embed), or a model's name",
         )
     tier = SimilarTier(
-        embedder=embedder,
+        embedder=CachedEmbedder(embedder),
         index=index,
         decider=_decider(verifier, shadow, random),
         faults=faults,

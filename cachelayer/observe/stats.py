@@ -51,12 +51,6 @@ class Histogram:
 class FunctionStats:
     """What happened to the calls of one function."""
 
-    __slots__ = (
-        "_backend_mean",
-        "_previous", "_untold", "backend_calls", "backend_errors", "differs", "fast_hits", "hits", "kept_out", "misses",
-        "requests_that_missed", "saved_seconds", "saved_tokens", "shadow_checks", "timings",
-    )  # fmt: skip
-
     def __init__(self) -> None:
         self.fast_hits = 0
         """Exact hits in memory, counted by the hot path alone."""
@@ -67,6 +61,8 @@ class FunctionStats:
         self.backend_calls = 0
         self.backend_errors = 0
         self.shadow_checks = 0
+        self.hedges_cancelled = 0
+        """Backend calls begun because a similar lookup was slow, and given up because it answered."""
         self.requests_that_missed = 0
         self.saved_seconds = 0.0
         self.saved_tokens = 0
@@ -136,6 +132,7 @@ class FunctionStats:
             "backend_calls": self.backend_calls,
             "backend_errors": self.backend_errors,
             "shadow_checks": self.shadow_checks,
+            "hedges_cancelled": self.hedges_cancelled,
             "not_stored": {str(reason): n for reason, n in self.kept_out.items()},
             "saved_seconds": self.saved_seconds,
             "saved_tokens": self.saved_tokens,

@@ -104,23 +104,23 @@ class SimilarTier:
     async def _warm(self) -> None:
         await self._faults.attempt("warm-up", self.start(), None)
 
-    async def find(self, ask: Ask, budgets: Budgets) -> Entry | Reason:
-        """The entry to serve, or why none; fills `ask` with what was seen."""
+    async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Reason:
+        """The entry to serve, or why none; fills `ask` with what was seen. Without budgets it takes its time."""
         if self.state is not State.READY:
             self.warm()
             return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
         if not ask.text:
             return Reason.EMPTY_TEXT
-        reason = await self._embed(ask, budgets)
+        reason = await self._embed(ask, None if budgets is None else float(budgets.embed))  # type: ignore[arg-type]
         if reason is None:
-            reason = await self._search(ask, budgets)
+            reason = await self._search(ask, None if budgets is None else float(budgets.search))  # type: ignore[arg-type]
         if reason is not None:
             return reason
         return self._decide(ask)
 
-    async def _embed(self, ask: Ask, budgets: Budgets) -> Reason | None:
+    async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
-        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.text]), float(budgets.embed))  # type: ignore[arg-type]
+        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.text]), budget)
         ask.timings["embed"] = time.monotonic() - started
         if isinstance(embedded, Reason):
             return embedded
@@ -136,7 +136,7 @@ class SimilarTier:
         tokens = embedded.tokens[0] if embedded.tokens is not None else None
         return Query(ask.text, vector, tokens, ask.turns)
 
-    async def _search(self, ask: Ask, budgets: Budgets) -> Reason | None:
+    async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
         index, partition, vector = self.index, ask.partition, ask.query.vector[None]
         started = time.monotonic()
@@ -144,7 +144,7 @@ class SimilarTier:
             found = self._faults.attempt_now("search", lambda: index.search(partition, vector, NEIGHBOURS))
         else:
             work = offload(lambda: index.search(partition, vector, NEIGHBOURS))
-            found = await self._faults.attempt("search", work, float(budgets.search))  # type: ignore[arg-type]
+            found = await self._faults.attempt("search", work, budget)
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
