@@ -37,7 +37,7 @@ IMPURE = {"asyncio", "time", "random", "os", "logging", "threading", "socket", "
 CORE_DEPENDENCIES = {"numpy", "orjson", "xxhash"}
 OPTIONAL = {
     "redis": ("cachelayer.exact.redis",),
-    "hiredis": ("cachelayer.exact.redis.pipe",),
+    "hiredis": ("cachelayer.exact.redis.pipe", "cachelayer.exact.redis.store"),
     "cryptography": ("cachelayer.exact.redis.seal",),
     "faiss": ("cachelayer.semantic.index.faiss_cpu", "cachelayer.semantic.index.faiss_gpu"),
     "onnxruntime": ("cachelayer.semantic.embed.onnx",),
