@@ -17,7 +17,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"types", "policy", "errors", "protocols", "durations"},),
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
-    ({"engine", "call", "keeper", "tiers", "explain"},),
+    ({"engine", "call", "explain", "holdings", "keeper", "shared", "tiers"},),
     ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring"}),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
