@@ -7,7 +7,7 @@ admitted when its whole prompt and output fit beside what is pinned (GUARANTEED_
 
 The default figures stand for Llama-3.3-70B on four H100: iteration and prefill time from NVIDIA's tuning
 guide (inter-token 14.65 ms, first token 147.6 ms, taken as 2048 prompt tokens), KV bytes computed (2 * 80
-layers * 8 heads * 128 * 2 = 327,680 a token; 4 * 79 GiB * 0.9 less 141 GB of weights). """
+layers * 8 heads * 128 * 2 = 327,680 a token; 4 * 79 GiB * 0.9 less 141 GB of weights)."""
 
 from __future__ import annotations
 

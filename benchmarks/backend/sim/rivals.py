@@ -3,7 +3,7 @@ tuned.
 
 Each sees what a router sees: the prompt, the requests it has in flight per replica, first tokens and ends.
 SGLang and vLLM's production stack match raw text; a trace has block hashes instead, which stand for the text
-of 512 tokens each, in the same order. """
+of 512 tokens each, in the same order."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class SglangCacheAware(_Counting):
 
     sgl-project/sglang sgl-router, cache_aware, with the launcher's defaults: threshold 0.3, absolute 64,
     relative 1.5. The tree is bounded by evicting least recently used leaves; its default bound (2^26
-    characters) is 32,768 blocks of 512 tokens. """
+    characters) is 32,768 blocks of 512 tokens."""
 
     def __init__(
         self, replicas: int, threshold: float = 0.3, absolute: int = 64, relative: float = 1.5

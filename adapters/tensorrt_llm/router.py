@@ -1,0 +1,188 @@
+"""Which replica serves a request: shared prefixes weighed against load. Pure: time and randomness are handed
+in.
+
+After Dynamo's KV router (prefill that is missing plus what is queued) and the approximate prefix indexes of
+SGLang and llm-d; power of two choices after Mitzenmacher, "The Power of Two Choices in Randomized Load
+Balancing" (2001)."""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from cachelayer.errors import ConfigurationError
+
+from .blocks import PrefixIndex
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RouterPolicy:
+    """`block` is tokens a hashed block; costs are prompt tokens."""
+
+    block: int = 32
+    prefill_weight: float = 2.0
+    """Of the tokens a request still has to prefill, against those queued before it: they delay all who
+    follow."""
+    queue_weight: float = 5.0
+    """Added to it per request that waits for its first token (mean over replicas): a longer queue delays
+    more."""
+    decode_weight: float = 8.0
+    """Prompt tokens that one running request delays a new one by."""
+    affinity: float = 1024.0
+    """Prompt tokens that a session's last replica is thought to hold beyond what the index knows."""
+    capacity: int = 16_384
+    """Blocks remembered a replica: its KV pool, as the engine profile computes it."""
+    ttl: float = 600.0
+    sessions: int = 65_536
+    routers: int = 1
+    """Routers that share these replicas. With several, what one counts is a part of the load."""
+    failures: int = 3
+    cooldown: float = 5.0
+    """Consecutive failures that open a replica's breaker, and the seconds until one request may try it."""
+
+    def __post_init__(self) -> None:
+        for name in ("block", "capacity", "sessions", "routers", "failures"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(name, getattr(self, name), "give at least 1")
+        for name in ("prefill_weight", "queue_weight", "decode_weight", "affinity", "ttl", "cooldown"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(name, getattr(self, name), "give at least 0")
+
+
+@dataclass(slots=True, eq=False)
+class Replica:
+    """What the router knows of one replica."""
+
+    name: str
+    index: PrefixIndex
+    inflight: int = 0
+    waiting: int = 0
+    """Requests in flight without a first token."""
+    queued: int = 0
+    """Blocks of those requests."""
+    pending: int = 0
+    """Prompt tokens sent and not yet answered by a first token, without those thought cached."""
+    failures: int = 0
+    open_until: float = 0.0
+    probing: bool = False
+    draining: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A replica for one request. `matched` counts the leading blocks thought to be cached there."""
+
+    replica: Replica
+    matched: int
+    missing: int
+    """Prompt tokens to prefill."""
+    blocks: Sequence[int] = ()
+    probe: bool = False
+    """The replica's breaker was open: see that it is healthy before sending."""
+
+
+@dataclass(slots=True)
+class Router:
+    """Chooses, and is told what came of it: `sent`, then `first` at the first token, then `finished` or
+    `failed`."""
+
+    replicas: list[Replica]
+    policy: RouterPolicy
+    rng: random.Random
+    _sessions: OrderedDict[str, Replica] = field(default_factory=OrderedDict)
+
+    @classmethod
+    def over(cls, names: Sequence[str], policy: RouterPolicy, rng: random.Random) -> Router:
+        replicas = [Replica(name, PrefixIndex(policy.capacity, policy.ttl)) for name in names]
+        return cls(replicas, policy, rng)
+
+    def choose(
+        self,
+        blocks: Sequence[int],
+        tokens: int,
+        now: float,
+        *,
+        session: str | None = None,
+        without: Collection[Replica] = (),
+        full: Collection[Replica] = (),
+    ) -> Choice | None:
+        """The cheapest replica for a prompt of `tokens` tokens; None where none may be asked.
+
+        `without` were tried already, `full` have no room now and serve only where nothing else can be asked.
+        """
+        able = [r for r in self.replicas if r not in without and not r.draining and self._closed(r, now)]
+        able = [r for r in able if r not in full] or able
+        if not able:
+            return None
+        choices = [self._choice(replica, blocks, tokens, now) for replica in able]
+        if self.policy.routers > 1 and len(choices) > 2 and not any(choice.matched for choice in choices):
+            choices = self.rng.sample(choices, 2)
+        home = self._sessions.get(session) if session is not None else None
+        queue = sum(replica.waiting for replica in able) / len(able)
+        weight = self.policy.prefill_weight + self.policy.queue_weight * queue
+        costs = [self._cost(choice, weight, home) for choice in choices]
+        low = min(costs)
+        return self.rng.choice([choice for choice, cost in zip(choices, costs, strict=True) if cost == low])
+
+    def _choice(self, replica: Replica, blocks: Sequence[int], tokens: int, now: float) -> Choice:
+        matched = replica.index.matched(blocks, now)
+        missing = max(1, tokens - matched * self.policy.block)
+        return Choice(replica, matched, missing, blocks, replica.failures >= self.policy.failures)
+
+    def _cost(self, choice: Choice, weight: float, home: Replica | None) -> float:
+        replica = choice.replica
+        missing = choice.missing - (self.policy.affinity if replica is home else 0.0)
+        return replica.pending + weight * missing + self.policy.decode_weight * replica.inflight
+
+    def _closed(self, replica: Replica, now: float) -> bool:
+        """An open breaker lets one request through when it has cooled down."""
+        if replica.failures < self.policy.failures:
+            return True
+        return now >= replica.open_until and not replica.probing
+
+    def sent(self, choice: Choice, now: float, session: str | None = None) -> None:
+        replica = choice.replica
+        replica.inflight += 1
+        replica.waiting += 1
+        replica.pending += choice.missing
+        replica.probing = choice.probe
+        replica.queued += len(choice.blocks)
+        replica.index.add(choice.blocks, now, replica.queued)
+        if session is not None:
+            self._sessions[session] = replica
+            self._sessions.move_to_end(session)
+            while len(self._sessions) > self.policy.sessions:
+                self._sessions.popitem(last=False)
+
+    def first(self, choice: Choice, now: float) -> None:
+        """The first token came: its prefill is done and its blocks are in the cache."""
+        replica = choice.replica
+        self._prefilled(choice)
+        replica.failures = 0
+        replica.index.add(choice.blocks, now, replica.queued)
+
+    def finished(self, choice: Choice, now: float, *, begun: bool) -> None:
+        """The request is over, well or by its caller's leave. `begun` says whether `first` was told."""
+        replica = choice.replica
+        replica.inflight -= 1
+        replica.probing = False
+        if begun:
+            replica.index.add(choice.blocks, now, replica.queued)
+        else:
+            self._prefilled(choice)
+
+    def _prefilled(self, choice: Choice) -> None:
+        replica = choice.replica
+        replica.waiting -= 1
+        replica.pending -= choice.missing
+        replica.queued -= len(choice.blocks)
+
+    def failed(self, choice: Choice, now: float) -> None:
+        """The replica was at fault. Told beside `finished`."""
+        replica = choice.replica
+        replica.failures += 1
+        if replica.failures >= self.policy.failures:
+            replica.open_until = now + self.policy.cooldown
+            replica.index.clear()
