@@ -250,7 +250,7 @@ def check(rest: Sequence[str]) -> int:
     """Format, lint, types, the house rules (import floors and more), then the soak tests (long)."""
     set_up_library(TEST)
     missing = set_up_servers()
-    soak = ("-m", "soak", "--hypothesis-profile=soak")
+    soak = ("-m", "soak", "--hypothesis-profile=soak", "-o", "faulthandler_timeout=1800")
     checks: dict[str, Callable[[], int]] = {
         "format": lambda: call("ruff", "format", "--check", "."),
         "lint": lambda: call("ruff", "check", "."),
