@@ -24,14 +24,13 @@ from .flow.background import Background
 from .flow.portal import Portal
 from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
-from .naming import names
-from .policy import Policy, check_names
+from .policy import Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .registry import Registry
 from .semantic.tier import SimilarTier
-from .shared import implied_by
 from .tiers import Tiers
 from .types import Outcome
+from .upkeep import Upkeep
 
 R = TypeVar("R")
 
@@ -101,6 +100,7 @@ class CacheLayer:
         self._engine = Engine(
             clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal
         )
+        self._upkeep = Upkeep(self._engine)
         self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)
         self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
         self._registry = Registry(
@@ -208,42 +208,11 @@ class CacheLayer:
         When it returns, nothing older is served, and nothing that was being answered meanwhile is kept. A dry run
         counts and changes nothing.
         """
-        tags = names("tags", tags)
-        if not tags and scope is None:
-            raise ConfigurationError(
-                "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
-            )
-        scopes = self._scopes_of(scope) if scope is not None else []
-        gone = await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
-        if self._shared is not None and not dry_run:
-            await self._shared.invalidate([*tags, *implied_by(scope)])
-        return gone
+        return await self._upkeep.invalidate(tags, scope, dry_run)
 
     async def erase(self, *, tenant: str | None = None, dry_run: bool = False) -> int:
         """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here."""
-        scope = None if tenant is None else {"tenant": tenant}
-        what: dict[str, Any] = (
-            {"everything": True} if scope is None else {"scopes": frozenset(self._scopes_of(scope))}
-        )
-        gone = await self._forget(dry_run, **what)
-        if self._shared is not None and not dry_run:
-            await self._shared.erase(implied_by(scope or {}))
-        return gone
-
-    async def _forget(self, dry_run: bool, **what: Any) -> int:
-        declared = self._keeper.declared(**what) if dry_run else self._keeper.declare(**what)
-        gone = 0
-        for memory, slot in self._keeper.matching(declared):
-            gone += 1
-            if not dry_run:
-                self._keeper.drop(memory, slot)
-            if gone % 500 == 0:
-                await asyncio.sleep(0)
-        return gone
-
-    def _scopes_of(self, scope: dict[str, str]) -> list[bytes]:
-        check_names("scope field", scope, ["tenant", "function"])
-        return self._keeper.scopes(scope)
+        return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """What `outcome` (or its id) answered was wrong: its entry goes, and what it taught is unlearned."""
@@ -252,23 +221,9 @@ class CacheLayer:
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, in plain types."""
-        functions = {name: function.stats.summary() for name, function in self._registry.functions.items()}
-        keeper, tiers = self._keeper, self._tiers
-        return {
-            "functions": functions,
-            "entries": sum(len(m) for m in keeper.memories),
-            "bytes": sum(m.bytes for m in keeper.memories),
-            "max_bytes": sum(m.max_bytes for m in keeper.memories),
-            "flights": len(self._engine.flights),
-            "write_back": {
-                "queued": len(tiers.writeback),
-                "dropped": tiers.writeback.dropped,
-                "done": tiers.writeback.handled,
-            },
-            "similar": self._similar.stats() if self._similar else {"state": "off", "why": self._why_off},
-            "shared": self._shared.stats() if self._shared else {"state": "off"},
-            "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
-        }
+        similar = self._similar.stats() if self._similar else {"state": "off", "why": self._why_off}
+        functions = {name: f.stats.summary() for name, f in self._registry.functions.items()}
+        return {"functions": functions, **self._upkeep.stats(), "similar": similar}
 
     async def start(self) -> None:
         """Load models: when it returns every tier serves."""

@@ -18,7 +18,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
     ({"engine", "call", "explain", "holdings", "keeper", "shared", "tiers"},),
-    ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring"}),
+    ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep"}),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
     ({"adapters"},),

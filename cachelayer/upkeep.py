@@ -1,0 +1,76 @@
+"""What owners do to a cache by hand: invalidate, erase, report a wrong answer, look at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .engine import Engine
+from .errors import ConfigurationError
+from .naming import names
+from .policy import check_names
+from .shared import implied_by
+
+
+class Upkeep:
+    """Acts on every memory of a layer and on its shared tier."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._keeper, self._shared = engine, engine.keeper, engine.tiers.shared
+
+    async def invalidate(self, tags: Sequence[str], scope: Mapping[str, str] | None, dry_run: bool) -> int:
+        """See `CacheLayer.invalidate`."""
+        tags = names("tags", tags)
+        if not tags and scope is None:
+            raise ConfigurationError(
+                "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
+            )
+        scopes = self._scopes_of(scope) if scope is not None else []
+        gone = await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
+        if self._shared is not None and not dry_run:
+            await self._shared.invalidate([*tags, *implied_by(scope)])
+        return gone
+
+    async def erase(self, tenant: str | None, dry_run: bool) -> int:
+        """See `CacheLayer.erase`."""
+        scope = {} if tenant is None else {"tenant": tenant}
+        scopes = frozenset(self._scopes_of(scope))
+        gone = await self._forget(dry_run, scopes=scopes, everything=tenant is None)
+        if self._shared is not None and not dry_run:
+            await self._shared.erase(implied_by(scope))
+        return gone
+
+    async def _forget(self, dry_run: bool, **what: Any) -> int:
+        keeper = self._keeper
+        declared = keeper.declared(**what) if dry_run else keeper.declare(**what)
+        gone = 0
+        for memory, slot in keeper.matching(declared):
+            gone += 1
+            if not dry_run:
+                keeper.drop(memory, slot)
+            if gone % 500 == 0:
+                await asyncio.sleep(0)
+        return gone
+
+    def _scopes_of(self, scope: Mapping[str, str]) -> list[bytes]:
+        check_names("scope field", dict(scope), ["tenant", "function"])
+        return self._keeper.scopes(scope)
+
+    def stats(self) -> dict[str, Any]:
+        """What the tiers hold and how they fare."""
+        keeper, tiers = self._keeper, self._engine.tiers
+        writeback = tiers.writeback
+        return {
+            "entries": sum(len(m) for m in keeper.memories),
+            "bytes": sum(m.bytes for m in keeper.memories),
+            "max_bytes": sum(m.max_bytes for m in keeper.memories),
+            "flights": len(self._engine.flights),
+            "write_back": {
+                "queued": len(writeback),
+                "dropped": writeback.dropped,
+                "done": writeback.handled,
+            },
+            "shared": self._shared.stats() if self._shared else {"state": "off"},
+            "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
+        }
