@@ -63,7 +63,7 @@ _ENDS = {"max_tokens": "length", "max_output_tokens": "length", "end_turn": "sto
 def get(thing: Any, name: str) -> Any:
     """A field of a dict or an object, else None. Runs no code of the object's class."""
     if isinstance(thing, dict):
-        return thing.get(name)
+        return dict.get(thing, name)
     held = getattr(thing, "__dict__", None)
     if isinstance(held, dict) and name in held:
         return held[name]
@@ -76,6 +76,18 @@ def get(thing: Any, name: str) -> Any:
     return getattr(thing, name, None) if isinstance(slot, types.MemberDescriptorType) else None
 
 
+def word(thing: Any, name: str) -> str:
+    """A field that is text, else ''."""
+    found = get(thing, name)
+    return found if isinstance(found, str) else ""
+
+
+def given(thing: Any, name: str) -> bool:
+    """Whether a field holds something; nothing is asked of objects but whether they are there."""
+    found = get(thing, name)
+    return bool(found) if isinstance(found, str | list | dict | tuple | bool | int) else found is not None
+
+
 def read(answer: Any) -> Reply | None:
     """What `answer` says, or None where it looks like nothing that a model's API returns."""
     if isinstance(answer, list | tuple):
@@ -83,7 +95,7 @@ def read(answer: Any) -> Reply | None:
     reply = Reply()
     if _has_choices(answer):
         _read_choices(reply, get(answer, "choices"))
-    elif get(answer, "object") == "response" and isinstance(output := get(answer, "output"), list):
+    elif word(answer, "object") == "response" and isinstance(output := get(answer, "output"), list):
         _read_response(reply, answer, output)
     elif _is_message(answer):
         _read_message(reply, answer)
@@ -99,9 +111,7 @@ def _has_choices(answer: Any) -> bool:
     if not isinstance(choices, list):
         return False
     if not choices:
-        return isinstance(kind := get(answer, "object"), str) and kind.startswith(
-            ("chat.", "text_completion")
-        )
+        return word(answer, "object").startswith(("chat.", "text_completion"))
     return any(get(choices[0], name) is not None for name in ("message", "delta", "finish_reason"))
 
 
@@ -109,7 +119,7 @@ def _is_message(answer: Any) -> bool:
     """A message of Anthropic's API or of LangChain."""
     if get(answer, "content") is None:
         return False
-    return get(answer, "role") == "assistant" or isinstance(get(answer, "response_metadata"), dict)
+    return word(answer, "role") == "assistant" or isinstance(get(answer, "response_metadata"), dict)
 
 
 def _is_error(answer: Any) -> bool:
@@ -119,11 +129,11 @@ def _is_error(answer: Any) -> bool:
     if isinstance(error, str):
         return bool(error) and isinstance(answer, dict)
     told = any(get(error, name) is not None for name in ("message", "code", "type"))
-    return told or (isinstance(answer, dict) and answer.get("object") == "error")
+    return told or (isinstance(answer, dict) and word(answer, "object") == "error")
 
 
 def _tokens(answer: Any) -> int:
-    usage = get(answer, "usage") or get(answer, "usage_metadata")
+    usage = get(answer, "usage" if given(answer, "usage") else "usage_metadata")
     for names in (
         ("total_tokens",),
         ("prompt_tokens", "completion_tokens"),
@@ -136,12 +146,13 @@ def _tokens(answer: Any) -> int:
 
 
 def _is_chunk(first: Any) -> bool:
-    kind = get(first, "object")
-    if isinstance(kind, str) and (kind.endswith(".chunk") or kind == "text_completion"):
+    kind = word(first, "object")
+    if kind.endswith(".chunk") or kind == "text_completion":
         return True
-    if get(first, "type") == "AIMessageChunk":
+    if word(first, "type") == "AIMessageChunk":
         return True
-    return _has_choices(first) and get(get(first, "choices")[0], "delta") is not None
+    choices = get(first, "choices")
+    return isinstance(choices, list) and bool(choices) and get(choices[0], "delta") is not None
 
 
 def _read_stream(chunks: Iterable[Any]) -> Reply:
@@ -160,14 +171,14 @@ def _read_stream(chunks: Iterable[Any]) -> Reply:
 def _read_choices(reply: Reply, choices: list[Any]) -> None:
     for place, choice in enumerate(choices):
         index = i if isinstance(i := get(choice, "index"), int) else place
-        message = get(choice, "message") or get(choice, "delta")
+        message = get(choice, "message" if given(choice, "message") else "delta")
         _read_body(reply, index, message if message is not None else choice)
-        _end(reply, index, get(choice, "finish_reason"))
+        _end(reply, index, word(choice, "finish_reason"))
 
 
-def _end(reply: Reply, index: int, reason: Any) -> None:
-    if isinstance(reason, str) or index not in reply.ends:
-        reply.ends[index] = _ENDS.get(reason, reason) if isinstance(reason, str) else None
+def _end(reply: Reply, index: int, reason: str) -> None:
+    if reason or index not in reply.ends:
+        reply.ends[index] = _ENDS.get(reason, reason) or None
     reply.refused = reply.refused or reason == "refusal"
 
 
@@ -180,32 +191,33 @@ def _read_body(reply: Reply, index: int, message: Any) -> None:
         elif isinstance(content, list):
             _read_parts(reply, pieces, content)
     extra = get(message, "additional_kwargs")
-    reply.refused = reply.refused or bool(get(message, "refusal") or get(extra, "refusal"))
-    called = get(message, "tool_calls") or get(message, "function_call") or []
+    reply.refused = reply.refused or given(message, "refusal") or given(extra, "refusal")
+    called = get(message, "tool_calls" if given(message, "tool_calls") else "function_call")
+    called = [] if called is None else called
     for place, call in enumerate(called if isinstance(called, list) else [called]):
         _read_call(reply, index, place, call)
-    reply.other = reply.other or any(get(message, name) for name in ("audio", "images"))
+    reply.other = reply.other or any(given(message, name) for name in ("audio", "images"))
 
 
 def _read_call(reply: Reply, index: int, place: int, call: Any) -> None:
-    function = get(call, "function") or call
+    function = get(call, "function") if given(call, "function") else call
     at = i if isinstance(i := get(call, "index"), int) else place
     made = reply.calls.setdefault((index, at), Call())
     if isinstance(name := get(function, "name"), str):
         made.name += name
     for name in ("arguments", "args", "input"):
-        given = get(function, name)
-        if isinstance(given, str):
-            made.text += given
-        elif given is not None:
-            made.arguments = given
+        passed = get(function, name)
+        if isinstance(passed, str):
+            made.text += passed
+        elif passed is not None:
+            made.arguments = passed
 
 
 def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
     for part in parts:
-        kind, text = get(part, "type"), get(part, "text")
+        kind, text = word(part, "type"), get(part, "text")
         if isinstance(part, str) or isinstance(text, str):
-            pieces.append(part if isinstance(part, str) else text)
+            pieces.append(part if isinstance(part, str) else str(text))
         elif kind == "tool_use":
             _read_call(reply, 0, len(reply.calls), part)
         elif kind == "refusal":
@@ -217,25 +229,25 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
 def _read_message(reply: Reply, message: Any) -> None:
     _read_body(reply, 0, message)
     told = get(message, "response_metadata")
-    _end(reply, 0, get(message, "stop_reason") or get(told, "finish_reason") or get(told, "stop_reason"))
+    _end(reply, 0, word(message, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason"))
 
 
 def _read_response(reply: Reply, answer: Any, output: list[Any]) -> None:
     """The body of OpenAI's Responses API."""
     pieces = reply.texts.setdefault(0, [])
     for item in output:
-        kind = get(item, "type")
-        if kind == "message":
-            _read_parts(reply, pieces, get(item, "content") or [])
-        elif isinstance(kind, str) and kind.endswith("_call"):
+        kind, content = word(item, "type"), get(item, "content")
+        if kind == "message" and isinstance(content, list):
+            _read_parts(reply, pieces, content)
+        elif kind.endswith("_call"):
             _read_call(reply, 0, len(reply.calls), item)
-    status = get(answer, "status")
+    status = word(answer, "status")
     reply.failed = status == "failed"
     if status == "incomplete":
-        _end(reply, 0, get(get(answer, "incomplete_details"), "reason") or "length")
+        _end(reply, 0, word(get(answer, "incomplete_details"), "reason") or "length")
     elif status in ("in_progress", "queued", "cancelled"):
         reply.streamed = True  # not ended: as a stream without its last chunk
-        _end(reply, 0, None)
+        _end(reply, 0, "")
 
 
 def canonical(value: Any) -> str | None:

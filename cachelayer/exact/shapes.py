@@ -16,7 +16,7 @@ from .takers import Taker, taker
 from .tokens import Shape, T, compiled
 
 Thaw = Callable[[Any], Any]
-MAX_TOKENS = 512
+MAX_TOKENS = 256
 LARGE = 24
 """Keys beyond which a dict is no part of a shape."""
 _CREDIT = 16.0
@@ -39,7 +39,7 @@ class Made:
 class Shapes:
     """Compiled functions by shape, the least recently met forgotten beyond `capacity`. Thread-safe.
 
-    Compiling costs some 0.1 to 2 ms. So that a function whose answers never repeat a shape does not pay that
+    Compiling costs some 0.1 to 3 ms. So that a function whose answers never repeat a shape does not pay that
     for each one, compiling is on credit: 16 to begin with and at most, one more for every 32 answers met.
     """
 
@@ -53,26 +53,33 @@ class Shapes:
     def __len__(self) -> int:
         return len(self._known)
 
-    def made(self, shape: Shape) -> Made | None:
-        """What is compiled for this shape, or None where compiling it would not pay."""
+    def made(self, shape: Shape, *, fresh: bool = True) -> tuple[Made | None, bool]:
+        """What is compiled for this shape, None where compiling it would not pay; and whether it was just now.
+
+        Nothing is compiled where `fresh` is False.
+        """
         if len(shape) > MAX_TOKENS:
-            return None
+            return None, False
         with self._lock:
             self._credit = min(self._credit + _REFILL, _CREDIT)
             made = self._known.pop(shape, None)
+            worked = False
             if made is None:
-                if self._credit < 1:
-                    return None
+                if self._credit < 1 or not fresh:
+                    return None, False
                 self._credit -= 1
-                writer = _Writer(shape, self._deep)
-                made = Made(compiled(writer.source(), writer.names))
-                if len(self._known) >= self.capacity:
-                    del self._known[next(iter(self._known))]
-            elif not made.used:
-                made.used = True
+                made, worked = self._make(shape), True
+            elif fresh and not made.used:
+                made.used = worked = True
                 made.taker = taker(shape)
             self._known[shape] = made
-            return made
+            return made, worked
+
+    def _make(self, shape: Shape) -> Made:
+        writer = _Writer(shape, self._deep)
+        if len(self._known) >= self.capacity:
+            del self._known[next(iter(self._known))]
+        return Made(compiled(writer.source(), writer.names))
 
 
 class _Writer:

@@ -16,13 +16,17 @@ from .tokens import T
 
 MAX_DEPTH = 100
 _WIDE = 8
+_FRESH = 2
 _KEYS = frozenset({str})
+_EMPTY = (dict, list)
+_PAIR = 8 + getsizeof((0, 0)) - OWN
+"""What a row costs in a list of rows, beside what it holds as a `Frozen`."""
 
 
 class Walk:
     """Takes one answer apart: the tokens of its shape and its leaves."""
 
-    __slots__ = ("copy", "extra", "kinds", "leaves", "limit", "recent", "shapes", "sig", "spent")
+    __slots__ = ("copy", "extra", "fresh", "kinds", "leaves", "limit", "recent", "shapes", "sig", "spent")
 
     def __init__(self, kinds: Kinds, copy: Thaw, shapes: Shapes, recent: Recent, limit: int) -> None:
         self.kinds, self.copy, self.shapes, self.recent, self.limit = kinds, copy, shapes, recent, limit
@@ -30,6 +34,8 @@ class Walk:
         self.leaves: list[Any] = []
         self.extra = 0
         """Bytes that the leaves hold beyond their own `__sizeof__`."""
+        self.fresh = _FRESH
+        """Shapes that may still be compiled for this answer."""
         self.spent = 0
         """A lower bound of the bytes of all that was seen, so that a huge answer stops the walk early."""
 
@@ -41,6 +47,8 @@ class Walk:
             return again
         if self.kinds[type(value)].hopeful and fixed(value, self.kinds):
             return Frozen(value, None, OWN + size(value, self.kinds))
+        if type(value) in _EMPTY and not value:
+            return Frozen(type(value)(), type(value).copy, OWN + getsizeof(value))
         outer = self.sig, self.leaves, self.extra
         self.sig, self.leaves, self.extra = [], [], 0
         try:
@@ -57,7 +65,8 @@ class Walk:
         if sig == [T.DEEP]:
             array = self.kinds[type(value)].kind is Kind.ARRAY
             return Frozen(leaves[0], copy_array if array else self.copy, held)
-        made = self.shapes.made(tuple(sig))
+        made, worked = self.shapes.made(tuple(sig), fresh=self.fresh > 0)
+        self.fresh -= worked
         if made is None:
             own = self.copy(value)
             return Frozen(own, self.copy, OWN + size(own, self.kinds))
@@ -156,7 +165,7 @@ class Walk:
             self.copied(value)
         elif len(value) > LARGE:
             rows = [(key, *self.row(x, depth)) for key, x in value.items()]
-            held = sum(8 + size(key, self.kinds) + nbytes for key, _, _, nbytes in rows)
+            held = sum(_PAIR + 8 + size(key, self.kinds) + nbytes for key, _, _, nbytes in rows)
             self.whole(T.EACH, [row[:3] for row in rows], 64 + held)
         else:
             self.sig += (T.KEYED, len(value))
@@ -171,7 +180,7 @@ class Walk:
             self.copied(value)
         else:
             rows = [self.row(x, depth) for x in value]
-            self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(8 + row.nbytes for row in rows))
+            self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(_PAIR + row.nbytes for row in rows))
 
     def row(self, value: Any, depth: int) -> Frozen:
         if type(value) in ATOMS:

@@ -287,9 +287,41 @@ FIELDS = (
     "choices message delta content error usage object role text tool_calls finish_reason refusal "
     "total_tokens index output status type function stop_reason response_metadata"
 ).split()
-WORDS = ["response", "assistant", "chat.completion.chunk", "length", "message", "incomplete"]
+WORDS = [
+    "chat.completion",
+    "response",
+    "assistant",
+    "chat.completion.chunk",
+    "length",
+    "message",
+    "incomplete",
+]
+
+
+class Sulky:
+    """Cannot be compared, measured or asked whether it is true."""
+
+    def __bool__(self) -> bool:
+        raise RuntimeError("bool")
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("eq")
+
+    def __len__(self) -> int:
+        raise RuntimeError("len")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    st.builds(Sulky)
+    | st.just(np.zeros(3))
+    | st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner | st.sampled_from(WORDS)),
     max_leaves=20,
 )

@@ -62,6 +62,15 @@ def test_shapes_are_bounded_and_paid_for_by_use() -> None:
     assert len(compiled) < 40
 
 
+def test_one_answer_of_many_shapes_compiles_few() -> None:
+    freezer, value = Freezer(), [{f"key{i}": i, "x": {f"part{i}": [1, {}]}} for i in range(40)]
+    known = []
+    for _ in range(4):
+        assert freezer.freeze(value).answer() == value
+        known.append(len(freezer.shapes))
+    assert known[0] == 2 and known == sorted(known) and known[-1] < 10
+
+
 def test_answers_of_one_shape_share_their_constructor() -> None:
     first, second = (FREEZER.freeze({"id": i, "choices": [{"text": "t" * i}]}) for i in (1, 2))
     assert first.thaw is second.thaw and second.answer() == {"id": 2, "choices": [{"text": "tt"}]}
