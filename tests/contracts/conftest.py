@@ -15,6 +15,7 @@ from cachelayer.semantic.index.reference import NumpyIndex
 sys.path.insert(0, str(Path(__file__).parent / "kit"))  # helpers; test directories are no packages
 
 from index_rows import DIMENSION
+from numpy_device import NumpyDevice
 
 
 def faiss_cpu(dimension: int) -> VectorIndex:
@@ -25,17 +26,39 @@ def faiss_cpu(dimension: int) -> VectorIndex:
 
 
 def faiss_gpu(dimension: int) -> VectorIndex:
-    gpu = pytest.importorskip("cachelayer.semantic.index.faiss_gpu")
-    reason = gpu.unavailable()
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
+
+    reason = unavailable()
     if reason:
         pytest.skip(reason)
-    return gpu.FaissGpuIndex(dimension, promote_at=1024)
+    return FaissGpuIndex(dimension, promote_at=1024)
+
+
+def gpu_missing(dimension: int) -> VectorIndex:
+    """The GPU index where there is no GPU: the contract holds by falling back."""
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
+
+    if not unavailable():
+        pytest.skip("there is a GPU: tested as faiss-gpu")
+    return FaissGpuIndex(dimension, promote_at=1024)
+
+
+def gpu_stand_in(dimension: int) -> VectorIndex:
+    """The GPU index with numpy for a device."""
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex
+
+    return FaissGpuIndex(dimension, promote_at=1024, open_device=NumpyDevice)
 
 
 INDEXES = [
     pytest.param(NumpyIndex, id="numpy"),
     pytest.param(PackedIndex, id="packed"),
     pytest.param(faiss_cpu, id="faiss-cpu"),
+    pytest.param(gpu_missing, id="faiss-gpu-missing"),
+    pytest.param(gpu_stand_in, id="faiss-gpu-stand-in"),
     pytest.param(faiss_gpu, id="faiss-gpu", marks=pytest.mark.gpu),
 ]
 

@@ -80,8 +80,10 @@ class FaissIndex(PackedIndex):
         counts = [page.count for page in pages]
         if sum(counts) < self.promote_at:
             return None
-        graph = old.clone() if old else Graph(self._faiss, self._new_graph())
+        graph = old.clone() if old else self._new_graph()
         for number in range(graph.rows // PAGE, len(pages)):
+            if self._closed:
+                return None
             rows = slice(graph.rows - number * PAGE, counts[number])
             graph.add(np.asarray(pages[number].vectors[rows], dtype=np.float32))
         graph.set_effort(self._search_effort * (2 if graph.rows > _LARGE else 1))
@@ -91,12 +93,12 @@ class FaissIndex(PackedIndex):
         index = self._faiss.read_index(str(path))
         return Graph(self._faiss, index) if index.d == self.dimension else None
 
-    def _new_graph(self) -> Any:
+    def _new_graph(self) -> Graph:
         faiss = self._faiss
         kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
         index = faiss.IndexHNSWSQ(self.dimension, kind, self._links, metric)
         index.hnsw.efConstruction = self._build_effort
-        return index
+        return Graph(faiss, index)
 
     def _one(self, view: View, queries: Vectors, k: int) -> Found:
         graph: Graph | None = view.graph
@@ -118,7 +120,7 @@ class FaissIndex(PackedIndex):
             return found
         return _merged(found, self._scan_many(view.pages, queries, k, graph.rows), k)
 
-    def _from_graph(self, graph: Graph, pages: tuple[Page, ...], queries: Vectors, k: int) -> Found | None:
+    def _from_graph(self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int) -> Found | None:
         """The k best live rows under the graph; None where the dead crowd out the living of any query."""
         rows, live = pages[0].home.rows, pages[0].home.live
         dead = rows - live
@@ -152,6 +154,9 @@ class FaissIndex(PackedIndex):
 
 class Graph:
     """An HNSW index that is never changed once it is published; position i is row i of the partition's pages."""
+
+    kept = True
+    """Worth saving with a snapshot."""
 
     def __init__(self, faiss: ModuleType, index: Any) -> None:
         self._faiss, self._index = faiss, index

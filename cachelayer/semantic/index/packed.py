@@ -36,6 +36,7 @@ class PackedIndex:
         self._due: set[bytes] = set()
         self._lock = threading.Lock()
         self._maintaining = threading.Lock()
+        self._closed = False
 
     def __len__(self) -> int:
         return len(self._page_of)
@@ -103,6 +104,7 @@ class PackedIndex:
             homes = list(self._partitions.values())
         for home in homes:
             pages, graph = home.view
+            graph = graph if graph is not None and graph.kept else None
             blocks, ids = [], []
             for page in pages:
                 count = page.count
@@ -151,7 +153,7 @@ class PackedIndex:
             return 0
         try:
             done = 0
-            while self._due:
+            while self._due and not self._closed:
                 with self._lock:
                     key = self._due.pop()
                     home = self._partitions.get(key)
@@ -161,6 +163,10 @@ class PackedIndex:
             return done
         finally:
             self._maintaining.release()
+
+    def close(self) -> None:
+        """End maintenance at its next page; searches go on."""
+        self._closed = True
 
     def _one(self, view: View, queries: Vectors, k: int) -> Found:
         return self._scan_one(view.pages, queries[0], k)
@@ -227,6 +233,7 @@ class PackedIndex:
                 return
             pages = repacked.settle(home.view.pages[len(old) :])
             self._publish(home, pages, graph)
+            self._note(home)
         for page in pages:  # one lock per page: a write waits for a page, not for a partition
             with self._lock:
                 self._point_to((page,))

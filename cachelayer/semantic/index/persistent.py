@@ -134,7 +134,8 @@ class PersistentIndex:
             self._fail(fault)
 
     def close(self) -> None:
-        """Flush and let the directory go."""
+        """End maintenance, flush, and let the directory go."""
+        self.inner.close()
         self.flush()
         with self._writing, self._lock:
             if self._journal is not None:
