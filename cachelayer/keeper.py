@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
 from .exact.memory import Slot, weight_of
+from .exact.refresh import refresh_due
 from .flow.attempt import Faults
 from .flow.recording import Replay
 from .flow.tee import replay
@@ -73,9 +73,8 @@ class Keeper(Holdings):
         return None, Reason.EXPIRED
 
     def _refresh_early(self, slot: Slot, now: float) -> bool:
-        """XFetch with beta 1 (Vattani et al., "Optimal Probabilistic Cache Stampede Prevention", VLDB 2015)."""
-        ahead = -slot.cost * math.log(1.0 - self.random())
-        return bool(now + ahead >= slot.meta.fresh_until)
+        """Whether this reader refreshes a popular entry shortly before it expires."""
+        return refresh_due(now, slot.meta.fresh_until, slot.cost, 1.0 - self.random())
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import os
 import random
@@ -235,10 +234,7 @@ class CacheLayer:
     async def flush(self) -> None:
         """Wait until what was answered is stored, findable and shadow-checked."""
         await self._tiers.settle()
-        if self._portal.running:
-            await asyncio.wrap_future(
-                asyncio.run_coroutine_threadsafe(self._tiers.settle(), self._portal.loop)
-            )
+        await self._portal.arun(self._tiers.settle)
 
     async def aclose(self, timeout: Duration = "5s") -> None:
         """Drain the write-back for at most `timeout`, then stop everything."""
@@ -248,6 +244,7 @@ class CacheLayer:
             await self._similar.aclose()
         if self._shared is not None:
             await self._shared.aclose()
+            await self._portal.arun(self._shared.aclose)
         self._portal.close()
 
     async def __aenter__(self) -> Self:

@@ -130,10 +130,10 @@ class SharedTier:
                 records.append(record)
         if records and self.breaker.allow():
             done = await self.faults.attempt("store", self.store.put(records), WRITE_BUDGET)
-            if done is None:
-                self.breaker.success()
-            else:
+            if isinstance(done, Reason):
                 self.breaker.failure()
+            else:
+                self.breaker.success()
         for call, _ in items:
             self.let_go(call)
 
@@ -163,7 +163,7 @@ class SharedTier:
     async def invalidate(self, tags: Sequence[str]) -> bool:
         """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
         done = await self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
-        return done is None
+        return not isinstance(done, Reason)
 
     async def erase(self, tags: Sequence[str]) -> None:
         """Declare invalid, then remove physically, in steps."""

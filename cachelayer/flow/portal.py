@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -41,12 +41,26 @@ class Portal:
         """The result of `work`, run on the portal's loop; blocks this thread, so never call it from that loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
+    async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
+        """`work()` on the portal's loop, awaited from another; None where the portal was never needed."""
+        if self._loop is None:
+            return None
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
+
     def close(self) -> None:
-        """Stop the loop and join the thread."""
+        """Cancel what still runs, stop the loop and join the thread."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is not None and thread is not None:
+            asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+async def _cancel_others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
