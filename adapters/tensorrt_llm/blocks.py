@@ -57,10 +57,10 @@ class PrefixIndex:
     An estimate: the engine evicts by its own rules. A wrong guess costs a prefill, not a wrong answer.
     """
 
-    __slots__ = ("_capacity", "_seen", "_ttl")
+    __slots__ = ("_seen", "capacity", "ttl")
 
     def __init__(self, capacity: int, ttl: float) -> None:
-        self._capacity, self._ttl = capacity, ttl
+        self.capacity, self.ttl = capacity, ttl
         self._seen: OrderedDict[int, float] = OrderedDict()
 
     def __len__(self) -> int:
@@ -68,7 +68,7 @@ class PrefixIndex:
 
     def matched(self, blocks: Sequence[int], now: float) -> int:
         """How many leading blocks are held."""
-        seen, oldest = self._seen, now - self._ttl
+        seen, oldest = self._seen, now - self.ttl
         for count, block in enumerate(blocks):
             if seen.get(block, oldest) <= oldest:
                 return count
@@ -83,7 +83,7 @@ class PrefixIndex:
         for block in reversed(blocks):
             seen[block] = now
             seen.move_to_end(block)
-        while len(seen) > self._capacity + extra:
+        while len(seen) > self.capacity + extra:
             seen.popitem(last=False)
 
     def remove(self, blocks: Iterable[int]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from cachelayer.errors import ConfigurationError
 
 from .errors import RequestRejected
 from .events import Capabilities, Event, Transport
+from .fleet import Fleet
 from .guard import guarded
 from .local import LocalTransport
 from .request import Request, parse
@@ -44,19 +45,25 @@ class TensorRTLLM:
     @classmethod
     def connect(
         cls,
-        url: str,
+        url: str | Sequence[str],
         *,
         salt: Salt = "optional",
         tenant: Callable[[], str | None] | None = None,
+        fleet: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
         """`trtllm://host:8000` (also trtllms, http, https), `triton://host:8001[/model]` (tritons),
         `local:/model`.
 
-        No I/O: the server is asked what it is at `start`, or at the first request. `options` are those of the
-        transport: `ServeTransport`, `TritonTransport`, `LocalTransport`.
+        Several URLs are replicas of one model: a `Fleet` with routing and admission, whose arguments `fleet`
+        gives (also for a single URL). No I/O: the server is asked what it is at `start`, or at the first
+        request. `options` are those of the transport: `ServeTransport`, `TritonTransport`, `LocalTransport`.
         """
-        return cls(transport_of(url, **options), salt=salt, tenant=tenant)
+        urls = [url] if isinstance(url, str) else url
+        transports = [transport_of(one, **options) for one in urls]
+        plain = isinstance(url, str) and fleet is None
+        transport = transports[0] if plain else Fleet(transports, **(fleet or {}))
+        return cls(transport, salt=salt, tenant=tenant)
 
     def __repr__(self) -> str:
         kind = self.capabilities.kind if self.capabilities else "not started"

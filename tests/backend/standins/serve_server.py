@@ -154,6 +154,7 @@ class ServeStandin:
         self.running.discard(run.id)
         if answer not in done:
             answer.cancel()
+            await asyncio.gather(answer, return_exceptions=True)
             self.aborted.append(run.id)
             return False
         gone.cancel()

@@ -8,7 +8,7 @@ from pathlib import Path
 async def until(happened: Callable[[], object], seconds: float = 20.0) -> None:
     """Return when `happened()` is true; fail when it is not within a generous bound."""
     async with asyncio.timeout(seconds):
-        while not happened():  # noqa: ASYNC110  the condition may live in another process
+        while not happened():
             await asyncio.sleep(0.001)
 
 
