@@ -13,7 +13,7 @@ import numpy as np
 from ...types import Vectors
 from .faiss_cpu import FaissIndex, Graph, load_faiss
 from .packed import Found
-from .pages import PAGE, Page, Partition
+from .pages import PAGE, Page
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -47,13 +47,19 @@ class FaissGpuIndex(FaissIndex):
     ) -> None:
         super().__init__(dimension, promote_at=promote_at, **graph)
         self.fallbacks: Counter[str] = Counter()
-        self.device_bytes = 0
         reason = "" if open_device else unavailable()
         self.lost = bool(reason)
         if reason:
             self.fallbacks[reason] += 1
         self._open = open_device or (lambda: GpuRows(self._faiss, dimension, device))
         self._max_bytes = float("inf") if max_bytes is None else max_bytes
+
+    @property
+    def device_bytes(self) -> int:
+        """Bytes of rows on the device, those that `maintain` is about to publish not counted."""
+        with self._lock:
+            graphs = [home.view.graph for home in self._partitions.values()]
+        return sum(graph.bytes for graph in graphs if isinstance(graph, OnDevice))
 
     def _graph_over(self, pages: tuple[Page, ...], old: Any = None) -> Any:
         if isinstance(old, OnDevice) and (self.lost or old.failed):
@@ -66,12 +72,10 @@ class FaissGpuIndex(FaissIndex):
             self.fallbacks["over the memory budget"] += 1
             return super()._graph_over(pages, super()._new_graph())
         try:
-            graph = super()._graph_over(pages, old)
+            return super()._graph_over(pages, old)
         except RuntimeError as fault:
             self._count(fault)
             return super()._graph_over(pages, super()._new_graph())
-        self.device_bytes += needed
-        return graph
 
     def _new_graph(self) -> Any:
         return super()._new_graph() if self.lost else OnDevice(self._open(), self.dimension)
@@ -91,12 +95,6 @@ class FaissGpuIndex(FaissIndex):
             self._count(fault)
             self._due.add(pages[0].home.key)
             return None
-
-    def _publish(self, home: Partition, pages: tuple[Page, ...], graph: Any = None) -> None:
-        old = home.view.graph
-        if isinstance(old, OnDevice) and not (isinstance(graph, OnDevice) and graph.device is old.device):
-            self.device_bytes -= old.bytes
-        super()._publish(home, pages, graph)
 
     def work(self, partition: bytes) -> int:
         """All rows: a search on the device waits for it, and never belongs on the loop."""
