@@ -9,9 +9,10 @@ import enum
 from typing import Any
 
 import numpy as np
+import orjson
 
 from ..types import Reason
-from .replies import canonical, read
+from .replies import read
 
 _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)
@@ -95,8 +96,35 @@ def text_of(answer: Any) -> str | None:
         return "".join(answer)
     reply = read(answer)
     if reply is None or reply.failed or reply.other:
-        return canonical(answer)
+        return _canonical(answer)
     if not reply.calls:
         return reply.text
-    calls = canonical([call.plain() for _, call in sorted(reply.calls.items())])
+    calls = _canonical([call.plain() for _, call in sorted(reply.calls.items())])
     return None if calls is None else f"{reply.text}\n{calls}".lstrip("\n")
+
+
+def _canonical(value: Any) -> str | None:
+    """JSON with sorted keys, or None where `value` has no such form or it exceeds 64 KiB."""
+    try:
+        text = orjson.dumps(
+            value,
+            default=_plain,
+            option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY,
+        )
+    except (orjson.JSONEncodeError, RecursionError):
+        return None
+    return text.decode() if len(text) <= 65536 else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, bytes | bytearray):
+        return value.hex()
+    if isinstance(held := getattr(value, "__dict__", None), dict):
+        return held
+    if type(value).__module__ in ("decimal", "numpy", "fractions"):
+        return str(value)
+    raise TypeError(type(value).__qualname__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import inspect
 import re
 import sys
 import types
@@ -13,13 +14,13 @@ from typing import Any
 
 import xxhash
 
-from .kinds import Kind, Plan, classify, is_url
+from .kinds import Kind, Plan, classify, is_url, plain_base
 
 _MAX = 4096
 
 
 def types_from(annotation: Any) -> frozenset[type]:
-    """Dataclasses, attrs classes, pydantic models, enums and named tuples that `annotation` can hold.
+    """Dataclasses, attrs classes, pydantic models, enums, named tuples and the like that `annotation` can hold.
 
     Looks into unions, containers, iterators, awaitables, type variables, and recursively into the fields of
     what it finds. What it does not understand, such as a name that does not resolve, it leaves out.
@@ -51,10 +52,10 @@ def returned_types(function: Callable[..., Any]) -> frozenset[type]:
 
 def travels(cls: type) -> bool:
     """Whether values of this class can leave the process once it is on the allow-list."""
-    plan = classify(cls)
-    return plan.kind in (Kind.OBJECT, Kind.NAMED) or (
-        plan.kind == Kind.FIXED and (issubclass(cls, enum.Enum) or is_url(cls))
-    )
+    kind = classify(cls).kind
+    if kind != Kind.FIXED:
+        return kind in (Kind.OBJECT, Kind.NAMED)
+    return issubclass(cls, enum.Enum) or is_url(cls) or plain_base(cls) is not None
 
 
 def _inside(hint: Any) -> list[Any]:
@@ -72,7 +73,7 @@ def _fields(cls: type) -> list[Any]:
     """Annotations of a class that has fields: dataclass, attrs, pydantic, named tuple, TypedDict."""
     models = getattr(cls, "__pydantic_fields__", None)
     if isinstance(models, dict):
-        private = getattr(cls, "__annotations__", {})
+        private = inspect.get_annotations(cls)
         return [field.annotation for field in models.values()] + list(
             _resolved(private, _globals(cls)).values()
         )
@@ -81,7 +82,7 @@ def _fields(cls: type) -> list[Any]:
     return [
         hint
         for base in reversed(cls.__mro__)
-        for hint in _resolved(vars(base).get("__annotations__", {}), _globals(base)).values()
+        for hint in _resolved(inspect.get_annotations(base), _globals(base)).values()
     ]
 
 

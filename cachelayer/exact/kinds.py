@@ -158,10 +158,17 @@ def classify(cls: type) -> Plan:
         return Plan(Kind.FIXED, cls)
     if issubclass(cls, tuple) and hasattr(cls, "_fields") and not cls.__dictoffset__:
         return Plan(Kind.NAMED, cls)
+    return _object(cls) if plain_base(cls) is None else Plan(Kind.FIXED, cls)
+
+
+def plain_base(cls: type) -> type | None:
+    """str, bytes, int, float or complex where `cls` is a class of their values that adds no state."""
+    if cls in _EXACT or issubclass(cls, enum.Enum | np.generic):
+        return None
     for base in _PLAIN_BASES:
         if issubclass(cls, base) and not cls.__dictoffset__ and cls.__basicsize__ == base.__basicsize__:
-            return Plan(Kind.FIXED, cls)
-    return _object(cls)
+            return base
+    return None
 
 
 def pydantic_base() -> type | None:

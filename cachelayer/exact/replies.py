@@ -91,7 +91,13 @@ def given(thing: Any, name: str) -> bool:
 def read(answer: Any) -> Reply | None:
     """What `answer` says, or None where it looks like nothing that a model's API returns."""
     if isinstance(answer, list | tuple):
+        if answer and _is_generation(answer[0]):
+            return _read_generations(answer)
         return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else None
+    if isinstance(made := get(answer, "generations"), list):
+        reply = _read_generations([x for part in made for x in (part if isinstance(part, list) else [part])])
+        reply.tokens = reply.tokens or _tokens(get(answer, "llm_output"))
+        return reply
     reply = Reply()
     if _has_choices(answer):
         _read_choices(reply, get(answer, "choices"))
@@ -122,6 +128,21 @@ def _is_message(answer: Any) -> bool:
     return word(answer, "role") == "assistant" or isinstance(get(answer, "response_metadata"), dict)
 
 
+def _is_generation(thing: Any) -> bool:
+    """One of LangChain's Generation classes."""
+    return word(thing, "type") in ("Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk")
+
+
+def _read_generations(generations: list[Any] | tuple[Any, ...]) -> Reply:
+    reply = Reply()
+    for index, generation in enumerate(generations):
+        message = get(generation, "message")
+        _read_message(reply, generation if message is None else message, index)
+        _end(reply, index, word(get(generation, "generation_info"), "finish_reason"))
+        reply.tokens += _tokens(message)
+    return reply
+
+
 def _is_error(answer: Any) -> bool:
     if isinstance(answer, BaseException):
         return True
@@ -133,7 +154,8 @@ def _is_error(answer: Any) -> bool:
 
 
 def _tokens(answer: Any) -> int:
-    usage = get(answer, "usage" if given(answer, "usage") else "usage_metadata")
+    told = [name for name in ("usage", "usage_metadata", "token_usage") if given(answer, name)]
+    usage = get(answer, told[0]) if told else None
     for names in (
         ("total_tokens",),
         ("prompt_tokens", "completion_tokens"),
@@ -226,10 +248,12 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
             reply.other = True
 
 
-def _read_message(reply: Reply, message: Any) -> None:
-    _read_body(reply, 0, message)
+def _read_message(reply: Reply, message: Any, index: int = 0) -> None:
+    _read_body(reply, index, message)
     told = get(message, "response_metadata")
-    _end(reply, 0, word(message, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason"))
+    _end(
+        reply, index, word(message, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason")
+    )
 
 
 def _read_response(reply: Reply, answer: Any, output: list[Any]) -> None:
@@ -248,30 +272,3 @@ def _read_response(reply: Reply, answer: Any, output: list[Any]) -> None:
     elif status in ("in_progress", "queued", "cancelled"):
         reply.streamed = True  # not ended: as a stream without its last chunk
         _end(reply, 0, "")
-
-
-def canonical(value: Any) -> str | None:
-    """JSON with sorted keys, or None where `value` has no such form or it exceeds 64 KiB."""
-    try:
-        text = orjson.dumps(
-            value,
-            default=_plain,
-            option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY,
-        )
-    except (orjson.JSONEncodeError, RecursionError):
-        return None
-    return text.decode() if len(text) <= 65536 else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, set | frozenset):
-        return sorted(value, key=repr)
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    if isinstance(held := getattr(value, "__dict__", None), dict):
-        return held
-    if type(value).__module__ in ("decimal", "numpy", "fractions"):
-        return str(value)
-    raise TypeError(type(value).__qualname__)

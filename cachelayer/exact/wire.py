@@ -27,7 +27,7 @@ import numpy as np
 from ..errors import CacheLayerError
 from ..types import Reason
 from .hints import fingerprint
-from .kinds import Kind, Kinds, Plan, is_url
+from .kinds import Kind, Kinds, Plan, is_url, plain_base
 
 MAX_DEPTH = 100
 UNSET = {"$": ["-"]}
@@ -241,6 +241,9 @@ class Writer:
             return self.tag("v", self.place(plan), str(value))
         if issubclass(cls, np.generic):
             return self.tag("N", self.dtype(value.dtype, depth), self.blob(value.tobytes()))
+        base: Any = plain_base(cls)
+        if base is not None:
+            return self.tag("B", self.place(plan), self.write(base(value), depth))
         return self.time(value, cls)
 
     def time(self, value: Any, cls: type) -> Any:

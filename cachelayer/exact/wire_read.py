@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .kinds import ATOMS, Plan
+from .kinds import ATOMS, Plan, plain_base
 from .wire import BY_TEXT, FACTORIES, UNSET, ForeignClass, Known, NewerSchema, name_of
 
 
@@ -82,6 +82,10 @@ class Reader:
         cls: Any = self.plans[at].cls
         return cls(self.read(value))
 
+    def derived(self, at: int, value: Any) -> Any:
+        base: Any = plain_base(cls := self.plans[at].cls)
+        return base.__new__(cls, self.read(value))
+
     def member(self, at: int, name: str) -> Any:
         cls: Any = self.plans[at].cls
         return cls.__members__[name]
@@ -137,6 +141,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "o": Reader.object,
     "e": Reader.member,
     "v": Reader.valued,
+    "B": Reader.derived,
     "A": Reader.array,
     "N": Reader.scalar,
     "T": Reader.time,

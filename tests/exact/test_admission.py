@@ -244,6 +244,28 @@ def test_messages_of_other_libraries() -> None:
     assert admit(anthropic) is Reason.TRUNCATED and tokens_of(anthropic) == 5 and has_tool_calls(anthropic)
 
 
+def test_langchain_s_own_classes() -> None:
+    messages = pytest.importorskip("langchain_core.messages")
+    from langchain_core import outputs
+
+    usage = {"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
+    good = messages.AIMessage("Yes.", response_metadata={"finish_reason": "stop"}, usage_metadata=usage)
+    cut = messages.AIMessage("Ye", response_metadata={"finish_reason": "length"})
+    for wrap in (
+        lambda m: m,
+        lambda m: [outputs.ChatGeneration(message=m)],
+        lambda m: outputs.ChatResult(generations=[outputs.ChatGeneration(message=m)]),
+        lambda m: outputs.LLMResult(generations=[[outputs.ChatGeneration(message=m)]]),
+    ):
+        assert admit(wrap(good)) is None and text_of(wrap(good)) == "Yes." and tokens_of(wrap(good)) == 3
+        assert admit(wrap(cut)) is Reason.TRUNCATED
+        assert admit(wrap(messages.AIMessage(""))) is Reason.EMPTY_ANSWER
+    text = [outputs.Generation(text="Ye", generation_info={"finish_reason": "length"})]
+    assert admit(text) is Reason.TRUNCATED and admit([outputs.Generation(text="Yes.")]) is None
+    result = outputs.LLMResult(generations=[text], llm_output={"token_usage": {"total_tokens": 9}})
+    assert tokens_of(result) == 9
+
+
 def test_responses_bodies() -> None:
     body: dict[str, Any] = {
         "object": "response",
@@ -285,7 +307,7 @@ def test_text_of_labels_numbers_and_structures_is_canonical() -> None:
 
 FIELDS = (
     "choices message delta content error usage object role text tool_calls finish_reason refusal "
-    "total_tokens index output status type function stop_reason response_metadata"
+    "total_tokens index generations output status type function stop_reason response_metadata"
 ).split()
 WORDS = [
     "chat.completion",

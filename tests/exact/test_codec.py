@@ -19,6 +19,7 @@ import attrs
 import numpy as np
 import orjson
 import pydantic
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
@@ -256,6 +257,25 @@ def test_the_openai_client_s_models_come_back() -> None:
 
 def create() -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
     raise NotImplementedError
+
+
+def test_langchain_s_classes_come_back() -> None:
+    messages = pytest.importorskip("langchain_core.messages")
+    from langchain_core import documents, outputs
+    from langchain_core.messages import base
+
+    call = {"name": "f", "args": {"a": [1]}, "id": "1"}
+    message = messages.AIMessage("Yes.", response_metadata={"finish_reason": "stop"}, tool_calls=[call])
+    values = [
+        message,
+        [documents.Document("text", metadata={"a": [1]})],
+        outputs.ChatGeneration(message=message),
+    ]
+    codec = Codec([messages.AIMessage, documents.Document, outputs.ChatGeneration, base.TextAccessor])
+    for value in values:
+        for again in (codec.decode(codec.encode(value)), Freezer().freeze(value).answer()):
+            assert again == value and again is not value
+    assert type(codec.decode(codec.encode(values[2])).text) is type(values[2].text)
 
 
 def test_streams_come_back_as_streams() -> None:
