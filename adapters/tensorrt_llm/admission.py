@@ -28,7 +28,7 @@ class LimitPolicy:
     cap: int = 256
     ttft: float = 0.4
     tpot: float | None = None
-    tolerated: float = 0.1
+    tolerated: float = 0.2
     """Share of a window's requests that may exceed their budget before the limit falls."""
     window: float = 1.0
     samples: int = 8

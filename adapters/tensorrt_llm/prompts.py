@@ -5,6 +5,7 @@ KV reuse is by exact token prefix: everything after the first difference is comp
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from .blocks import chain
+from .blocks import PrefixIndex, chain
 
 Count = Callable[[str], int]
 Message = dict[str, Any]
@@ -121,17 +122,16 @@ def lint(
     return sorted(findings, key=lambda finding: -finding.tokens)
 
 
-def shared_tokens(prompts: Sequence[str]) -> int:
-    """Prompt tokens that an unbounded prefix cache would not compute again, in order of arrival.
+def shared_tokens(prompts: Sequence[str], *, pool: int = 2**62) -> int:
+    """Prompt tokens that a prefix cache of `pool` blocks would not compute again, in order of arrival.
 
     Counted in full blocks of 32 tokens at four characters each, so that layouts compare without a tokenizer.
     """
-    seen: set[int] = set()
-    shared = 0
+    cache, shared = PrefixIndex(pool, ttl=math.inf), 0
     for prompt in prompts:
         blocks = chain(prompt.encode())
-        shared += next((i for i, block in enumerate(blocks) if block not in seen), len(blocks))
-        seen.update(blocks)
+        shared += cache.matched(blocks, 0.0)
+        cache.add(blocks, 0.0)
     return shared * 32
 
 
