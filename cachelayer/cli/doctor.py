@@ -1,0 +1,144 @@
+"""`cachelayer doctor`: what is installed, what works here, and what to do about the rest."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.metadata
+import os
+import platform
+import time
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from ..errors import CacheLayerError
+from ..exact.redis import Finding
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_MARK = {"ok": "ok     ", "advice": "advice ", "problem": "PROBLEM"}
+_FEATURES = (
+    ("similar answers: the model's runtime", ("onnxruntime", "tokenizers"), "local"),
+    ("similar answers: FAISS", ("faiss",), "cpu"),
+    ("shared tier", ("redis", "hiredis"), "redis"),
+)
+_FAISS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs", "faiss-gpu-cu12")
+
+
+def register(subparsers: Subparsers) -> None:
+    """Add `doctor`."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="check an installation, the embedding model and a Redis; every finding with its remedy",
+        description="Looks at Python, the extras, FAISS, the embedding model and, where one is named, at a Redis: "
+        "version, memory limit and its policy, persistence, latency, cluster. Exits with 1 where there is a problem.",
+    )
+    parser.add_argument("--redis", metavar="URL", help="look at this Redis too")
+    parser.add_argument(
+        "--no-model",
+        action="store_true",
+        help="do not load the embedding model (it is prepared at first use)",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    findings = [_python(), *_extras(), *_faiss(), _threads()]
+    if not options.no_model and find_spec("onnxruntime") is not None:
+        findings.append(asyncio.run(_model()))
+    if options.redis:
+        findings += asyncio.run(_redis(options.redis))
+    for finding in findings:
+        print(f"{_MARK[finding.level]}  {finding.subject}: {finding.found}")
+        if finding.remedy:
+            print(f"         -> {finding.remedy}")
+    problems = sum(finding.level == "problem" for finding in findings)
+    print(f"\n{problems} problems" if problems else "\nno problems")
+    return int(problems > 0)
+
+
+def _python() -> Finding:
+    return Finding("ok", "Python", f"{platform.python_version()}, cachelayer {__version__}")
+
+
+def _extras() -> list[Finding]:
+    findings = []
+    for feature, packages, extra in _FEATURES:
+        missing = [package for package in packages if find_spec(package) is None]
+        if missing:
+            remedy = f"pip install 'cachelayer[{extra}]'"
+            findings.append(Finding("advice", feature, f"off, {', '.join(missing)} is not installed", remedy))
+        else:
+            versions = ", ".join(f"{p} {_version(p)}" for p in packages if p != "faiss")
+            findings.append(Finding("ok", feature, versions or "installed"))
+    return findings
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "of unknown version"
+
+
+def _faiss() -> list[Finding]:
+    here = [d.metadata["Name"] for d in importlib.metadata.distributions() if d.metadata["Name"] in _FAISS]
+    if len(here) > 1:
+        remedy = f"keep one: pip uninstall {' '.join(here[1:])}; all of them install the same module"
+        return [Finding("problem", "FAISS", f"{len(here)} distributions: {', '.join(here)}", remedy)]
+    if not here:
+        return []
+    from ..semantic.index.faiss_cpu import load_faiss
+
+    faiss = load_faiss()
+    gpus = faiss.get_num_gpus() if hasattr(faiss, "get_num_gpus") else 0
+    level = "problem" if here[0] != "faiss-cpu" and not gpus else "ok"
+    remedy = (
+        "no GPU is seen: check the driver, or install cachelayer[cpu] instead" if level == "problem" else ""
+    )
+    return [Finding(level, "FAISS", f"{here[0]} {faiss.__version__}, {gpus} GPUs", remedy)]  # type: ignore[arg-type]
+
+
+def _threads() -> Finding:
+    cores = len(os.sched_getaffinity(0))
+    asked = os.environ.get("OMP_NUM_THREADS")
+    if cores > 1 and asked is None:
+        remedy = "set OMP_NUM_THREADS=1 in servers: on a busy machine more threads per search cost more than they give"
+        return Finding("advice", "threads", f"{cores} cores, OMP_NUM_THREADS not set", remedy)
+    return Finding("ok", "threads", f"{cores} cores, OMP_NUM_THREADS={asked}")
+
+
+async def _model() -> Finding:
+    from ..semantic.embed.onnx import OnnxEmbedder
+
+    embedder = OnnxEmbedder()
+    started = time.perf_counter()
+    try:
+        await embedder.start()
+        loaded = time.perf_counter()
+        await embedder.embed(["How do I return a product?"])
+        took = (time.perf_counter() - loaded) * 1e3
+    except CacheLayerError as fault:
+        return Finding("problem", "embedding model", type(fault).__name__, str(fault))
+    finally:
+        await embedder.aclose()
+    return Finding(
+        "ok",
+        "embedding model",
+        f"{embedder.identity}, ready in {loaded - started:.1f} s, {took:.1f} ms for one text",
+    )
+
+
+async def _redis(url: str) -> list[Finding]:
+    from ..exact.redis import RedisStore
+
+    store = RedisStore(url)
+    try:
+        await store.start()
+        return [Finding(f.level, f"Redis {f.subject}", f.found, f.remedy) for f in await store.diagnose()]
+    except CacheLayerError as fault:
+        return [Finding("problem", "Redis", str(fault), "check the URL and that it runs")]
+    finally:
+        await store.aclose()
