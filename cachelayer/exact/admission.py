@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from ..types import Reason
-from .replies import read
+from .replies import ordinary, read, tokens
 
 _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)
@@ -39,7 +39,7 @@ def admit(answer: Any, *, truncated_ok: bool = False) -> Reason | None:
         return Reason.EMPTY_ANSWER
     if isinstance(answer, list | tuple) and isinstance(answer[0], str | bytes | None) and _blank(answer):
         return Reason.EMPTY_ANSWER
-    return _verdict(answer, truncated_ok)
+    return None if ordinary(answer) else _verdict(answer, truncated_ok)
 
 
 def _blank(pieces: list[Any] | tuple[Any, ...]) -> bool:
@@ -66,10 +66,7 @@ def _verdict(answer: Any, truncated_ok: bool) -> Reason | None:
 
 def tokens_of(answer: Any) -> int:
     """Tokens the answer says it took, prompt included; 0 where it does not say."""
-    if type(answer) is str:
-        return 0
-    reply = read(answer)
-    return 0 if reply is None else reply.tokens
+    return 0 if type(answer) is str else tokens(answer)
 
 
 def has_tool_calls(answer: Any) -> bool:

@@ -5,12 +5,13 @@ Known are OpenAI's chat, completions and responses bodies, Anthropic's messages,
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+
+from .fields import Fields, fields, given, word
 
 
 @dataclass(slots=True)
@@ -58,144 +59,153 @@ class Reply:
 
 
 _ENDS = {"max_tokens": "length", "max_output_tokens": "length", "end_turn": "stop", "stop_sequence": "stop"}
-
-
-def get(thing: Any, name: str) -> Any:
-    """A field of a dict or an object, else None. Runs no code of the object's class."""
-    if isinstance(thing, dict):
-        return dict.get(thing, name)
-    held = getattr(thing, "__dict__", None)
-    if isinstance(held, dict) and name in held:
-        return held[name]
-    cls = type(thing)
-    extra = getattr(cls, "__pydantic_extra__", None)
-    if isinstance(extra, types.MemberDescriptorType):
-        more = extra.__get__(thing)
-        return more.get(name) if more else None
-    slot = getattr(cls, name, None)
-    return getattr(thing, name, None) if isinstance(slot, types.MemberDescriptorType) else None
-
-
-def word(thing: Any, name: str) -> str:
-    """A field that is text, else ''."""
-    found = get(thing, name)
-    return found if isinstance(found, str) else ""
-
-
-def given(thing: Any, name: str) -> bool:
-    """Whether a field holds something; nothing is asked of objects but whether they are there."""
-    found = get(thing, name)
-    return bool(found) if isinstance(found, str | list | dict | tuple | bool | int) else found is not None
+_MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
+_GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
+_COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"))
+_USAGES = ("usage", "usage_metadata", "token_usage")
 
 
 def read(answer: Any) -> Reply | None:
     """What `answer` says, or None where it looks like nothing that a model's API returns."""
     if isinstance(answer, list | tuple):
-        if answer and _is_generation(answer[0]):
+        if answer and word(fields(answer[0]), "type") in _GENERATIONS:
             return _read_generations(answer)
         return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else None
-    if isinstance(made := get(answer, "generations"), list):
-        reply = _read_generations([x for part in made for x in (part if isinstance(part, list) else [part])])
-        reply.tokens = reply.tokens or _tokens(get(answer, "llm_output"))
-        return reply
-    reply = Reply()
-    if _has_choices(answer):
-        _read_choices(reply, get(answer, "choices"))
-    elif word(answer, "object") == "response" and isinstance(output := get(answer, "output"), list):
-        _read_response(reply, answer, output)
-    elif _is_message(answer):
-        _read_message(reply, answer)
-    elif not _is_error(answer):
-        return None
-    reply.failed = reply.failed or _is_error(answer)
-    reply.tokens = _tokens(answer)
-    return reply
-
-
-def _has_choices(answer: Any) -> bool:
-    choices = get(answer, "choices")
-    if not isinstance(choices, list):
-        return False
-    if not choices:
-        return word(answer, "object").startswith(("chat.", "text_completion"))
-    return any(get(choices[0], name) is not None for name in ("message", "delta", "finish_reason"))
-
-
-def _is_message(answer: Any) -> bool:
-    """A message of Anthropic's API or of LangChain."""
-    if get(answer, "content") is None:
-        return False
-    return word(answer, "role") == "assistant" or isinstance(get(answer, "response_metadata"), dict)
-
-
-def _is_generation(thing: Any) -> bool:
-    """One of LangChain's Generation classes."""
-    return word(thing, "type") in ("Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk")
-
-
-def _read_generations(generations: list[Any] | tuple[Any, ...]) -> Reply:
-    reply = Reply()
-    for index, generation in enumerate(generations):
-        message = get(generation, "message")
-        _read_message(reply, generation if message is None else message, index)
-        _end(reply, index, word(get(generation, "generation_info"), "finish_reason"))
-        reply.tokens += _tokens(message)
-    return reply
-
-
-def _is_error(answer: Any) -> bool:
     if isinstance(answer, BaseException):
-        return True
-    error = get(answer, "error")
+        return Reply(failed=True)
+    of = fields(answer)
+    if _MARKS.isdisjoint(of):
+        return None
+    if isinstance(made := of.get("generations"), list):
+        reply = _read_generations([x for part in made for x in (part if isinstance(part, list) else [part])])
+        reply.tokens = reply.tokens or _tokens(fields(of.get("llm_output")))
+        return reply
+    return _read_whole(of)
+
+
+def tokens(answer: Any) -> int:
+    """Tokens the answer says it took; of a stream what its last chunk with a count says."""
+    if isinstance(answer, list | tuple):
+        if not answer or word(fields(answer[0]), "type") not in _GENERATIONS:
+            return next((n for chunk in reversed(answer) if (n := _tokens(fields(chunk)))), 0)
+    elif fields(answer).get("generations") is None:
+        return _tokens(fields(answer))
+    reply = read(answer)
+    return 0 if reply is None else reply.tokens
+
+
+def ordinary(answer: Any) -> bool:
+    """Whether this is a whole chat reply of which every choice ended with "stop" and says something.
+
+    Nine replies in ten are; True spares the reading.
+    """
+    of = fields(answer)
+    choices = of.get("choices")
+    if type(choices) is not list or not choices or of.get("error") is not None:
+        return False
+    for choice in choices:
+        held = fields(choice)
+        message = fields(held.get("message"))
+        content, end = message.get("content"), held.get("finish_reason")
+        if type(content) is not str or not content or content.isspace():
+            return False
+        if type(end) is not str or end != "stop" or message.get("refusal") is not None:
+            return False
+    return True
+
+
+def _read_whole(of: Fields) -> Reply | None:
+    reply = Reply(failed=_is_error(of))
+    if isinstance(choices := of.get("choices"), list) and _are_choices(of, choices):
+        _read_choices(reply, choices)
+    elif word(of, "object") == "response" and isinstance(output := of.get("output"), list):
+        _read_response(reply, of, output)
+    elif _is_message(of):
+        _read_message(reply, of)
+    elif not reply.failed:
+        return None
+    reply.tokens = _tokens(of)
+    return reply
+
+
+def _are_choices(of: Fields, choices: list[Any]) -> bool:
+    if not choices:
+        return word(of, "object").startswith(("chat.", "text_completion"))
+    first = fields(choices[0])
+    return any(first.get(name) is not None for name in ("message", "delta", "finish_reason"))
+
+
+def _is_message(of: Fields) -> bool:
+    """A message of Anthropic's API or of LangChain."""
+    if of.get("content") is None:
+        return False
+    return word(of, "role") == "assistant" or isinstance(of.get("response_metadata"), dict)
+
+
+def _is_error(of: Fields) -> bool:
+    error = of.get("error")
+    if error is None:
+        return word(of, "object") == "error"
     if isinstance(error, str):
-        return bool(error) and isinstance(answer, dict)
-    told = any(get(error, name) is not None for name in ("message", "code", "type"))
-    return told or (isinstance(answer, dict) and word(answer, "object") == "error")
+        return bool(error)
+    told = fields(error)
+    return any(told.get(name) is not None for name in ("message", "code", "type"))
 
 
-def _tokens(answer: Any) -> int:
-    told = [name for name in ("usage", "usage_metadata", "token_usage") if given(answer, name)]
-    usage = get(answer, told[0]) if told else None
-    for names in (
-        ("total_tokens",),
-        ("prompt_tokens", "completion_tokens"),
-        ("input_tokens", "output_tokens"),
-    ):
-        counts = [n for name in names if isinstance(n := get(usage, name), int)]
+def _tokens(of: Fields) -> int:
+    told = [usage for name in _USAGES if (usage := of.get(name)) is not None]
+    if not told:
+        return 0
+    counted = fields(told[0])
+    for names in _COUNTS:
+        counts = [n for name in names if isinstance(n := counted.get(name), int)]
         if counts:
             return max(0, sum(counts))
     return 0
 
 
 def _is_chunk(first: Any) -> bool:
-    kind = word(first, "object")
-    if kind.endswith(".chunk") or kind == "text_completion":
+    of = fields(first)
+    kind = word(of, "object")
+    if kind.endswith(".chunk") or kind == "text_completion" or word(of, "type") == "AIMessageChunk":
         return True
-    if word(first, "type") == "AIMessageChunk":
-        return True
-    choices = get(first, "choices")
-    return isinstance(choices, list) and bool(choices) and get(choices[0], "delta") is not None
+    choices = of.get("choices")
+    return isinstance(choices, list) and bool(choices) and fields(choices[0]).get("delta") is not None
 
 
 def _read_stream(chunks: Iterable[Any]) -> Reply:
     reply = Reply(streamed=True)
     for chunk in chunks:
-        if isinstance(choices := get(chunk, "choices"), list):
+        of = fields(chunk)
+        if isinstance(choices := of.get("choices"), list):
             _read_choices(reply, choices)
-        elif _is_message(chunk):
-            _read_message(reply, chunk)
+        elif _is_message(of):
+            _read_message(reply, of)
             reply.streamed = False  # not every provider behind LangChain says how a stream ended
-        reply.failed = reply.failed or _is_error(chunk)
-        reply.tokens = _tokens(chunk) or reply.tokens
+        reply.failed = reply.failed or _is_error(of)
+        reply.tokens = _tokens(of) or reply.tokens
+    return reply
+
+
+def _read_generations(generations: list[Any] | tuple[Any, ...]) -> Reply:
+    reply = Reply()
+    for index, generation in enumerate(generations):
+        of = fields(generation)
+        message = of if of.get("message") is None else fields(of["message"])
+        _read_message(reply, message, index)
+        _end(reply, index, word(fields(of.get("generation_info")), "finish_reason"))
+        reply.tokens += _tokens(message)
     return reply
 
 
 def _read_choices(reply: Reply, choices: list[Any]) -> None:
     for place, choice in enumerate(choices):
-        index = i if isinstance(i := get(choice, "index"), int) else place
-        message = get(choice, "message" if given(choice, "message") else "delta")
-        _read_body(reply, index, message if message is not None else choice)
-        _end(reply, index, word(choice, "finish_reason"))
+        of = fields(choice)
+        index = i if isinstance(i := of.get("index"), int) else place
+        message = given(of, "message")
+        message = of.get("delta") if message is None else message
+        _read_body(reply, index, of if message is None else fields(message))
+        _end(reply, index, word(of, "finish_reason"))
 
 
 def _end(reply: Reply, index: int, reason: str) -> None:
@@ -204,31 +214,33 @@ def _end(reply: Reply, index: int, reason: str) -> None:
     reply.refused = reply.refused or reason == "refusal"
 
 
-def _read_body(reply: Reply, index: int, message: Any) -> None:
+def _read_body(reply: Reply, index: int, of: Fields) -> None:
     pieces = reply.texts.setdefault(index, [])
     for name in ("content", "text"):
-        content = get(message, name)
+        content = of.get(name)
         if isinstance(content, str):
             pieces.append(content)
         elif isinstance(content, list):
             _read_parts(reply, pieces, content)
-    extra = get(message, "additional_kwargs")
-    reply.refused = reply.refused or given(message, "refusal") or given(extra, "refusal")
-    called = get(message, "tool_calls" if given(message, "tool_calls") else "function_call")
-    called = [] if called is None else called
-    for place, call in enumerate(called if isinstance(called, list) else [called]):
-        _read_call(reply, index, place, call)
-    reply.other = reply.other or any(given(message, name) for name in ("audio", "images"))
+    if given(of, "refusal") is not None or given(fields(of.get("additional_kwargs")), "refusal") is not None:
+        reply.refused = True
+    if given(of, "audio") is not None or given(of, "images") is not None:
+        reply.other = True
+    called = given(of, "tool_calls")
+    called = given(of, "function_call") if called is None else called
+    if called is not None:
+        for place, call in enumerate(called if isinstance(called, list) else [called]):
+            _read_call(reply, index, place, call)
 
 
 def _read_call(reply: Reply, index: int, place: int, call: Any) -> None:
-    function = get(call, "function") if given(call, "function") else call
-    at = i if isinstance(i := get(call, "index"), int) else place
+    of = fields(call)
+    function = of if given(of, "function") is None else fields(of["function"])
+    at = i if isinstance(i := of.get("index"), int) else place
     made = reply.calls.setdefault((index, at), Call())
-    if isinstance(name := get(function, "name"), str):
-        made.name += name
+    made.name += word(function, "name")
     for name in ("arguments", "args", "input"):
-        passed = get(function, name)
+        passed = function.get(name)
         if isinstance(passed, str):
             made.text += passed
         elif passed is not None:
@@ -237,7 +249,8 @@ def _read_call(reply: Reply, index: int, place: int, call: Any) -> None:
 
 def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
     for part in parts:
-        kind, text = word(part, "type"), get(part, "text")
+        of = fields(part)
+        kind, text = word(of, "type"), of.get("text")
         if isinstance(part, str) or isinstance(text, str):
             pieces.append(part if isinstance(part, str) else str(text))
         elif kind == "tool_use":
@@ -248,27 +261,26 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
             reply.other = True
 
 
-def _read_message(reply: Reply, message: Any, index: int = 0) -> None:
-    _read_body(reply, index, message)
-    told = get(message, "response_metadata")
-    _end(
-        reply, index, word(message, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason")
-    )
+def _read_message(reply: Reply, of: Fields, index: int = 0) -> None:
+    _read_body(reply, index, of)
+    told = fields(of.get("response_metadata"))
+    _end(reply, index, word(of, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason"))
 
 
-def _read_response(reply: Reply, answer: Any, output: list[Any]) -> None:
+def _read_response(reply: Reply, of: Fields, output: list[Any]) -> None:
     """The body of OpenAI's Responses API."""
     pieces = reply.texts.setdefault(0, [])
     for item in output:
-        kind, content = word(item, "type"), get(item, "content")
+        part = fields(item)
+        kind, content = word(part, "type"), part.get("content")
         if kind == "message" and isinstance(content, list):
             _read_parts(reply, pieces, content)
         elif kind.endswith("_call"):
             _read_call(reply, 0, len(reply.calls), item)
-    status = word(answer, "status")
-    reply.failed = status == "failed"
+    status = word(of, "status")
+    reply.failed = reply.failed or status == "failed"
     if status == "incomplete":
-        _end(reply, 0, word(get(answer, "incomplete_details"), "reason") or "length")
+        _end(reply, 0, word(fields(of.get("incomplete_details")), "reason") or "length")
     elif status in ("in_progress", "queued", "cancelled"):
         reply.streamed = True  # not ended: as a stream without its last chunk
         _end(reply, 0, "")

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 import pydantic
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from cachelayer.exact.admission import admit, has_tool_calls, text_of, tokens_of
+from cachelayer.exact.replies import ordinary, read
 from cachelayer.types import Reason
 
 COMPLETION: dict[str, Any] = {
@@ -96,6 +97,7 @@ def test_a_complete_reply_is_kept_and_read(body: Any, form: Any) -> None:
         (completion(choice={"finish_reason": "content_filter"}), Reason.FILTERED),
         (completion(choice={"finish_reason": "length"}), Reason.TRUNCATED),
         (completion(refusal="I cannot help with that.", content=None), Reason.REFUSED),
+        (completion(refusal="No.", content="No."), Reason.REFUSED),
         (completion(content=None), Reason.EMPTY_ANSWER),
         (completion(content=" \n"), Reason.EMPTY_ANSWER),
         ({**COMPLETION, "choices": []}, Reason.EMPTY_ANSWER),
@@ -116,6 +118,7 @@ def test_a_spoiled_reply_is_not_kept(body: Any, reason: Reason, form: Any) -> No
     [
         {"error": {"message": "overloaded", "type": "server_error", "code": 503}},
         {"error": "overloaded"},
+        {**COMPLETION, "error": {"message": "lost", "code": 502}},
         {"object": "error", "message": "bad", "code": 400},
         [*STREAM[:2], {"error": {"message": "lost", "type": "server_error"}}],
         ValueError("returned, not raised"),
@@ -345,14 +348,33 @@ ANYTHING = st.recursive(
     | st.text()
     | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(FIELDS), inner | st.sampled_from(WORDS)),
-    max_leaves=20,
+    max_leaves=8,
 )
 
 
-@given(ANYTHING)
+CHOICE = st.fixed_dictionaries(
+    {"finish_reason": st.sampled_from(["stop", "length", None]) | ANYTHING},
+    optional={
+        "message": st.fixed_dictionaries(
+            {"content": st.sampled_from(["Yes.", " ", None]) | ANYTHING},
+            optional={"refusal": ANYTHING, "tool_calls": ANYTHING, "audio": ANYTHING},
+        ),
+        "delta": ANYTHING,
+    },
+)
+REPLY = st.fixed_dictionaries({"choices": st.lists(CHOICE)}, optional={"error": ANYTHING, "usage": ANYTHING})
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANYTHING | REPLY | REPLY.map(as_object) | st.lists(REPLY))
+@example({"usage": Sulky(), "choices": [{"message": {"tool_calls": Sulky(), "content": Sulky()}}]})
 def test_no_answer_makes_admission_raise(answer: Any) -> None:
     assert admit(answer) is None or isinstance(admit(answer), Reason)
     assert tokens_of(answer) >= 0
+    if ordinary(answer):
+        reply = read(answer)
+        assert reply is not None and set(reply.ends.values()) == {"stop"}
+        assert not (reply.refused or reply.failed or reply.streamed or reply.blank)
     assert isinstance(has_tool_calls(answer), bool)
     assert text_of(answer) is None or isinstance(text_of(answer), str)
 
