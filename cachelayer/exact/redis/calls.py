@@ -88,8 +88,8 @@ async def _settle(
         return fault
     if not request.atomic:
         return replies
-    last = replies[-1]
-    return list(last) if isinstance(last, list) else [last] * len(request.commands)
+    done, refusals = replies[-1], [reply for reply in replies if isinstance(reply, Exception)]
+    return list(done) if isinstance(done, list) else [*refusals, done][:1] * len(request.commands)
 
 
 async def _follow(topology: Topology, role: Role, request: Request, command: bytes) -> Any:

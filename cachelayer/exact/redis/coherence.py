@@ -28,6 +28,7 @@ from .topology import Topology
 
 REMEMBERED = 4096
 """Deletions remembered, to compare with reads and writes under way."""
+TRIES = 4
 UNCONFIRMED_MS = 40
 """How long an invalidation waits for a replica to have it."""
 
@@ -54,8 +55,8 @@ class Coherence:
 
     # what the servers push ----------------------------------------------------------------------------------
 
-    def pushed(self, node: Node, names: list[bytes] | None) -> None:
-        """Names that changed at `node`; None: all of them."""
+    def pushed(self, names: list[bytes] | None) -> None:
+        """Names that changed; None: all of them."""
         if names is None:
             self.missed(everything=True)
             return
@@ -69,7 +70,7 @@ class Coherence:
                 known = self.table.forget(digest)
                 digests.append((digest, known or self.table.overflowed))
                 if known:
-                    self._relearn(node, digest)
+                    self._relearn(digest)
         self.news.tell(News(tuple(keys), tuple(digests)))
 
     def missed(self, *, everything: bool) -> None:
@@ -97,12 +98,13 @@ class Coherence:
         self.sequence += 1
         self._marks[key] = self.sequence
 
-    def _relearn(self, node: Node, digest: bytes) -> None:
-        pipe = node.control.pipe
-        if pipe is not None and not pipe.lost.done():
+    def _relearn(self, digest: bytes) -> None:
+        """Ask the owner anew, at once: it need not be the one that pushed, as where a slot moved away."""
+        with suppress(StoreFault):  # asked again when needed
+            request = self.read(digest)
+            node = self._topology.route(request.name)
             act = Act(asyncio.get_running_loop(), partial(self._take, digest, node))
-            with suppress(StoreFault):  # asked again when needed
-                pipe.post((pack(b"GET", self._names.epoch(digest)),), (act,))
+            node.control.need().post(request.commands, (act,))
 
     # epochs -------------------------------------------------------------------------------------------------
 
@@ -126,7 +128,7 @@ class Coherence:
         """Raises Unusable(INVALIDATED) where one of an entry's tokens is outdated; StoreFault where none can tell."""
         if not self._topology.coherent:
             raise StoreFault("a node of Redis is silent or away: epochs cannot be compared")
-        for _ in range(4):
+        for _ in range(TRIES):
             unknown = self.table.compare(deps)
             if unknown is None:
                 raise Unusable("an entry was invalidated", Reason.INVALIDATED)
@@ -142,9 +144,12 @@ class Coherence:
 
         One that cannot be had is left out.
         """
-        absent = {d: want for d, want in wanted.items() if not self._known(d)}
-        await self._each(self.read, absent)
-        await self._each(self._make, {d: want for d, want in absent.items() if not self._known(d)})
+        for _ in range(TRIES):  # what is pushed meanwhile is forgotten meanwhile
+            absent = {d: want for d, want in wanted.items() if not self._known(d)}
+            if not absent:
+                break
+            await self._each(self.read, absent)
+            await self._each(self._make, {d: want for d, want in absent.items() if not self._known(d)})
         await self._each(self._remaining, self._late(wanted))
         await self._each(self._prolong, self._late(wanted))
         return {d: known for d in wanted if (known := self._known(d))}

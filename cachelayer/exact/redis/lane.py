@@ -56,8 +56,8 @@ class Lane:
             pushed=self._pushed, turned=self._turned, leases=self._leases_changed,
         )  # fmt: skip
 
-    def _pushed(self, node: Node, names: list[bytes] | None) -> None:
-        self.coherence.pushed(node, names)
+    def _pushed(self, names: list[bytes] | None) -> None:
+        self.coherence.pushed(names)
 
     def _turned(self, node: Node, turn: Turn) -> None:
         if turn is not Turn.HEARD:

@@ -144,17 +144,22 @@ class Link:
             await self._serve(pipe, replies)
 
     async def _serve(self, pipe: Pipe, replies: list[Any]) -> None:
-        self.pipe, self.failures, self.fault = pipe, 0, None
+        if pipe.lost.done():
+            return
+        self.pipe, self.failures, self.fault, pipe.ended = pipe, 0, None, self._ended
         if self._up is not None:
             self._up(pipe, replies)
         self._tell()
         try:
-            self.fault = await asyncio.shield(pipe.lost)
+            await asyncio.shield(pipe.lost)
         finally:
-            self.pipe = None
             pipe.abort(StoreFault("the connection was given up"))
-            if self._down is not None:
-                self._down()
+
+    def _ended(self) -> None:
+        if self.pipe is not None:
+            self.fault, self.pipe = self.pipe.lost.result(), None
+        if self._down is not None:
+            self._down()
 
     async def _dial(self) -> tuple[Pipe, list[Any]]:
         pipe = await self._dialer.dial(self.address, self._pushed)

@@ -44,16 +44,16 @@ class Turn(StrEnum):
 
 
 class Node:
-    """`pushed(node, names)` reports changed names, or None for all; `turned(node, turn)` the fate of the control
+    """`pushed(names)` reports changed names, or None for all; `turned(node, turn)` the fate of the control
     connection; `leases(names)` that leases changed."""
 
     def __init__(
         self, dialer: Dialer, address: Address | None, names: Names, tasks: Background, clock: Clock, *,
-        pushed: Callable[[Node, list[bytes] | None], None], turned: Callable[[Node, Turn], None],
+        pushed: Callable[[list[bytes] | None], None], turned: Callable[[Node, Turn], None],
         leases: Callable[[list[bytes] | None], None],
     ) -> None:  # fmt: skip
         self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
-        self._pushed, self._turned = pushed, turned
+        self._turned = turned
         self.reader = Link(
             dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
             down=lambda: leases(None), pushed=lambda message: _invalidated(message, leases),
@@ -62,7 +62,7 @@ class Node:
         tracking = pack(b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", names.watched, b"NOLOOP")
         self.control = Link(
             dialer, address, tasks, greeting=[tracking, pack(b"INFO", b"server"), TIME, ROLE], up=self._up,
-            down=self._down, pushed=lambda message: _invalidated(message, lambda changed: pushed(self, changed)),
+            down=self._down, pushed=lambda message: _invalidated(message, pushed),
         )  # fmt: skip
         self.coherent = False
         self.confirmed = float("-inf")  # loop time up to which no invalidation is unknown

@@ -84,6 +84,15 @@ class Many:
                 future.exception()  # whoever no longer waits for it needs no warning
 
 
+def driver() -> Any:
+    """The parser's package. Raises MissingExtra."""
+    try:
+        import hiredis
+    except ImportError as fault:
+        raise MissingExtra("the Redis store", "hiredis", "redis") from fault
+    return hiredis
+
+
 def word(text: bytes) -> bytes:
     """A word of a command as it travels."""
     return b"$%d\r\n%b\r\n" % (len(text), text)
@@ -101,18 +110,20 @@ class Pipe(asyncio.Protocol):
 
     __slots__ = (
         "_busy", "_congested", "_futures", "_gets", "_loop", "_names", "_nonsense", "_out", "_push", "_pushed",
-        "_reader", "_room", "_unread", "_waiting", "bytes_in", "lost", "transport",
+        "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended", "lost", "transport",
     )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, pushed: Callable[[list[Any]], None]) -> None:
-        try:
-            from hiredis import ProtocolError, PushNotification, Reader
-        except ImportError as fault:
-            raise MissingExtra("the Redis store", "hiredis", "redis") from fault
+        hiredis = driver()
         self._unread = object()
-        self._reader = Reader(notEnoughData=self._unread)
-        self._nonsense = (ProtocolError, IndexError)
-        self._gets, self._push, self._pushed, self._loop = self._reader.gets, PushNotification, pushed, loop
+        self._reader = hiredis.Reader(notEnoughData=self._unread)
+        self._nonsense = (hiredis.ProtocolError, IndexError)
+        self._gets, self._push, self._pushed, self._loop = (
+            self._reader.gets,
+            hiredis.PushNotification,
+            pushed,
+            loop,
+        )
         self._waiting: deque[Waiter] = deque()
         self._out: list[bytes] = []
         self._names: list[bytes] = []
@@ -122,6 +133,8 @@ class Pipe(asyncio.Protocol):
         self.lost: asyncio.Future[StoreFault] = loop.create_future()
         self.transport: asyncio.Transport
         self.bytes_in = 0
+        self.ended: Callable[[], None] | None = None
+        """Called at once when the connection is lost, before anyone is told that waits for a reply."""
         self._room = PENDING
 
     # the connection's side ----------------------------------------------------------------------------------
@@ -250,6 +263,8 @@ class Pipe(asyncio.Protocol):
         if not self.lost.done():
             self.lost.set_result(fault)
             self._room = 0
+            if self.ended is not None:
+                self.ended()
             self.resume_writing()
             self._refuse(fault)
 

@@ -69,7 +69,7 @@ def _cipher(key: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as fault:
-        raise MissingExtra("encrypt_keys", "cryptography", "crypto") from fault
+        raise MissingExtra("encrypt_keys", "cryptography", "redis") from fault
     return AESGCM(key)
 
 

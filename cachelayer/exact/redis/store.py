@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from ...errors import ConfigurationError, MissingExtra, Unusable
+from ...errors import ConfigurationError, Unusable
 from ...flow.waiting import within
 from ...protocols import Clock
 from ...types import Reason, Record
@@ -22,7 +22,7 @@ from .link import Dialer
 from .names import Names, scope_name, tag_name
 from .news import Changed
 from .node import Role
-from .pipe import pack
+from .pipe import driver, pack
 from .seal import Seal
 from .url import parse, redacted
 from .wire import Wire
@@ -59,7 +59,7 @@ class RedisStore:
         trust_reloaded: bool = False,
         clock: Clock = time,
     ) -> None:
-        _driver()
+        driver()
         if not 0 <= schema < 2**32:
             raise ConfigurationError("schema", schema, "give a number from 0 to 2**32 - 1")
         if compress_above is not None and compress_above < 0:
@@ -90,6 +90,10 @@ class RedisStore:
         if lane is not None:
             await lane.aclose()
 
+    def reset(self) -> None:
+        """Forget all connections: after a fork they are the parent's."""
+        self._lanes, self._dialer = {}, None
+
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
         lane = self._lanes.get(loop)
@@ -115,7 +119,7 @@ class RedisStore:
         """The record under `key` (16 bytes) whose canonical bytes are equal, fresh or stale; None for none.
 
         Raises Unusable, whose reason says why what is there may not be served, or StoreFault; with reason BUDGET where
-        an answer took longer than `budget` seconds, which is cheaper than a timeout around the call. Cancelling is safe.
+        an answer took longer than `budget` seconds: cheaper than a timeout around the call. Cancelling is safe.
         """
         lane = self._lanes.get(asyncio.get_running_loop())
         if lane is None or not lane.started:
@@ -137,7 +141,12 @@ class RedisStore:
                 if raw is None:
                     return None
             offset = node.offset
-            opened = self._wire.read(raw, key, canonical, offset, self._now() + offset)
+            try:
+                opened = self._wire.read(raw, key, canonical, offset, self._now() + offset)
+            except Unusable as refusal:
+                if refusal.reason is Reason.CORRUPT:
+                    await lane.probe(node)
+                raise
             if opened is None:
                 await lane.probe(node)
                 return None
@@ -157,6 +166,8 @@ class RedisStore:
     async def _follow(self, lane: Lane, key: bytes, reply: Any) -> tuple[Any, Any]:
         """What a cluster answers in the end where it first sent us elsewhere."""
         name = self._names.entry(key)
+        if not isinstance(reply, Exception):
+            await lane.probe(lane.topology.route(name))
         result = await call(lane.topology, Role.READ, [Request(name, [pack(b"GET", name)])], wait=False)
         return answers(result[0])[0], lane.topology.route(name)
 
@@ -269,10 +280,3 @@ async def bounded(budget: float | None, work: Awaitable[T]) -> T:
         return await within(budget, work)
     except TimeoutError:
         raise over_budget() from None
-
-
-def _driver() -> None:
-    try:
-        import hiredis  # noqa: F401 - the one place that says what is missing, before anything connects
-    except ImportError as fault:
-        raise MissingExtra("the Redis store", "hiredis", "redis") from fault

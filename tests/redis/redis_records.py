@@ -1,0 +1,45 @@
+"""Records, and waiting for what comes about by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from typing import Any
+
+from cachelayer.types import Record
+
+PATIENCE = 20.0
+
+
+def record(name: str = "q", payload: bytes = b"answer", *, ttl: float = 60.0, **fields: Any) -> Record:
+    """A record whose key is a hash of its canonical form, computed this very moment."""
+    canonical = fields.pop("canonical", b"canonical:" + name.encode())
+    created = fields.pop("created", None) or time.time()
+    values: dict[str, Any] = {
+        "key": hashlib.md5(canonical).digest(), "canonical": canonical, "payload": payload, "created": created,
+        "fresh_until": created + ttl, "stale_until": created + ttl, "scope": b"scope", "function": "app.ask",
+    }  # fmt: skip
+    return Record(**values | fields)
+
+
+async def eventually(holds: Callable[[], Any], *, within: float = PATIENCE) -> None:
+    """Return once `holds()` is true; an error where it never is."""
+    end = time.monotonic() + within
+    while not holds():
+        assert time.monotonic() < end, "it does not come about"
+        await asyncio.sleep(0.005)
+
+
+class Skewed:
+    """A clock that is wrong by `by` seconds."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def time(self) -> float:
+        return time.time() + self.by
+
+    def monotonic(self) -> float:
+        return time.monotonic()

@@ -1,0 +1,48 @@
+"""The doctor sees what is wrong with a server, and says what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+
+async def findings(store) -> dict[str, tuple[str, str]]:
+    report = await store.diagnose()
+    assert all(finding.remedy or finding.level == "ok" for finding in report)
+    return {finding.subject: (finding.level, finding.found + " " + finding.remedy) for finding in report}
+
+
+async def test_a_server_as_it_should_be(own_server, open_store):
+    server = own_server("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lfu")
+    report = await findings(await open_store(server.url))
+    assert {
+        subject: level for subject, (level, _) in report.items() if subject != "latency"
+    } == dict.fromkeys(("version", "role", "maxmemory", "maxmemory-policy", "persistence"), "ok")
+    assert "median" in report["latency"][1]
+
+
+@pytest.mark.parametrize(
+    ("options", "subject", "level"),
+    [
+        ((), "maxmemory", "problem"),
+        (("--maxmemory", "100mb"), "maxmemory-policy", "problem"),
+        (("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-random"), "maxmemory-policy", "advice"),
+        (("--appendonly", "yes"), "persistence", "advice"),
+        (("--replicaof", "127.0.0.1 1"), "role", "problem"),
+    ],
+)
+async def test_what_is_wrong_is_found(own_server, open_store, options, subject, level):
+    report = await findings(await open_store(own_server(*options).url))
+    assert report[subject][0] == level
+
+
+@pytest.mark.parametrize(("fsync", "level"), [("everysec", "advice"), ("always", "ok")])
+async def test_trust_in_what_is_reloaded_needs_a_log_that_loses_nothing(own_server, open_store, fsync, level):
+    server = own_server("--appendonly", "yes", "--appendfsync", fsync)
+    report = await findings(await open_store(server.url, trust_reloaded=True))
+    assert report["persistence"][0] == level
+
+
+async def test_a_cluster_is_reported_node_by_node(cluster, open_store):
+    report = await findings(await open_store(cluster.url))
+    assert report["cluster"][0] == "ok"
+    assert sum(subject.endswith("latency") for subject in report) == 3

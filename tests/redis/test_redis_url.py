@@ -1,0 +1,63 @@
+"""URLs: what they mean, and that no message shows a password."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.errors import ConfigurationError
+from cachelayer.exact.redis import RedisStore
+from cachelayer.exact.redis.url import Target, parse, redacted
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("redis://h", Target((("h", 6379),))),
+        ("redis://h:1/2", Target((("h", 1),), db=2)),
+        ("redis://", Target((("localhost", 6379),))),
+        ("redis://[::1]:7", Target((("::1", 7),))),
+        ("redis://me:p%40ss@h", Target((("h", 6379),), username="me", password="p@ss")),
+        ("redis://:secret@h", Target((("h", 6379),), password="secret")),
+        ("rediss://h?ssl_cert_reqs=none", Target((("h", 6379),), tls={"ssl_cert_reqs": "none"})),
+        ("unix:///run/r.sock?db=3", Target((), path="/run/r.sock", db=3)),
+        ("redis+cluster://a:1,b:2", Target((("a", 1), ("b", 2)), cluster=True)),
+        ("redis://a:1?cluster=true", Target((("a", 1),), cluster=True)),
+        ("rediss+cluster://a", Target((("a", 6379),), cluster=True, tls={})),
+    ],
+)
+def test_meaning(url, target):
+    assert parse(url) == target
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://u:secret@h", "redis://u:secret@h:x", "redis://u:secret@h/x", "redis://u:secret@h?color=red",
+        "redis+cluster://u:secret@h/1", "unix://u:secret@?cluster=true", "unix://u:secret@", "redis://u:secret@h?ssl_certfile=x",
+        "redis://u:secret@h?cluster=yes",
+    ],
+)  # fmt: skip
+def test_a_url_that_cannot_work_is_refused_without_its_password(url):
+    with pytest.raises(ConfigurationError) as fault:
+        parse(url)
+    assert fault.value.field == "store"
+    assert "secret" not in str(fault.value)
+
+
+def test_nothing_that_is_printed_shows_a_password():
+    url = "redis://u:s@cret@h:1/0"
+    store = RedisStore(url)
+    assert "cret" not in repr(store) + repr(parse(url)) + redacted(url) + str(store.stats())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("prefix", "a b"), ("prefix", "a{b}"), ("prefix", ""), ("prefix", "a*"), ("schema", -1), ("schema", 2**32),
+        ("compress_above", -1), ("max_connections", 2), ("signing_keys", [b"short"]), ("encrypt_keys", [b"k" * 17]),
+    ],
+)  # fmt: skip
+def test_a_setting_that_cannot_work_is_refused_at_construction(field, value):
+    with pytest.raises(ConfigurationError) as fault:
+        RedisStore("redis://h", **{field: value})
+    assert fault.value.field == field
