@@ -28,6 +28,7 @@ Tree = Any
 
 _EXACT_INT = 2**53
 _SORTED = orjson.OPT_SORT_KEYS
+_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 class NotKeyable(TypeError):
@@ -43,6 +44,48 @@ def encode(tree: Tree) -> bytes:
             return b"\0" + json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()
         except RecursionError:
             raise NotKeyable("nested too deeply") from None
+
+
+def decode(canonical: bytes) -> Tree:
+    """The tree that `encode` wrote."""
+    return json.loads(canonical[1:]) if canonical[:1] == b"\0" else orjson.loads(canonical)
+
+
+def encode_plain(fields: dict[str, Any]) -> bytes | None:
+    """What `encode` gives for the trees of these arguments, without building them; None where only trees tell.
+
+    That is where anything is no plain JSON value, or bears a NUL, which is what a tag begins with.
+    """
+    try:
+        raw = orjson.dumps(_settled(fields), None, _STRICT)
+    except (KeyError, RecursionError, orjson.JSONEncodeError):
+        return None
+    return None if b"\\u0000" in raw else raw
+
+
+def _settled(value: dict[str, Any]) -> dict[str, Any]:
+    """`value` itself where all numbers in it are canonical, else a copy of the dicts and lists with others."""
+    out = value
+    for key, item in value.items():
+        inner = _SETTLED[type(item)]
+        if inner is not None and (settled := inner(item)) is not item:
+            if out is value:
+                out = value.copy()
+            out[key] = settled
+    return out
+
+
+def _settled_list(value: Sequence[Any]) -> Sequence[Any]:
+    out: Any = value
+    for at, item in enumerate(value):
+        if type(item) is dict and _UNCHANGED(map(type, item.values())):
+            continue
+        inner = _SETTLED[type(item)]
+        if inner is not None and (settled := inner(item)) is not item:
+            if out is value:
+                out = list(value)
+            out[at] = settled
+    return out
 
 
 def argument(value: Any) -> Tree:
@@ -66,15 +109,15 @@ def tree(value: Any) -> Tree:
 
 
 def _float(value: float) -> Tree:
-    if not math.isfinite(value):
-        return _tag("float", repr(value))
-    return int(value) if value.is_integer() and abs(value) <= _EXACT_INT else value
+    if value.is_integer():
+        return int(value) if -_EXACT_INT <= value <= _EXACT_INT else value
+    return value if math.isfinite(value) else _tag("float", repr(value))
 
 
 def _dict(value: Mapping[Any, Any]) -> Tree:
     out = {}
     for key, item in value.items():
-        if type(key) is not str or key < "\1":  # starts with NUL, or empty
+        if type(key) is not str or "\0" <= key < "\1":
             return _pairs("dict", value)
         inner = _NESTED.get(type(item), tree)
         out[key] = item if inner is None else inner(item)
@@ -161,6 +204,12 @@ _NESTED: dict[type, Callable[[Any], Tree] | None] = {
     str: None, bool: None, type(None): None, int: _int, float: _float, dict: _dict, list: _list, tuple: _list,
 }  # fmt: skip
 """How values of a class become trees; None for those that are trees already. Absent: `_other`."""
+_SETTLED: dict[type, Callable[[Any], Any] | None] = {
+    str: None, bool: None, type(None): None, int: None, float: _float,
+    dict: _settled, list: _settled_list, tuple: _settled_list,
+}  # fmt: skip
+"""The same for plain JSON values as orjson writes them."""
+_UNCHANGED = frozenset({str, bool, type(None), int}).issuperset
 
 
 def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
-from .canonical import NotKeyable, Tree, argument, encode, tree
+from .canonical import NotKeyable, Tree, argument, decode, encode, encode_plain, tree
 from .normalize import Fold
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
@@ -22,13 +22,31 @@ Vary = Callable[[], Any] | ContextVar[Any]
 class Identity:
     """One request's identity: `canonical` bytes are equal for equal requests and for no others."""
 
-    __slots__ = ("canonical", "fields", "head", "scope", "text", "turns")
+    __slots__ = ("_fields", "_scope", "canonical", "head", "text", "turns")
 
     def __init__(
-        self, head: bytes, fields: dict[str, Tree], scope: Tree, text: str | None, turns: tuple[Turn, ...]
+        self,
+        head: bytes,
+        canonical: bytes,
+        fields: dict[str, Tree] | None = None,
+        scope: dict[str, Tree] | None = None,
+        text: str | None = None,
+        turns: tuple[Turn, ...] = (),
     ) -> None:
-        self.head, self.fields, self.scope, self.text, self.turns = head, fields, scope, text, turns
-        self.canonical = head + encode(fields)
+        self.head, self.canonical, self.text, self.turns = head, canonical, text, turns
+        self._fields, self._scope = fields, scope
+
+    @property
+    def fields(self) -> dict[str, Tree]:
+        """Canonical trees of the arguments."""
+        if self._fields is None:
+            self._fields = decode(self.canonical[len(self.head) :])
+        return self._fields
+
+    @property
+    def scope(self) -> dict[str, Tree]:
+        """`fields` without the text that is compared by meaning."""
+        return self.fields if self._scope is None else self._scope
 
     def partition(self) -> bytes:
         """Canonical bytes of the scope: all of the identity but the text that is compared by meaning."""
@@ -82,9 +100,15 @@ class Identifier:
         self._ignore = frozenset(ignore)
         candidates = [n for n in named if n != self._receiver and n not in self._ignore]
         self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
+        self._exact = self.text is None and not wire and self._receiver is None
+        """Whether arguments are compared as they are, none by meaning."""
+        self._simple = len(self._positional) == len(named)
+        """Whether arguments given by position alone, as many as there are parameters, are all of them."""
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        if self._simple and not kwargs and len(args) == len(self._positional):
+            return dict(zip(self._positional, args, strict=True))
         bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
         if len(args) > len(self._positional):
             if self._rest is None:
@@ -111,7 +135,12 @@ class Identifier:
         if self._key is not None:
             fields = {"\0key": _field("key", self._key(*args, **kwargs))}
             text = self._text_of(bound, args, kwargs) if self.text is not None else None
-            return Identity(head, fields, fields, text, ())
+            return _identity(head, fields, fields, text)
+        if self._exact:
+            fields = {n: v for n, v in bound.items() if n not in self._ignore} if self._ignore else bound
+            canonical = encode_plain(fields)
+            if canonical is not None:
+                return Identity(head, head + canonical)
         raw = chat.wire_fields(bound) if self._wire else bound
         ignore, receiver, meaning = self._ignore, self._receiver, self.text
         fields = {}
@@ -131,24 +160,24 @@ class Identifier:
     ) -> Identity:
         name = self.text
         if name is None:
-            return Identity(head, fields, fields, None, ())
+            return _identity(head, fields, fields)
         if not isinstance(name, str):
-            return Identity(head, fields, fields, self._text_of(raw, args, kwargs), ())
+            return _identity(head, fields, fields, self._text_of(raw, args, kwargs))
         if name not in raw:
-            return Identity(head, fields, fields, None, ())
+            return _identity(head, fields, fields)
         value = raw[name]
         if type(value) is str:
             text = self._fold(value)
-            return Identity(head, {**fields, name: text}, fields, text, ())
+            return _identity(head, {**fields, name: text}, fields, text)
         if name == "messages" and chat.is_chat(value):
             trees = chat.message_trees(value, self._fold)
             parts = chat.split(trees)
             whole = {**fields, name: trees}
             if parts is None:
-                return Identity(head, whole, whole, None, chat.turns(trees))
-            return Identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
+                return _identity(head, whole, whole, None, chat.turns(trees))
+            return _identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
         whole = {**fields, name: self._of(name, value)}
-        return Identity(head, whole, whole, None, ())
+        return _identity(head, whole, whole)
 
     def _head(self, tenant: str | None) -> bytes:
         """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
@@ -190,6 +219,16 @@ class Identifier:
             return _field("self_key", key(value))
         names = [key] if isinstance(key, str) else list(key)
         return [_field(f"self.{name}", getattr(value, name)) for name in names]
+
+
+def _identity(
+    head: bytes,
+    fields: dict[str, Tree],
+    scope: dict[str, Tree],
+    text: str | None = None,
+    turns: tuple[Turn, ...] = (),
+) -> Identity:
+    return Identity(head, head + encode(fields), fields, scope, text, turns)
 
 
 def _json_field(name: str, value: Any) -> Tree:
