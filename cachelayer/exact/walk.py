@@ -53,25 +53,29 @@ class Walk:
         self.sig, self.leaves, self.extra = [], [], 0
         try:
             self.node(value, depth)
-            return self.built(value)
+            return self.built(value, outermost=depth == 0)
         finally:
             self.sig, self.leaves, self.extra = outer
 
-    def built(self, value: Any) -> Frozen:
+    def built(self, value: Any, *, outermost: bool) -> Frozen:
         sig, leaves = self.sig, tuple(self.leaves)
         held = OWN + self.extra + sum([x.__sizeof__() for x in leaves])
-        if sig == [T.COPY]:
-            return Frozen(leaves[0], type(value).copy, held)
-        if sig == [T.DEEP]:
-            array = self.kinds[type(value)].kind is Kind.ARRAY
-            return Frozen(leaves[0], copy_array if array else self.copy, held)
-        made, worked = self.shapes.made(tuple(sig), fresh=self.fresh > 0)
+        if len(sig) == 1:
+            return Frozen(leaves[0], self.alone(sig[0], value), held)
+        made, worked = self.shapes.made(tuple(sig), fresh=outermost or self.fresh > 0)
         self.fresh -= worked
         if made is None:
             own = self.copy(value)
             return Frozen(own, self.copy, OWN + size(own, self.kinds))
         self.recent.learn(value, made)
         return Frozen(leaves, made.thaw, held + getsizeof(leaves))
+
+    def alone(self, token: int, value: Any) -> Thaw:
+        """What builds a value that is one leaf; nothing is compiled for it."""
+        if token == T.DEEP:
+            return copy_array if self.kinds[type(value)].kind == Kind.ARRAY else self.copy
+        copy: Thaw = type(value).copy if token == T.COPY else rows if token == T.ROWS else each
+        return copy
 
     def room(self, more: int) -> None:
         self.spent += more
@@ -179,8 +183,8 @@ class Walk:
         if ATOMS.issuperset(map(type, value)):
             self.copied(value)
         else:
-            rows = [self.row(x, depth) for x in value]
-            self.whole(T.ROWS, [row[:2] for row in rows], 64 + sum(_PAIR + row.nbytes for row in rows))
+            parts = [self.row(x, depth) for x in value]
+            self.whole(T.ROWS, [part[:2] for part in parts], 64 + sum(_PAIR + part.nbytes for part in parts))
 
     def row(self, value: Any, depth: int) -> Frozen:
         if type(value) in ATOMS:
@@ -223,3 +227,13 @@ class Walk:
                 raise NotKeepable(
                     f"{name_of(type(x))} as a key or member of a set cannot be copied truthfully"
                 )
+
+
+def rows(pairs: list[tuple[Any, Thaw | None]]) -> list[Any]:
+    """A fresh list from (value, thaw) pairs."""
+    return [x if f is None else f(x) for x, f in pairs]
+
+
+def each(triples: list[tuple[Any, Any, Thaw | None]]) -> dict[Any, Any]:
+    """A fresh dict from (key, value, thaw) triples."""
+    return {key: x if f is None else f(x) for key, x, f in triples}

@@ -71,6 +71,14 @@ def test_one_answer_of_many_shapes_compiles_few() -> None:
     assert known[0] == 2 and known == sorted(known) and known[-1] < 10
 
 
+def test_the_first_of_many_like_rows_is_compiled_at_once() -> None:
+    kept = Freezer().freeze([{"id": i, "metadata": {"page": i}} for i in range(50)])
+    assert len({id(thaw) for _, thaw in kept.value}) == 1 and kept.answer()[49] == {
+        "id": 49,
+        "metadata": {"page": 49},
+    }
+
+
 def test_answers_of_one_shape_share_their_constructor() -> None:
     first, second = (FREEZER.freeze({"id": i, "choices": [{"text": "t" * i}]}) for i in (1, 2))
     assert first.thaw is second.thaw and second.answer() == {"id": 2, "choices": [{"text": "tt"}]}
