@@ -47,6 +47,10 @@ class SharedTier:
         """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
         self.listen()
         await self.faults.attempt("store", self.store.start(), WRITE_BUDGET)
+        sync = getattr(self.store, "sync", None)
+        if sync is not None:  # what is news only because we are new must not count against answers under way
+            await self.faults.attempt("store", sync(), WRITE_BUDGET)
+            await asyncio.sleep(0)
 
     # reading -----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
-from cachelayer.errors import ConfigurationError, MissingExtra
+from cachelayer.errors import ConfigurationError
 
 from .errors import RequestRejected, Unavailable
 from .events import Capabilities, Delta, End, Event, Start, Usage
@@ -79,7 +79,8 @@ class LocalTransport:
         try:
             return importlib.import_module(self._module_name)
         except ImportError:
-            raise MissingExtra("local:", self._module_name, "trtllm") from None
+            remedy = "install TensorRT-LLM as NVIDIA's documentation says; it is in no extra of this package"
+            raise ConfigurationError("local:", self._module_name, remedy) from None
 
     async def healthy(self) -> bool:
         return self._llm is not None

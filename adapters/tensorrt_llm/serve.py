@@ -11,7 +11,7 @@ import orjson
 from cachelayer.errors import MissingExtra
 
 from .errors import BackendError, DeadlineExceeded, ProtocolFault, RequestRejected, Unavailable, from_status
-from .events import Capabilities, End, Event
+from .events import Capabilities, End, Event, Usage
 from .request import Request
 from .sse import EventParser
 from .wire import delta_of, events_of, start_of, usage_of
@@ -40,7 +40,7 @@ class ServeTransport:
         try:
             self._httpx: Any = importlib.import_module("httpx")
         except ImportError:
-            raise MissingExtra("trtllm://", "httpx", "trtllm") from None
+            raise MissingExtra("trtllm://", "httpx", "triton") from None
         self.name = url
         self.capabilities = Capabilities("openai", chat=True, usage=True)
         self._model = model
@@ -153,8 +153,11 @@ class ServeTransport:
                             yield event
                 finally:
                     await chunks.aclose()
-                if not stream.done:
+                # other servers end without [DONE]; that every choice finished is checked on the way out
+                if not stream.done and self.capabilities.kind == "trtllm-serve":
                     raise Unavailable(f"{self.name} closed the stream without [DONE]")
+                if stream.usage is not None:
+                    yield stream.usage
                 yield End("stop")
             finally:
                 await response.aclose()
@@ -193,12 +196,13 @@ class ServeTransport:
 
 
 class _Stream:
-    """The bytes of one stream as events."""
+    """The bytes of one stream as events. Usage may come with every chunk; the last one counts."""
 
-    __slots__ = ("_parser", "_started", "done")
+    __slots__ = ("_parser", "_started", "done", "usage")
 
     def __init__(self) -> None:
         self._parser, self._started, self.done = EventParser(), False, False
+        self.usage: Usage | None = None
 
     def feed(self, chunk: bytes) -> Iterator[Event]:
         for data in self._parser.feed(chunk):
@@ -211,13 +215,12 @@ class _Stream:
             if not self._started:
                 self._started = True
                 yield start_of(body)
-            choices = body.get("choices")
-            for choice in choices or ():
+            for choice in body.get("choices") or ():
                 delta = delta_of(choice)
                 if delta is not None:
                     yield delta
-            if not choices and body.get("usage"):
-                yield usage_of(body["usage"])
+            if body.get("usage"):
+                self.usage = usage_of(body["usage"])
 
 
 def _stream_error(error: Any) -> BackendError:

@@ -14,7 +14,7 @@ from cachelayer.adapters.tensorrt_llm import RequestRejected, TensorRTLLM, Unava
 from script import prompt
 from until import until
 
-from cachelayer.errors import ConfigurationError, MissingExtra
+from cachelayer.errors import ConfigurationError
 
 
 def local(**options: Any) -> TensorRTLLM:
@@ -30,7 +30,7 @@ async def test_the_model_is_constructed_at_start_with_checked_arguments() -> Non
 
 
 async def test_a_missing_engine_names_what_is_missing() -> None:
-    with pytest.raises(MissingExtra, match="no_such_engine"):
+    with pytest.raises(ConfigurationError, match="no_such_engine"):
         await TensorRTLLM.connect("local:m", module="no_such_engine").start()
 
 

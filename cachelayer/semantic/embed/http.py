@@ -118,5 +118,5 @@ def _load() -> Any:
     try:
         import httpx
     except ImportError as fault:
-        raise MissingExtra("HttpEmbedder", "httpx", "http") from fault
+        raise MissingExtra("HttpEmbedder", "httpx", "serve") from fault
     return httpx

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MissingExtra
+from ...errors import ConfigurationError
 from ...types import Embedded
 from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
 
@@ -65,8 +65,8 @@ class SentenceTransformersEmbedder:
             try:
                 from sentence_transformers import SentenceTransformer
             except ImportError as fault:
-                feature = "SentenceTransformersEmbedder"
-                raise MissingExtra(feature, "sentence-transformers", "sentence-transformers") from fault
+                remedy = "pip install sentence-transformers; it brings torch and is in no extra of this package"
+                raise ConfigurationError("embedder", "SentenceTransformersEmbedder", remedy) from fault
             model: Any = SentenceTransformer(self._name, device=self._device, revision=self._revision)
             cuda = str(model.device).startswith("cuda")
             half = cuda if self._half is None else self._half

@@ -1,0 +1,34 @@
+"""Every example is a whole program that runs, and shows what it says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(name: str, *arguments: str) -> str:
+    command = [sys.executable, str(ROOT / "examples" / name), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_quickstart_hits_misses_and_explains() -> None:
+    told = run("quickstart.py")
+    assert re.search(r"^memory .*How do I return a product\?", told, re.M)
+    assert re.search(r"^backend .*How do I not return", told, re.M)
+    assert "near:" in told and "compared by meaning" in told
+
+
+def test_streaming_makes_one_call_for_four_readers() -> None:
+    assert run("streaming.py").rstrip().endswith("backend calls: 1")
+
+
+def test_a_fleet_of_four_on_a_cluster_is_warm_after_a_restart() -> None:
+    told = run("shared_fleet.py", "--requests", "40")
+    fleets = [int(n) for n in re.findall(r"the fleet: (\d+) calls", told)]
+    assert len(fleets) == 3 and fleets[1] == 0 and fleets[2] > 0
