@@ -17,6 +17,8 @@ from .snapshot import Part
 from .topk import Best, largest
 
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
+Pairs = list[tuple[float, int]]
+"""Scores and ids of one query's neighbours, best first."""
 
 
 class PackedIndex:
@@ -87,7 +89,7 @@ class PackedIndex:
         if not view.pages:
             return _padded(len(queries), k)
         if len(queries) == 1:
-            return self._one(view, queries, k)
+            return found([self._one(view, queries[0], k)], k)
         return self._many(view, queries, k)
 
     def __contains__(self, key: int) -> bool:
@@ -168,13 +170,13 @@ class PackedIndex:
         """End maintenance at its next page; searches go on."""
         self._closed = True
 
-    def _one(self, view: View, queries: Vectors, k: int) -> Found:
-        return self._scan_one(view.pages, queries[0], k)
+    def _one(self, view: View, query: NDArray[np.float32], k: int) -> Pairs:
+        return self._scan_one(view.pages, query, k)
 
     def _many(self, view: View, queries: Vectors, k: int) -> Found:
         return self._scan_many(view.pages, queries, k)
 
-    def _scan_one(self, pages: tuple[Page, ...], query: NDArray[np.float32], k: int, start: int = 0) -> Found:
+    def _scan_one(self, pages: tuple[Page, ...], query: NDArray[np.float32], k: int, start: int = 0) -> Pairs:
         """The best of the rows from `start` on, exactly."""
         scores = np.empty((len(pages) - 1) * PAGE + pages[-1].count - start, dtype=np.float32)
         at = 0
@@ -186,7 +188,7 @@ class PackedIndex:
                 part[page.ids[rows] < 0] = -np.inf
             at += len(part)
         best = largest(scores, k)
-        return named(pages, best + start, scores[best], k)
+        return named(pages, (best + start).tolist(), scores[best].tolist())
 
     def _scan_many(self, pages: tuple[Page, ...], queries: Vectors, k: int, start: int = 0) -> Found:
         best = Best(len(queries), k)
@@ -253,20 +255,24 @@ class PackedIndex:
             self._page_of.update(dict.fromkeys(alive, page))
 
 
-def named(
-    pages: tuple[Page, ...], positions: NDArray[np.int64], scores: NDArray[np.float32], k: int
-) -> Found:
-    """One query's result from positions into `pages` and their scores, best first, without rows that died."""
-    rows = positions.tolist()
-    ids = [int(pages[at // PAGE].ids[at % PAGE]) if at >= 0 else -1 for at in rows]
-    if len(ids) == k and min(ids) >= 0 and scores[-1] > -np.inf:
-        return scores[None], np.array([ids], dtype=np.int64)
-    values = scores.tolist()
-    alive = [(value, key) for value, key in zip(values, ids, strict=True) if key >= 0 and value > -np.inf][:k]
-    out = _padded(1, k)
-    if alive:
-        out[0][0, : len(alive)], out[1][0, : len(alive)] = zip(*alive, strict=True)
-    return out
+def named(pages: tuple[Page, ...], positions: list[int], scores: list[float]) -> Pairs:
+    """Pairs from positions into `pages` and their scores, best first, without rows that died."""
+    pairs = [
+        (score, int(pages[at // PAGE].ids[at % PAGE]))
+        for at, score in zip(positions, scores, strict=True)
+        if at >= 0 and score > -np.inf
+    ]
+    return [pair for pair in pairs if pair[1] >= 0]
+
+
+def found(rows: list[Pairs], k: int) -> Found:
+    """Arrays (len(rows), k) of the first k pairs of each row."""
+    absent = (-np.inf, -1)
+    whole = [pairs[:k] + [absent] * (k - len(pairs)) for pairs in rows]
+    scores = [[score for score, _ in pairs] for pairs in whole]
+    return np.array(scores, dtype=np.float32), np.array(
+        [[key for _, key in pairs] for pairs in whole], dtype=np.int64
+    )
 
 
 def pages_from(pages: tuple[Page, ...], start: int) -> Iterator[tuple[Page, int]]:

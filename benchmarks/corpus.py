@@ -1,0 +1,91 @@
+"""Texts and vectors for the benchmarks of embedding and search, from files given on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
+
+FIELDS = ("q", "q1", "q2", "a", "b", "text")
+MACHINE = "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7"
+
+
+def texts(paths: Iterable[Path]) -> list[str]:
+    """Distinct texts in the fields `FIELDS` of JSON lines files (.jsonl.gz), in their order."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for file in sorted(path.glob("*.jsonl.gz")) if path.is_dir() else [path]:
+            for row in _rows(file):
+                found.update(dict.fromkeys(v for f in FIELDS if isinstance(v := row.get(f), str) and v))
+    return list(found)
+
+
+def vectors(paths: list[Path], keep: Path | None, least: int) -> NDArray[np.float32]:
+    """int8 MiniLM vectors of the texts in `paths`, read from `keep` where they are there, kept there otherwise."""
+    if keep is not None and keep.exists():
+        return np.load(keep)
+    chosen = texts(paths)
+    if len(chosen) < least:
+        raise SystemExit(
+            f"{len(chosen)} distinct texts in {len(paths)} paths: {least} are needed; give more --data"
+        )
+    made = asyncio.run(_embedded(chosen[:least]))
+    if keep is not None:
+        np.save(keep, made)
+    return made
+
+
+def heading(command: str) -> dict[str, str]:
+    """What every result file begins with."""
+    load = f"{os.getloadavg()[0]:.1f}"
+    return {
+        "command": command,
+        "machine": MACHINE,
+        "python": platform.python_version(),
+        "date": str(date.today()),
+        "load": load,
+    }
+
+
+def table(rows: list[dict[str, object]]) -> str:
+    """A markdown table; the keys of the first row are the columns."""
+    names = list(rows[0])
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines += ["| " + " | ".join(_cell(row.get(name, "")) for name in names) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def percentiles(seconds: list[float]) -> tuple[float, float]:
+    """p50 and p99 in microseconds."""
+    low, high = np.percentile(seconds, [50, 99])
+    return float(low * 1e6), float(high * 1e6)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _rows(path: Path) -> Iterator[dict[str, object]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+async def _embedded(chosen: list[str]) -> NDArray[np.float32]:
+    embedder = OnnxEmbedder()
+    await embedder.start()
+    parts = [(await embedder.embed(chosen[i : i + 256])).vectors for i in range(0, len(chosen), 256)]
+    await embedder.aclose()
+    return np.concatenate(parts)
