@@ -66,14 +66,14 @@ class Batcher(Generic[T, R]):
         *,
         limit: int = 64,
         max_weight: float = float("inf"),
-        weigh: Callable[[T], float] = lambda item: 1.0,
+        weigh: Callable[[T], float] | None = None,
         concurrency: int = 1,
         queue: int = 1024,
     ) -> None:
         for name, value in {"limit": limit, "concurrency": concurrency, "queue": queue}.items():
             if value < 1:
                 raise ValueError(f"{name}={value}: at least 1")
-        self.call, self.weigh = call, weigh
+        self.call, self.weigh = call, weigh or _one
         self.limit, self.max_weight = limit, max_weight
         self.concurrency, self.queue = concurrency, queue
         self.calls = self.items = self.shed = 0
@@ -239,3 +239,7 @@ def _settle(future: asyncio.Future[Any], result: Any) -> None:
         future.set_exception(result)
     else:
         future.set_result(result)
+
+
+def _one(item: object) -> float:
+    return 1.0

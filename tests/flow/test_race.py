@@ -1,0 +1,95 @@
+"""A lookup with a head start: whoever answers first wins, the other is cancelled, faults pass only if nobody answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from cachelayer.flow.race import race
+
+
+class Side:
+    """A coroutine that ends when it is told to, and says how it ended."""
+
+    def __init__(self) -> None:
+        self.end: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.begun = asyncio.Event()
+        self.cancelled = False
+
+    async def run(self) -> Any:
+        self.begun.set()
+        try:
+            return await asyncio.shield(self.end)
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_a_lookup_that_answers_in_time_needs_no_call() -> None:
+    lookup, call = Side(), Side()
+    lookup.end.set_result("found")
+    assert await race(lookup.run(), call.run, 10) == ("found", True)
+    assert not call.begun.is_set()
+
+
+async def test_a_lookup_that_finds_nothing_starts_the_call_at_once() -> None:
+    lookup, call = Side(), Side()
+    lookup.end.set_result(None)
+    call.end.set_result("made")
+    assert await race(lookup.run(), call.run, 10) == ("made", False)
+
+
+@pytest.mark.parametrize("winner", ["lookup", "call"])
+async def test_after_the_head_start_the_first_answer_wins_and_the_loser_is_cancelled(winner: str) -> None:
+    lookup, call = Side(), Side()
+    sides = {"lookup": lookup, "call": call}
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
+    await call.begun.wait()
+    sides[winner].end.set_result(winner)
+    assert await racing == (winner, winner == "lookup")
+    await settle()
+    loser = call if winner == "lookup" else lookup
+    assert loser.cancelled and not sides[winner].cancelled
+
+
+async def test_a_late_lookup_that_finds_nothing_leaves_the_call_to_answer() -> None:
+    lookup, call = Side(), Side()
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
+    await call.begun.wait()
+    lookup.end.set_result(None)
+    await settle()
+    call.end.set_result("made")
+    assert await racing == ("made", False)
+
+
+@pytest.mark.parametrize("found", ["found", None])
+async def test_a_failing_call_is_raised_only_where_the_lookup_finds_nothing(found: str | None) -> None:
+    lookup, call = Side(), Side()
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
+    await call.begun.wait()
+    call.end.set_exception(ConnectionError("down"))
+    await settle()
+    lookup.end.set_result(found)
+    if found:
+        assert await racing == (found, True)
+    else:
+        with pytest.raises(ConnectionError):
+            await racing
+
+
+async def test_cancelling_the_race_cancels_both() -> None:
+    lookup, call = Side(), Side()
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
+    await call.begun.wait()
+    racing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await racing
+    await settle()
+    assert lookup.cancelled and call.cancelled
