@@ -82,7 +82,18 @@ class Decider(Protocol):
         query: Query,
         candidates: Sequence[Candidate],
         max_error_rate: float,
-    ) -> Decision: ...
+    ) -> Decision:
+        """The entry to serve, or why none. What is served is accounted."""
+
+    def preview(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision:
+        """What `decide` would say now; nothing is accounted."""
 
     def observe(
         self,

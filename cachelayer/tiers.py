@@ -223,7 +223,7 @@ class Tiers:
 
     def _shadow(self, call: Call, ask: Ask) -> None:
         """Ask the backend again for a similar hit, in the caller's context, and learn from its answer."""
-        if call.policy.pure and not call.function.plain:
+        if call.policy.pure and call.policy.shadow != 0 and not call.function.plain:
             self.background.spawn(partial(self._check, call, ask), contextvars.copy_context())
 
     async def _check(self, call: Call, ask: Ask) -> None:
@@ -249,6 +249,7 @@ class Tiers:
         if tier is None or reason is not None:
             return Explained(reason or Reason.OFF)
         ask = self._ask(call)
+        ask.preview = True
         found = await tier.find(ask, GENEROUS)
         near = [{"similarity": c.similarity, "text": c.text} for c in ask.candidates]
         detail = ask.decision.detail if ask.decision is not None else ""

@@ -41,6 +41,8 @@ class Ask:
     text: str
     turns: tuple[Turn, ...]
     max_error_rate: float
+    preview: bool = False
+    """Only to explain: nothing is accounted."""
     query: Query | None = None
     candidates: list[Candidate] = field(default_factory=list)
     decision: Decision | None = None
@@ -163,9 +165,8 @@ class SimilarTier:
 
         def decide() -> Decision:
             with self._lock:
-                return self.decider.decide(
-                    ask.function, ask.partition, query, ask.candidates, ask.max_error_rate
-                )
+                choose = self.decider.preview if ask.preview else self.decider.decide
+                return choose(ask.function, ask.partition, query, ask.candidates, ask.max_error_rate)
 
         decision = self._faults.attempt_now("verify", decide)
         ask.timings["verify"] = time.monotonic() - started
