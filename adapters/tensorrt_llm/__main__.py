@@ -12,8 +12,9 @@ from pathlib import Path
 from cachelayer.errors import ConfigurationError
 
 from .memory import GPUS, KV_BYTES, WEIGHT_BITS, ModelShape
-from .profiles import KNOBS, EngineProfile, Speculation, make
+from .profiles import EngineProfile, make
 from .render import config_pbtxt, engine_parameters, explain, model_yaml, serve_command, serve_yaml
+from .settings import KNOBS, Speculation
 
 FORMS: dict[str, Callable[[EngineProfile], str]] = {
     "explain": explain,

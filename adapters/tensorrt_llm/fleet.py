@@ -13,40 +13,17 @@ from typing import Any
 
 from cachelayer.errors import ConfigurationError
 
-from .admission import LANES, AdaptiveLimit, Gate, Lane, LimitPolicy, Ticket, Verdict
-from .blocks import PrefixIndex, chain, prompt_bytes
+from .admission import LANES, Gate, Lane, LimitPolicy, Ticket, Verdict
+from .attempt import Attempt, Member
+from .blocks import chain, prompt_bytes
 from .brownout import Brownout, BrownoutPolicy
 from .errors import BackendError, Overloaded, Shed, Unavailable
-from .events import Capabilities, Delta, End, Event, Start, Transport, Usage
-from .prefix import PrefixFlight
-from .request import Request, parse
-from .router import Choice, Replica, Router, RouterPolicy
+from .events import Capabilities, Event, Start, Transport
+from .request import Request
+from .router import Replica, Router, RouterPolicy
 from .signals import Signals
 
 BYTES_PER_TOKEN = 4
-
-
-class Member:
-    """One replica: its transport, and what this process knows of it."""
-
-    def __init__(
-        self, transport: Transport, replica: Replica, router: RouterPolicy, limit: LimitPolicy
-    ) -> None:
-        self.transport, self.replica = transport, replica
-        self.limit = AdaptiveLimit(limit)
-        self.flight = PrefixFlight(PrefixIndex(router.capacity, router.ttl))
-        self.capabilities: Capabilities | None = None
-
-    async def begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
-        """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable."""
-        found = await self.transport.start()
-        self.flight = PrefixFlight(PrefixIndex(self.replica.index.capacity, self.replica.index.ttl))
-        for arguments in warm:
-            request = parse({**arguments, "max_tokens": 1, "stream": True}, now)
-            async with aclosing(self.transport.events(request)) as events:
-                async for _ in events:
-                    pass
-        self.capabilities = found
 
 
 class Fleet:
@@ -214,9 +191,10 @@ class Fleet:
             )
             if choice is None:
                 raise fault or Unavailable(f"{self.name}: no replica can be asked")
-            attempt = _Attempt(self, choice, request)
+            member = self.members[choice.replica.name]
+            attempt = Attempt(member, choice, request, self.router, self._signals)
             try:
-                async with aclosing(attempt.events(blocks)) as events:
+                async with aclosing(attempt.events(blocks, self._warm)) as events:
                     async for event in events:
                         if type(event) is Start:
                             if started:
@@ -267,72 +245,6 @@ class Fleet:
             "brownout": bool(self._brownout and self._brownout.active),
             "retries": s.retries,
         }
-
-
-class _Attempt:
-    """One request at one replica, booked with the router, the limit and the signals."""
-
-    def __init__(self, fleet: Fleet, choice: Choice, request: Request) -> None:
-        self.fleet, self.choice, self.request = fleet, choice, request
-        self.member = fleet.members[choice.replica.name]
-        self.spoke = False
-        self._sent = self._first = math.nan
-        self._usage = Usage()
-        self._deltas = 0
-
-    async def events(self, blocks: Sequence[int]) -> AsyncGenerator[Event, None]:
-        fleet, member, choice = self.fleet, self.member, self.choice
-        clock = asyncio.get_running_loop().time
-        fleet.router.sent(choice, clock(), self.request.session)
-        lead = None
-        try:
-            if choice.probe or member.capabilities is None:
-                await member.begin(fleet._warm, clock())
-            lead = await member.flight.enter(blocks, self.request.deadline)
-            self._sent = clock()
-            async with aclosing(member.transport.events(self.request)) as events:
-                async for event in events:
-                    if type(event) is Delta:
-                        self._deltas += 1
-                        if not self.spoke:
-                            self.spoke = True
-                            lead.warm()
-                            self._told_first(clock())
-                    elif type(event) is Usage:
-                        self._usage = event
-                    elif type(event) is End:
-                        self._told_end(clock())
-                    yield event
-        except (Unavailable, Overloaded) as error:
-            fleet._signals.failures[member.transport.name] += 1
-            member.limit.refused(clock())
-            if isinstance(error, Unavailable):
-                fleet.router.failed(choice, clock())
-            raise
-        finally:
-            fleet.router.finished(choice, clock(), begun=self.spoke)
-            if lead is not None:
-                lead.close()
-
-    def _told_first(self, now: float) -> None:
-        self._first = now
-        name, replica = self.member.transport.name, self.member.replica
-        self.fleet.router.first(self.choice, now)
-        if self.request.stream:
-            self.fleet._signals.ttft[name].add(now - self._sent)
-            self.member.limit.first(now - self._sent, replica.inflight, now)
-
-    def _told_end(self, now: float) -> None:
-        signals, name, usage = self.fleet._signals, self.member.transport.name, self._usage
-        signals.total[name].add(now - self._sent)
-        tokens = usage.completion_tokens or self._deltas
-        if self.request.stream and tokens > 1:
-            tpot = (now - self._first) / (tokens - 1)
-            signals.tpot[name].add(tpot)
-            self.member.limit.finished(tpot, self.member.replica.inflight, now)
-        signals.prompt_tokens[name] += usage.prompt_tokens or 0
-        signals.cached_tokens[name] += usage.cached_tokens or 0
-        signals.completion_tokens[name] += usage.completion_tokens or 0
 
 
 def _shed(verdict: Verdict) -> Shed:

@@ -15,7 +15,7 @@ import yaml
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.__main__ import main
 from cachelayer.adapters.tensorrt_llm.memory import GIB, GPUS, KV_BYTES, WEIGHT_BITS, ModelShape, kv_memory
-from cachelayer.adapters.tensorrt_llm.profiles import KNOBS, EngineProfile, Speculation, make
+from cachelayer.adapters.tensorrt_llm.profiles import EngineProfile, make
 from cachelayer.adapters.tensorrt_llm.render import (
     config_pbtxt,
     engine_parameters,
@@ -24,6 +24,7 @@ from cachelayer.adapters.tensorrt_llm.render import (
     serve_command,
     serve_yaml,
 )
+from cachelayer.adapters.tensorrt_llm.settings import KNOBS, Speculation
 from hypothesis import given
 from hypothesis import strategies as st
 from script import prompt
@@ -179,7 +180,7 @@ def test_template_variables_of_the_engine_model_are_documented_ones() -> None:
 
 async def test_triton_itself_takes_the_config_and_the_adapter_its_tensors(tmp_path: Path) -> None:
     models = tmp_path / "repository"
-    shutil.copytree(HERE / "triton" / "llmapi", models / "tensorrt_llm")
+    shutil.copytree(HERE / "triton_models" / "llmapi", models / "tensorrt_llm")
     text = config_pbtxt(EngineProfile.latency(LLAMA_8B, GPUS["H100-80GB"], context=8192))
     (models / "tensorrt_llm" / "config.pbtxt").write_text(text)
     server = TritonServer(tmp_path, models)

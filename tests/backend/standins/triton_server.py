@@ -20,7 +20,7 @@ class TritonServer:
     """`start` returns when every model is ready. The environment is `CACHELAYER_TRITON_ENV` or
     `.venv-triton`."""
 
-    def __init__(self, work: Path, models: Path = HERE / "triton") -> None:
+    def __init__(self, work: Path, models: Path = HERE / "triton_models") -> None:
         self.env = Path(os.environ.get("CACHELAYER_TRITON_ENV", ROOT / ".venv-triton"))
         if not (self.env / "bin/python").exists():
             raise RuntimeError(f"no Triton in {self.env}: set the test environment up (see README)")
@@ -66,13 +66,10 @@ class TritonServer:
         ]
         for kind, port in (("http", self.http), ("grpc", self.grpc), ("metrics", self.metrics)):
             command += [f"--{kind}-address=127.0.0.1", f"--{kind}-port={port}"]
-        self.process = subprocess.Popen(
-            command,
-            env=environment,
-            stdout=self.output.open("ab"),
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        with self.output.open("ab") as output:
+            self.process = subprocess.Popen(
+                command, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
         self._wait_ready()
 
     def _wait_ready(self) -> None:

@@ -1,0 +1,111 @@
+"""One replica, and one request at it: booked with the router, the limit and the signals."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from .admission import AdaptiveLimit, LimitPolicy
+from .blocks import PrefixIndex
+from .errors import Overloaded, Unavailable
+from .events import Capabilities, Delta, End, Event, Transport, Usage
+from .prefix import PrefixFlight
+from .request import Request, parse
+from .router import Choice, Replica, Router, RouterPolicy
+from .signals import Signals
+
+
+class Member:
+    """One replica: its transport, and what this process knows of it."""
+
+    def __init__(
+        self, transport: Transport, replica: Replica, router: RouterPolicy, limit: LimitPolicy
+    ) -> None:
+        self.transport, self.replica = transport, replica
+        self.limit = AdaptiveLimit(limit)
+        self.flight = PrefixFlight(PrefixIndex(router.capacity, router.ttl))
+        self.capabilities: Capabilities | None = None
+
+    async def begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
+        """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable."""
+        found = await self.transport.start()
+        self.flight = PrefixFlight(PrefixIndex(self.replica.index.capacity, self.replica.index.ttl))
+        for arguments in warm:
+            request = parse({**arguments, "max_tokens": 1, "stream": True}, now)
+            async with aclosing(self.transport.events(request)) as events:
+                async for _ in events:
+                    pass
+        self.capabilities = found
+
+
+class Attempt:
+    """One request at one replica, booked with the router, the limit and the signals."""
+
+    def __init__(
+        self, member: Member, choice: Choice, request: Request, router: Router, signals: Signals
+    ) -> None:
+        self.member, self.choice, self.request = member, choice, request
+        self.router, self.signals = router, signals
+        self.spoke = False
+        self._sent = self._first = math.nan
+        self._usage = Usage()
+        self._deltas = 0
+
+    async def events(
+        self, blocks: Sequence[int], warm: Sequence[Mapping[str, Any]]
+    ) -> AsyncGenerator[Event, None]:
+        member, choice = self.member, self.choice
+        clock = asyncio.get_running_loop().time
+        self.router.sent(choice, clock(), self.request.session)
+        lead = None
+        try:
+            if choice.probe or member.capabilities is None:
+                await member.begin(warm, clock())
+            lead = await member.flight.enter(blocks, self.request.deadline)
+            self._sent = clock()
+            async with aclosing(member.transport.events(self.request)) as events:
+                async for event in events:
+                    if type(event) is Delta:
+                        self._deltas += 1
+                        if not self.spoke:
+                            self.spoke = True
+                            lead.warm()
+                            self._told_first(clock())
+                    elif type(event) is Usage:
+                        self._usage = event
+                    elif type(event) is End:
+                        self._told_end(clock())
+                    yield event
+        except (Unavailable, Overloaded) as error:
+            self.signals.failures[member.transport.name] += 1
+            member.limit.refused(clock())
+            if isinstance(error, Unavailable):
+                self.router.failed(choice, clock())
+            raise
+        finally:
+            self.router.finished(choice, clock(), begun=self.spoke)
+            if lead is not None:
+                lead.close()
+
+    def _told_first(self, now: float) -> None:
+        self._first = now
+        name, replica = self.member.transport.name, self.member.replica
+        self.router.first(self.choice, now)
+        if self.request.stream:
+            self.signals.ttft[name].add(now - self._sent)
+            self.member.limit.first(now - self._sent, replica.inflight, now)
+
+    def _told_end(self, now: float) -> None:
+        signals, name, usage = self.signals, self.member.transport.name, self._usage
+        signals.total[name].add(now - self._sent)
+        tokens = usage.completion_tokens or self._deltas
+        if self.request.stream and tokens > 1:
+            tpot = (now - self._first) / (tokens - 1)
+            signals.tpot[name].add(tpot)
+            self.member.limit.finished(tpot, self.member.replica.inflight, now)
+        signals.prompt_tokens[name] += usage.prompt_tokens or 0
+        signals.cached_tokens[name] += usage.cached_tokens or 0
+        signals.completion_tokens[name] += usage.completion_tokens or 0
