@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .exact.answers import Frozen
 from .exact.identity import Identifier, Identity
@@ -58,6 +58,8 @@ class Function:
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
+        self.outlasts = max(self.revalidate, self.if_error)
+        """Seconds past its freshness for which an answer may still serve."""
         self.rider_wait = float(policy.rider_wait)  # type: ignore[arg-type]
         self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
@@ -155,8 +157,9 @@ class Landing:
     recording: Any = None
     """A live stream: `Recording` or `Tee`."""
     slot: Slot | None = None
-    """Where the answer was just kept."""
+    """Where the answer is kept."""
     id: str = ""
+    """Of an outcome that no entry stands behind."""
     match: Match | None = None
     similarity: float | None = None
     confidence: float | None = None
@@ -176,11 +179,9 @@ class Landing:
         return self.frozen is not None
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What the engine remembers with a slot."""
 
-    function: Function
     fresh_until: float
     """The true end of freshness; the slot's own may be earlier, to look at refreshing ahead."""
     tokens: int = 0

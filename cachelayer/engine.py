@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
 from functools import partial
 from typing import Any
 
 from .call import Call, Landing
+from .exact.kinds import ATOMS
 from .flow.attempt import Faults
+from .flow.eager import Finished
 from .flow.portal import Portal
 from .flow.recording import Recording
 from .flow.singleflight import Alone, SingleFlight
@@ -21,8 +23,8 @@ from .protocols import Clock
 from .tiers import Tiers
 from .types import Match, Outcome, Reason, Saved, Source
 
-Arrival = tuple[Landing, bool, Source, Match | None]
-"""A landing as one caller meets it: whether the caller led, and the source and match that are told."""
+Told = Callable[[Call, Landing, bool], Any]
+"""What a caller is told of a landing: of which call, and whether the caller led."""
 _MADE = frozenset({Source.BACKEND, Source.REDIS, Source.INDEX})
 
 
@@ -33,41 +35,38 @@ class Engine:
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
         self.flights = SingleFlight(clock)
 
-    async def serve(self, call: Call) -> Outcome:
+    def serve(self, call: Call) -> Coroutine[Any, Any, Outcome]:
         """The answer and how it came to be."""
-        return self._outcome(call, await self._path(call))
+        return self._path(call, self._outcome)
 
-    async def answer(self, call: Call) -> Any:
+    def answer(self, call: Call) -> Coroutine[Any, Any, Any]:
         """The answer alone."""
-        return self._own(await self._path(call))
+        return self._path(call, self._own)
 
-    async def _path(self, call: Call) -> Arrival:
+    async def _path(self, call: Call, told: Told) -> Any:
         """The path: memory, then in one flight a key: shared store, similar answers, backend."""
         if call.reason is not None:
-            return self._arrive(call, await self._bypass(call), led=True)
+            return told(call, await self._bypass(call), True)
         hit = self._remembered(call)
         if hit is not None:
             if hit.source is Source.STALE:
                 self.refresh(call)
-            return self._arrive(call, hit, led=False)
+            return told(call, hit, False)
         function = call.function
+        lead = partial(self._lead if self.tiers.wanted(call) else self._answer, call)
         try:
-            landing, led = await self.flights.ride(
-                self._flight_key(call),
-                partial(self._lead, call),
-                wait=function.rider_wait,
-                max_age=function.flight_age,
+            ride = self.flights.ride(
+                self._flight_key(call), lead, wait=function.rider_wait, max_age=function.flight_age
             )
+            landing, led = (ride.result, True) if isinstance(ride, Finished) else await ride
         except Alone:
-            landing, led = await self._lead(call), True
+            landing, led = await lead(), True
         if not led and not landing.shareable:
-            landing, led = await self._lead(call), True
-        return self._arrive(call, landing, led)
+            landing, led = await lead(), True
+        return told(call, landing, led)
 
     async def _lead(self, call: Call) -> Landing:
-        """What one caller does for all who ask the same."""
-        if not self.tiers.wanted(call):
-            return await self._answer(call)
+        """What one caller does for all who ask the same, where other tiers are asked first."""
         try:
             return await self.tiers.find_or(call, partial(self._answer, call))
         except BaseException:
@@ -86,12 +85,11 @@ class Engine:
             if stale is not None:
                 return stale
             raise
-        if isinstance(answer, AsyncIterator):
+        if type(answer) not in ATOMS and isinstance(answer, AsyncIterator):
             return self._record(call, answer, started)
-        call.timings["backend"] = self.clock.monotonic() - started
-        return self._keep(call, answer)
+        return self._keep(call, answer, started)
 
-    def _called_now(self, call: Call, started: float) -> Any:
+    def _called_now(self, call: Call) -> Any:
         call.function.stats.backend_calls += 1
         try:
             answer = call.invoke(*call.args, **call.kwargs)
@@ -100,7 +98,6 @@ class Engine:
             if stale is not None:
                 return stale
             raise
-        call.timings["backend"] = self.clock.monotonic() - started
         return answer
 
     def _stale(self, call: Call) -> Landing | None:
@@ -111,14 +108,15 @@ class Engine:
             return None
         return self.keeper.landing(slot, Source.STALE, now)
 
-    def _keep(self, call: Call, answer: Any) -> Landing:
-        landing = self.keeper.keep(call, answer, call.timings["backend"])
+    def _keep(self, call: Call, answer: Any, started: float) -> Landing:
+        now = self.clock.monotonic()
+        call.timings["backend"] = now - started
+        landing = self.keeper.keep(call, answer, now - started, now)
         self.tiers.keep(call, landing)
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         landing = Landing(Source.BACKEND)
-        landing.id = self.keeper.new_id()
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
         recording.start()
         return landing
@@ -164,27 +162,30 @@ class Engine:
         reason = call.reason or Reason.BYPASS
         call.misses["memory"] = reason
         landing = Landing(Source.BYPASS)
-        landing.answer, landing.id, landing.stored = answer, self.keeper.new_id(), reason
+        landing.answer, landing.stored = answer, reason
         return landing
 
     def serve_now(self, call: Call) -> Outcome:
         """`serve` for a plain function."""
-        return self._outcome(call, self._path_now(call))
+        outcome: Outcome = self._path_now(call, self._outcome)
+        return outcome
 
     def answer_now(self, call: Call) -> Any:
         """`answer` for a plain function."""
-        return self._own(self._path_now(call))
+        return self._path_now(call, self._own)
 
-    def _path_now(self, call: Call) -> Arrival:
+    def _path_now(self, call: Call, told: Told) -> Any:
         """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
         if call.reason is not None:
-            answer = self._called_now(call, self.clock.monotonic())
-            return self._arrive(call, self._passed(call, answer), led=True)
+            started = self.clock.monotonic()
+            answer = self._called_now(call)
+            call.timings["backend"] = self.clock.monotonic() - started
+            return told(call, answer if isinstance(answer, Landing) else self._passed(call, answer), True)
         hit = self._remembered(call)
         if hit is not None:
             if hit.source is Source.STALE:
                 self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
-            return self._arrive(call, hit, led=False)
+            return told(call, hit, False)
         function = call.function
         lead = partial(self._lead_now, call)
         try:
@@ -195,7 +196,7 @@ class Engine:
             landing, led = lead(), True
         if not led and not landing.shareable:
             landing, led = lead(), True
-        return self._arrive(call, landing, led)
+        return told(call, landing, led)
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call):
@@ -204,23 +205,23 @@ class Engine:
                 return found
         call.epoch = self.keeper.epoch
         started = self.clock.monotonic()
-        answer = self._called_now(call, started)
+        answer = self._called_now(call)
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
             landing = Landing(Source.BACKEND)
-            landing.id = self.keeper.new_id()
             landing.recording = Tee(answer, **self._recorder(call, landing, started))
             return landing
-        return self._keep(call, answer)
+        return self._keep(call, answer, started)
 
     @staticmethod
     def _flight_key(call: Call) -> Hashable:
         """Who may share a flight: the same request, tightened in the same way."""
         return call.canonical if call.tightening is NOT_TIGHTENED else (call.canonical, call.tightening)
 
-    def _arrive(self, call: Call, landing: Landing, led: bool) -> Arrival:
-        """One caller's arrival with a landing, counted."""
+    @staticmethod
+    def _arrive(call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
+        """One caller's arrival with a landing, counted; the source and match that the caller is told."""
         source, stats = landing.source, call.function.stats
         if not led and source in _MADE and "memory" in call.misses:
             source = Source.COALESCED
@@ -236,12 +237,14 @@ class Engine:
             stats.saved_tokens += landing.tokens
         stats.missed(call.misses)
         stats.time(call.timings)
-        return landing, led, source, match
+        return source, match
+
+    def _own(self, call: Call, landing: Landing, led: bool) -> Any:
+        """This caller's own answer."""
+        return self._answer_of(landing, led, self._arrive(call, landing, led)[0])
 
     @staticmethod
-    def _own(arrival: Arrival) -> Any:
-        """This caller's own answer."""
-        landing, led, source, _ = arrival
+    def _answer_of(landing: Landing, led: bool, source: Source) -> Any:
         if landing.recording is not None:
             return landing.recording.reader()
         if led and (source is Source.BACKEND or source is Source.BYPASS):
@@ -249,13 +252,13 @@ class Engine:
         assert landing.frozen is not None
         return landing.frozen.answer()
 
-    def _outcome(self, call: Call, arrival: Arrival) -> Outcome:
-        landing, _, source, match = arrival
+    def _outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
+        source, match = self._arrive(call, landing, led)
         hit = source not in (Source.BACKEND, Source.BYPASS)
         saved = Saved(landing.seconds, landing.tokens) if hit else Saved()
         return Outcome(
-            self._own(arrival), landing.id, source, match, landing.similarity, landing.confidence, landing.age,
-            call.misses, call.timings, saved, landing.stored,
+            self._answer_of(landing, led, source), self.keeper.id_of(landing), source, match, landing.similarity,
+            landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
 
     def report_wrong(self, entry: str) -> bool:

@@ -10,9 +10,9 @@ from .call import Call, Function, Scope
 from .engine import Engine
 from .errors import ConfigurationError
 from .exact.canonical import NotKeyable
+from .exact.identity import Identity
 from .explain import Explanation, explain
 from .flow.background import offload
-from .policy import NOT_TIGHTENED
 from .types import Outcome, Reason
 
 P = ParamSpec("P")
@@ -82,7 +82,9 @@ class Handle:
     ) -> None:  # fmt: skip
         self.function, self.engine, self._scope = function, engine, scope
         self._tenancy_required, self._invoke = tenancy_required, invoke
-        self._attempt, self._digest = engine.faults.attempt_now, engine.keeper.digest
+        self._guard, self._digest = engine.faults.guard("key"), engine.keeper.digest
+        self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
+        """Whether identity and tightening say all about how a call goes."""
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None) -> Call:
         """The call of these arguments in this scope, keyed.
@@ -94,22 +96,30 @@ class Handle:
         if self._tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call
-        identity = self._attempt("key", self._identify, args, kwargs, call.tenant)
-        if identity is None or isinstance(identity, Reason):
+        identity = None
+        with self._guard:
+            identity = self._identify(args, kwargs, call.tenant)
+        if identity is None:
             call.reason = Reason.NOT_KEYABLE
             return call
         function.keyed = True
         call.identity, call.canonical = identity, identity.canonical
-        if function.policy.variants > 1:
-            call.canonical += b"#%d" % int(self.engine.keeper.random() * function.policy.variants)
+        if not self._plain:
+            self._choose(call, identity)
         call.digest = self._digest(call.canonical)
-        if not function.policy.sampled and self._sampled(identity.fields):
-            call.reason = Reason.SAMPLED
-        elif call.tightening is not NOT_TIGHTENED and call.tightening.no_cache and call.tightening.no_store:
+        if scope is not None and call.reason is None and call.tightening.no_cache and call.tightening.no_store:
             call.reason = Reason.NO_STORE
         return call
 
-    def _identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Any:
+    def _choose(self, call: Call, identity: Identity) -> None:
+        """Which variant of the answer, and whether a sampled one may be cached."""
+        policy = self.function.policy
+        if policy.variants > 1:
+            call.canonical += b"#%d" % int(self.engine.keeper.random() * policy.variants)
+        if not policy.sampled and self._sampled(identity.fields):
+            call.reason = Reason.SAMPLED
+
+    def _identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
         try:
             return self.function.identifier.identify(args, kwargs, tenant)
         except NotKeyable as fault:

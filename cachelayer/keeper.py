@@ -39,10 +39,14 @@ class Keeper(Holdings):
         self._freezer = Freezer()
         self._ids = 0
 
-    def new_id(self) -> str:
-        """An id for an outcome that no entry stands behind."""
-        self._ids += 1
-        return f"o{self._ids:x}"
+    def id_of(self, landing: Landing) -> str:
+        """The id of the entry behind an outcome, or one of its own where none is."""
+        if landing.slot is not None:
+            return f"e{landing.slot.id:x}"
+        if not landing.id:
+            self._ids += 1
+            landing.id = f"o{self._ids:x}"
+        return landing.id
 
     def digest(self, canonical: bytes) -> int:
         """Where to look for an entry; the canonical bytes prove it."""
@@ -52,10 +56,10 @@ class Keeper(Holdings):
 
     def recall(self, call: Call, now: float) -> tuple[Landing | None, Reason]:
         """What the memory answers: a fresh entry, a stale one that may be served, or the reason for neither."""
-        tightening, policy = call.tightening, call.policy
+        tightening, function = call.tightening, call.function
         if tightening.no_cache:
             return None, Reason.NO_CACHE
-        slot = call.function.memory.get(call.digest, call.canonical)
+        slot = function.memory.get(call.digest, call.canonical)
         if slot is None:
             return None, Reason.ABSENT
         age = now - slot.created
@@ -63,12 +67,12 @@ class Keeper(Holdings):
             return None, Reason.EXPIRED
         kept: Kept = slot.meta
         if now < kept.fresh_until:
-            if policy.refresh_ahead and self._refresh_early(slot, now):
+            if function.policy.refresh_ahead and self._refresh_early(slot, now):
                 return self.landing(slot, Source.STALE, now), Reason.EXPIRED
             self._link(call, slot)
             return self.landing(slot, Source.MEMORY, now), Reason.EXPIRED
         call.stale = slot
-        if now < kept.fresh_until + call.function.revalidate:
+        if now < kept.fresh_until + function.revalidate:
             return self.landing(slot, Source.STALE, now), Reason.EXPIRED
         return None, Reason.EXPIRED
 
@@ -80,14 +84,14 @@ class Keeper(Holdings):
         """A slot as a landing."""
         kept: Kept = slot.meta
         landing = Landing(source)
-        landing.frozen, landing.id, landing.age = slot.answer, f"e{slot.id:x}", now - slot.created
+        landing.frozen, landing.age = slot.answer, now - slot.created
         landing.seconds, landing.tokens, landing.slot = slot.cost, kept.tokens, slot
         return landing
 
     # writing -----------------------------------------------------------------------------------------------------
 
-    def keep(self, call: Call, answer: Any, seconds: float) -> Landing:
-        """Freeze the backend's answer for riders and keep it where it may be kept."""
+    def keep(self, call: Call, answer: Any, seconds: float, now: float) -> Landing:
+        """Freeze the backend's answer, made just `now`, for riders, and keep it where it may be kept."""
         landing = Landing(Source.BACKEND)
         landing.answer, landing.seconds = answer, seconds
         function = call.function
@@ -98,8 +102,9 @@ class Keeper(Holdings):
         reason = self._admit(call, answer)
         if reason is not None:
             return self._refuse(call, landing, reason)
-        landing.tokens = tokens_of(answer)
-        return self._put(call, landing, answer)
+        if type(answer) is not str:
+            landing.tokens = tokens_of(answer)
+        return self._put(call, landing, answer, now)
 
     @staticmethod
     def is_stream(slot: Slot) -> bool:
@@ -125,7 +130,7 @@ class Keeper(Holdings):
             return
         landing.tokens = tokens_of(answer)
         landing.frozen = self._stream(call, chunks)
-        self._put(call, landing, answer)
+        self._put(call, landing, answer, self.clock.monotonic())
 
     @staticmethod
     def _stream(call: Call, chunks: Sequence[Frozen]) -> Frozen:
@@ -148,10 +153,10 @@ class Keeper(Holdings):
             call,
             frozen,
             tuple(tag for tag in record.tags if not tag.startswith("\0")),
-            cost=record.seconds,
-            created=record.created + offset,
-            fresh=record.fresh_until + offset,
-            tokens=record.tokens,
+            record.seconds,
+            record.created + offset,
+            record.fresh_until + offset,
+            record.tokens,
         )
         memory = call.function.memory
         with self.lock:
@@ -161,7 +166,7 @@ class Keeper(Holdings):
         return slot
 
     def _admit(self, call: Call, answer: Any) -> Reason | None:
-        policy = call.policy
+        policy = call.function.policy
         if call.tightening.no_store:
             return Reason.NO_STORE
         reason = admit(answer, truncated_ok=policy.keep_truncated)
@@ -170,25 +175,16 @@ class Keeper(Holdings):
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 
-    def _put(self, call: Call, landing: Landing, answer: Any) -> Landing:
-        function, policy = call.function, call.policy
+    def _put(self, call: Call, landing: Landing, answer: Any, now: float) -> Landing:
+        function = call.function
+        policy = function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()
         tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
-        now = self.clock.monotonic()
         assert landing.frozen is not None
-        slot = self._slot(
-            call,
-            landing.frozen,
-            tags,
-            cost=landing.seconds,
-            created=now,
-            fresh=now + ttl,
-            tokens=landing.tokens,
-        )
-        landing.id = f"e{slot.id:x}"
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.tokens)
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
                 return self._refuse(call, landing, Reason.INVALIDATED)
@@ -202,28 +198,29 @@ class Keeper(Holdings):
         call: Call,
         frozen: Frozen,
         tags: tuple[str, ...],
-        *,
         cost: float,
         created: float,
         fresh: float,
         tokens: int,
     ) -> Slot:
         function = call.function
-        ahead = min(10 * cost, 0.1 * (fresh - created)) if function.policy.refresh_ahead else 0.0
+        slot_fresh = fresh
+        if function.policy.refresh_ahead:
+            slot_fresh -= min(10 * cost, 0.1 * (fresh - created))
         self._ids += 1
         return Slot(
             call.digest,
             call.canonical,
             frozen,
             weight_of(call.canonical, frozen.nbytes, tags),
-            cost=cost,
-            created=created,
-            fresh_until=fresh - ahead,
-            stale_until=fresh + max(function.revalidate, function.if_error),
-            tags=tags,
-            scope=function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
-            id=self._ids,
-            meta=Kept(function, fresh, tokens),
+            cost,
+            created,
+            slot_fresh,
+            fresh + function.outlasts,
+            tags,
+            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
+            self._ids,
+            Kept(fresh, tokens),
         )
 
     def _ttl(self, ttl: Any, answer: Any) -> float:
@@ -232,7 +229,6 @@ class Keeper(Holdings):
 
     def _refuse(self, call: Call, landing: Landing, reason: Reason) -> Landing:
         landing.stored = reason
-        landing.id = landing.id or self.new_id()
         call.function.stats.kept_out[reason] += 1
         return landing
 

@@ -60,7 +60,7 @@ def encode_plain(fields: dict[str, Any]) -> bytes | None:
         raw = orjson.dumps(_settled(fields), None, _STRICT)
     except (KeyError, RecursionError, orjson.JSONEncodeError):
         return None
-    return None if b"\\u0000" in raw else raw
+    return None if b"\\" in raw and b"\\u0000" in raw else raw
 
 
 def _settled(value: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _settled(value: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _settled_list(value: Sequence[Any]) -> Sequence[Any]:
+def _settled_list(value: Sequence[Any]) -> Any:
     out: Any = value
     for at, item in enumerate(value):
         if type(item) is dict and _UNCHANGED(map(type, item.values())):

@@ -60,7 +60,6 @@ class Slot:
         canonical: bytes,
         answer: object,
         weight: int,
-        *,
         cost: float = 0.0,
         created: float = 0.0,
         fresh_until: float = float("inf"),

@@ -53,6 +53,10 @@ class Faults:
                 raise
         return guard.reason
 
+    def guard(self, stage: str) -> _Guard:
+        """For `with`: a fault inside is counted and goes no further; may be used again and again."""
+        return _Guard(self, stage)
+
     def attempt_now(self, stage: str, work: Callable[..., T], *args: Any) -> T | Reason:
         """The same for a synchronous stage, which has no budget of its own."""
         guard = _Guard(self, stage)

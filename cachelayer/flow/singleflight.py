@@ -53,19 +53,25 @@ class SingleFlight:
     def __len__(self) -> int:
         return len(self._flights)
 
-    async def ride(
+    def ride(
         self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, wait: float, max_age: float
-    ) -> tuple[Any, bool]:
-        """(result, whether this caller led). Seconds: `wait` bounds a rider's patience, `max_age` who may still join.
+    ) -> eager.Finished | Coroutine[Any, Any, tuple[Any, bool]]:
+        """The result where this caller led and the call never waited, else to be awaited: (result, whether he led).
 
-        Raises Alone to a rider who should call for himself, and whatever the call raised.
+        Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
+        call for himself, and whatever the call raised.
         """
         loop = asyncio.get_running_loop()
         flight, led = self._board(key, loop, max_age)
         if led:
             done = self._take_off(key, flight, loop, start)
             if done is not None:
-                return done.result, True
+                return done
+        return self._await(key, flight, loop, led, wait)
+
+    async def _await(
+        self, key: Hashable, flight: Flight, loop: asyncio.AbstractEventLoop, led: bool, wait: float
+    ) -> tuple[Any, bool]:
         waiter: asyncio.Future[Any] = loop.create_future()
         self._wait(flight, waiter, loop)
         patience = None if led else loop.call_later(wait, _give_up, waiter)
