@@ -34,8 +34,8 @@ def test_a_plain_function_is_cached_without_any_loop(layer: CacheLayer) -> None:
     assert classify.outcome("a").source is Source.MEMORY
     assert classify.bypass("a") == ["a"] and classify.refresh("a") == ["a"] and len(calls) == 3
     assert classify.invalidate("a") == 1
+    assert threading.active_count() <= before
     assert classify.explain("a").verdict == "miss"
-    assert threading.active_count() == before
 
 
 def test_64_threads_make_one_call(layer: CacheLayer) -> None:
