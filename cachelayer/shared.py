@@ -82,7 +82,7 @@ class SharedTier:
             return Reason.BREAKER_OPEN
         work = self.store.get(call.digest.to_bytes(16, "big"), call.canonical)
         try:
-            found = await self.faults.attempt("store", work, float(call.policy.budgets.store))  # type: ignore[arg-type]
+            found = await self.faults.attempt("store", work, self._budget(call))
         except asyncio.CancelledError:
             self.breaker.abandoned()
             raise
@@ -92,6 +92,12 @@ class SharedTier:
         self.breaker.success()
         return Reason.ABSENT if found is None else found
 
+    def _budget(self, call: Call) -> float:
+        """Seconds that a caller may wait for the store: its budget, or what is left of its deadline."""
+        budget = float(call.policy.budgets.store)  # type: ignore[arg-type]
+        left = float("inf") if call.deadline is None else call.deadline - self.clock.monotonic()
+        return max(min(budget, left), 0.0)
+
     # one call in the fleet ---------------------------------------------------------------------------------------
 
     async def lead_or_wait(self, call: Call) -> Landing | None:
@@ -100,7 +106,7 @@ class SharedTier:
         if self.breaker.state != "closed" or (typical is not None and typical < SLOW):
             return None
         key = call.digest.to_bytes(16, "big")
-        budget = float(call.policy.budgets.store)  # type: ignore[arg-type]
+        budget = self._budget(call)
         lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
         if isinstance(lease, Reason):
             return None
@@ -108,6 +114,8 @@ class SharedTier:
             call.lease = lease
             return None
         patience = call.function.rider_wait
+        if call.deadline is not None:
+            patience = min(patience, max(call.deadline - self.clock.monotonic(), 0.0))
         await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
         found = await self.find(call)
         return found if isinstance(found, Landing) else None
@@ -158,7 +166,7 @@ class SharedTier:
             text=identity.text if identity is not None else None,
             function=call.function.name,
             seconds=slot.cost,
-            tokens=slot.meta.tokens,
+            tokens=self.keeper.tokens(slot),
             principal=call.principal,
         )
 

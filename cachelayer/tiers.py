@@ -98,6 +98,8 @@ class Tiers:
 
         budgets = call.policy.budgets
         head_start = float(budgets.embed) + float(budgets.search) + float(budgets.verify)  # type: ignore[arg-type]
+        if call.deadline is not None:
+            head_start = min(head_start, max(call.deadline - self.clock.monotonic(), 0.0))
         landing, similar = await race(self._similar(call, None), miss, head_start)
         if similar and call.misses.pop("similar", None) is not None:
             call.function.stats.hedges_cancelled += 1

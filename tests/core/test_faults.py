@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, WordEmbedder
 
 
@@ -148,3 +148,13 @@ async def test_a_backend_fault_passes_unchanged_and_is_counted() -> None:
         await ask("q")
     assert caught.value is gate.error
     assert layer.stats()["functions"]["ask"]["backend_errors"] == 1
+
+
+async def test_a_deadline_cuts_the_head_start_of_a_slow_lookup() -> None:
+    embedder = Broken()
+    embedder.mode = "hang"
+    async with layer_with(embedder, budgets=Budgets(embed="60s")) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        with layer.scope(deadline="10ms"):
+            outcome = await asyncio.wait_for(ask.outcome("a question"), 30)
+        assert outcome.answer == "answer 1" and outcome.misses["similar"] is Reason.BUDGET
