@@ -14,105 +14,45 @@ import argparse
 import asyncio
 import gc
 import json
+import os
 import platform
 import random
 import statistics
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-import orjson
-import xxhash
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import exact_peers
+from exact_parts import (
+    ENTRIES,
+    Call,
+    answer,
+    compare,
+    floor_backend,
+    key_of,
+    request,
+    serial,
+    spread,
+    tasks_64,
+    zipf,
+)
 
 from cachelayer import CacheLayer, Policy
-
-Call = Callable[[Any], Awaitable[Any]]
-WORDS = "cache latency token vector prompt model answer index shard batch stream prefix queue budget policy".split()
-ENTRIES = 10_000
-
-
-def request(i: int) -> dict[str, Any]:
-    """A chat request with about 600 characters of text."""
-    rng = random.Random(i)
-    text = " ".join(rng.choice(WORDS) for _ in range(80))[:560]
-    messages = [{"role": "system", "content": "Answer in one short paragraph."}]
-    messages.append({"role": "user", "content": f"Ticket {i}: {text}"})
-    return {"model": "m", "messages": messages, "temperature": 0.0, "top_p": 1.0, "max_tokens": 256, "seed": 7}
-
-
-def answer(i: int) -> str:
-    """About 800 characters."""
-    return f"[{i}] " + " ".join(WORDS) * 8
-
-
-def zipf(n: int, draws: int) -> list[int]:
-    """Popular ones first, shuffled."""
-    rng = random.Random(1)
-    ids = rng.choices(range(n), [1 / (k + 1) ** 1.1 for k in range(n)], k=draws)
-    places = list(range(n))
-    rng.shuffle(places)
-    return [places[i] for i in ids]
-
-
-async def serial(call: Call, items: Sequence[Any]) -> tuple[float, float, float]:
-    """(p50, p99, operations per second) of one task; microseconds."""
-    clock, took = time.perf_counter_ns, []
-    begun = clock()
-    for item in items:
-        started = clock()
-        await call(item)
-        took.append(clock() - started)
-    wall = (clock() - begun) / 1e9
-    took.sort()
-    return took[len(took) // 2] / 1e3, took[int(len(took) * 0.99)] / 1e3, len(items) / wall
-
-
-async def tasks_64(call: Call, items: Sequence[Any]) -> tuple[float, float, float]:
-    """Operations per second of 64 tasks; the latencies are those of one task's calls."""
-    clock = time.perf_counter_ns
-
-    async def worker(part: Sequence[Any]) -> None:
-        for item in part:
-            await call(item)
-
-    begun = clock()
-    await asyncio.gather(*(worker(items[k::64]) for k in range(64)))
-    return 0.0, 0.0, len(items) / ((clock() - begun) / 1e9)
-
-
-async def compare(
-    systems: dict[str, Call], items: Sequence[Any], run: Any = serial, repeats: int = 7
-) -> dict[str, dict[str, float]]:
-    """Every system on the same items, alternating, so that what disturbs the machine disturbs all."""
-    measured: dict[str, list[tuple[float, float, float]]] = {name: [] for name in systems}
-    for call in systems.values():
-        await run(call, items)
-    for _ in range(repeats):
-        for name, call in systems.items():
-            gc.collect()
-            measured[name].append(await run(call, items))
-    names = ("p50_us", "p99_us", "ops_s")
-    return {
-        system: {name: round(statistics.median(r[i] for r in rows), 3) for i, name in enumerate(names)}
-        for system, rows in measured.items()
-    }
 
 
 async def hits_chat(run: Any = serial) -> dict[str, Any]:
     """Exact hit of a chat request: as one dict, and as the keyword arguments of a chat function."""
     layer = CacheLayer(policy=Policy(max_bytes=1 << 30), semantic=False)
     requests = [request(i) for i in range(ENTRIES)]
-    data = {_key(r): answer(i) for i, r in enumerate(requests)}
+    data = {key_of(r): answer(i) for i, r in enumerate(requests)}
 
     async def floor(body: dict[str, Any]) -> Any:
-        return data.get(_key(body))
+        return data.get(key_of(body))
 
     @layer.cached
     async def one(body: dict[str, Any]) -> str:
@@ -120,7 +60,12 @@ async def hits_chat(run: Any = serial) -> dict[str, Any]:
 
     @layer.cached
     async def chat(
-        messages: list[dict[str, str]], model: str, temperature: float, top_p: float, max_tokens: int, seed: int
+        messages: list[dict[str, str]],
+        model: str,
+        temperature: float,
+        top_p: float,
+        max_tokens: int,
+        seed: int,
     ) -> str:
         return answer(0)
 
@@ -128,25 +73,12 @@ async def hits_chat(run: Any = serial) -> dict[str, Any]:
         return await chat(**body)
 
     async def keywords_floor(body: dict[str, Any]) -> Any:
-        return await _spread(data, **body)
+        return await spread(data, **body)
 
     systems: dict[str, Call] = {"floor: orjson + xxh3 + dict": floor, "cachelayer, one argument": one}
     systems |= {"floor behind keyword arguments": keywords_floor, "cachelayer, keyword arguments": keywords}
     systems |= {name: make(floor_backend) for name, make in exact_peers.available().items()}
     return await compare(systems, [requests[i] for i in zipf(ENTRIES, 20_000)], run)
-
-
-async def _spread(data: dict[bytes, str], **body: Any) -> Any:
-    return data.get(_key(body))
-
-
-def _key(body: dict[str, Any]) -> bytes:
-    return xxhash.xxh3_128_digest(orjson.dumps(body, option=orjson.OPT_SORT_KEYS))
-
-
-async def floor_backend(body: dict[str, Any]) -> str:
-    """A backend that costs nothing."""
-    return answer(0)
 
 
 async def hits_text() -> dict[str, Any]:
@@ -182,7 +114,9 @@ async def misses() -> dict[str, Any]:
             samples[name].append((await serial(call, fresh))[0])
             await asyncio.sleep(0)
     base = statistics.median(samples["backend alone"])
-    return {name: {"p50_us": round(statistics.median(took) - base, 3)} for name, took in samples.items() if took}
+    return {
+        name: {"p50_us": round(statistics.median(took) - base, 3)} for name, took in samples.items() if took
+    }
 
 
 async def stampede() -> dict[str, Any]:
@@ -265,7 +199,9 @@ async def stalls() -> dict[str, Any]:
         asyncio.Handle._run = run  # type: ignore[method-assign]
         gc.unfreeze()
     stats = layer.stats()
-    return {"64 tasks, evicting": {"longest_callback_ms": round(longest[0] * 1e3, 3), "entries": stats["entries"]}}
+    return {
+        "64 tasks, evicting": {"longest_callback_ms": round(longest[0] * 1e3, 3), "entries": stats["entries"]}
+    }
 
 
 PARTS = {
@@ -285,7 +221,12 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
     for part, rows in results.items():
         columns = list(next(iter(rows.values())))
         floor = next(iter(rows.values())).get(columns[0]) if next(iter(rows)).startswith("floor") else None
-        lines += [f"### {part}", "", "| | " + " | ".join(columns) + " | x floor |", "|---" * (len(columns) + 2) + "|"]
+        lines += [
+            f"### {part}",
+            "",
+            "| | " + " | ".join(columns) + " | x floor |",
+            "|---" * (len(columns) + 2) + "|",
+        ]
         for name, row in rows.items():
             ratio = f"{row[columns[0]] / floor:.2f}" if floor else ""
             lines.append(f"| {name} | " + " | ".join(f"{row[c]:,}" for c in columns) + f" | {ratio} |")
@@ -295,21 +236,34 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
+    parser.add_argument("--machine", default=platform.machine(), help="the machine, in words, for the record")
     options = parser.parse_args()
+    load = os.getloadavg()[0]
     results = {}
     for name, part in PARTS.items():
         if options.only is None or options.only in name:
             print(f"-- {name}", file=sys.stderr, flush=True)
             results[name] = asyncio.run(part())
-    about = f"{date.today()}, Python {platform.python_version()}, {platform.machine()}, `python benchmarks/exact.py`"
-    text = f"# Exact caching in process\n\n{about}\n\n{table(results)}"
+    about = {
+        "command": "python benchmarks/exact.py " + " ".join(["--only " + options.only] * bool(options.only)),
+        "machine": options.machine,
+        "date": str(date.today()),
+        "Python": platform.python_version(),
+        "load average before": round(load, 1),
+    }
+    facts = "\n".join(f"* {name}: {value}" for name, value in about.items())
+    text = f"# Exact caching in process\n\n{facts}\n\n{table(results)}"
     print(text)
     if options.out:
         options.out.with_suffix(".md").write_text(text)
-        options.out.with_suffix(".json").write_text(json.dumps({"about": about, "results": results}, indent=1))
+        options.out.with_suffix(".json").write_text(
+            json.dumps({"about": about, "results": results}, indent=1)
+        )
 
 
 if __name__ == "__main__":

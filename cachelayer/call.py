@@ -165,7 +165,6 @@ class Landing:
     confidence: float | None = None
     age: float | None = None
     seconds: float = 0.0
-    tokens: int = 0
     stored: Reason | None = None
 
     def __init__(self, source: Source) -> None:
@@ -184,4 +183,5 @@ class Kept(NamedTuple):
 
     fresh_until: float
     """The true end of freshness; the slot's own may be earlier, to look at refreshing ahead."""
-    tokens: int = 0
+    tokens: int | None = None
+    """None until somebody asks."""

@@ -25,6 +25,8 @@ from .types import Match, Outcome, Reason, Saved, Source
 
 Told = Callable[[Call, Landing, bool], Any]
 """What a caller is told of a landing: of which call, and whether the caller led."""
+_VALUES = ATOMS | {dict, list, tuple}
+"""Classes that are no streams, told by one look."""
 _MADE = frozenset({Source.BACKEND, Source.REDIS, Source.INDEX})
 
 
@@ -85,7 +87,7 @@ class Engine:
             if stale is not None:
                 return stale
             raise
-        if type(answer) not in ATOMS and isinstance(answer, AsyncIterator):
+        if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
             return self._record(call, answer, started)
         return self._keep(call, answer, started)
 
@@ -219,8 +221,7 @@ class Engine:
         """Who may share a flight: the same request, tightened in the same way."""
         return call.canonical if call.tightening is NOT_TIGHTENED else (call.canonical, call.tightening)
 
-    @staticmethod
-    def _arrive(call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
+    def _arrive(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
         """One caller's arrival with a landing, counted; the source and match that the caller is told."""
         source, stats = landing.source, call.function.stats
         if not led and source in _MADE and "memory" in call.misses:
@@ -234,9 +235,8 @@ class Engine:
             match = landing.match or "exact"
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
-            stats.saved_tokens += landing.tokens
-        stats.missed(call.misses)
-        stats.time(call.timings)
+            stats.saved_tokens += self.keeper.tokens(landing.slot)
+        stats.add(call.misses, call.timings)
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:
@@ -255,7 +255,7 @@ class Engine:
     def _outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         source, match = self._arrive(call, landing, led)
         hit = source not in (Source.BACKEND, Source.BYPASS)
-        saved = Saved(landing.seconds, landing.tokens) if hit else Saved()
+        saved = Saved(landing.seconds, self.keeper.tokens(landing.slot)) if hit else Saved()
         return Outcome(
             self._answer_of(landing, led, source), self.keeper.id_of(landing), source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,

@@ -98,7 +98,11 @@ class Handle:
             return call
         identity = None
         with self._guard:
-            identity = self._identify(args, kwargs, call.tenant)
+            try:
+                identity = function.identifier.identify(args, kwargs, call.tenant)
+            except NotKeyable as fault:
+                if not function.keyed:
+                    raise ConfigurationError("arguments", function.name, str(fault)) from None
         if identity is None:
             call.reason = Reason.NOT_KEYABLE
             return call
@@ -107,7 +111,12 @@ class Handle:
         if not self._plain:
             self._choose(call, identity)
         call.digest = self._digest(call.canonical)
-        if scope is not None and call.reason is None and call.tightening.no_cache and call.tightening.no_store:
+        if (
+            scope is not None
+            and call.reason is None
+            and call.tightening.no_cache
+            and call.tightening.no_store
+        ):
             call.reason = Reason.NO_STORE
         return call
 
@@ -118,14 +127,6 @@ class Handle:
             call.canonical += b"#%d" % int(self.engine.keeper.random() * policy.variants)
         if not policy.sampled and self._sampled(identity.fields):
             call.reason = Reason.SAMPLED
-
-    def _identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
-        try:
-            return self.function.identifier.identify(args, kwargs, tenant)
-        except NotKeyable as fault:
-            if not self.function.keyed:
-                raise ConfigurationError("arguments", self.function.name, str(fault)) from None
-            return None
 
     @staticmethod
     def _sampled(fields: dict[str, Any]) -> bool:

@@ -82,11 +82,21 @@ class Keeper(Holdings):
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""
-        kept: Kept = slot.meta
         landing = Landing(source)
         landing.frozen, landing.age = slot.answer, now - slot.created
-        landing.seconds, landing.tokens, landing.slot = slot.cost, kept.tokens, slot
+        landing.seconds, landing.slot = slot.cost, slot
         return landing
+
+    def tokens(self, slot: Slot | None) -> int:
+        """Tokens that a slot's answer says it took; read from the answer when first asked for."""
+        if slot is None:
+            return 0
+        kept: Kept = slot.meta
+        if kept.tokens is not None:
+            return kept.tokens
+        tokens = tokens_of(self.answer_of(slot))
+        slot.meta = Kept(kept.fresh_until, tokens)
+        return tokens
 
     # writing -----------------------------------------------------------------------------------------------------
 
@@ -102,8 +112,6 @@ class Keeper(Holdings):
         reason = self._admit(call, answer)
         if reason is not None:
             return self._refuse(call, landing, reason)
-        if type(answer) is not str:
-            landing.tokens = tokens_of(answer)
         return self._put(call, landing, answer, now)
 
     @staticmethod
@@ -128,7 +136,6 @@ class Keeper(Holdings):
         if reason is not None:
             self._refuse(call, landing, reason)
             return
-        landing.tokens = tokens_of(answer)
         landing.frozen = self._stream(call, chunks)
         self._put(call, landing, answer, self.clock.monotonic())
 
@@ -184,7 +191,7 @@ class Keeper(Holdings):
         ttl *= 1.0 - policy.ttl_jitter * self.random()
         tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
         assert landing.frozen is not None
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.tokens)
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
                 return self._refuse(call, landing, Reason.INVALIDATED)
@@ -201,7 +208,7 @@ class Keeper(Holdings):
         cost: float,
         created: float,
         fresh: float,
-        tokens: int,
+        tokens: int | None = None,
     ) -> Slot:
         function = call.function
         slot_fresh = fresh

@@ -29,6 +29,8 @@ def admit(answer: Any, *, truncated_ok: bool = False) -> Reason | None:
     cls = type(answer)
     if cls is str:
         return None if answer and not answer.isspace() else Reason.EMPTY_ANSWER
+    if cls is dict and ordinary(answer):
+        return None
     if answer is None:
         return Reason.EMPTY_ANSWER
     if cls in _NUMBERS:

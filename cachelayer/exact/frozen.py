@@ -10,8 +10,6 @@ from ..types import Reason
 from .copies import atoms_size
 from .shapes import LARGE, Made, Thaw
 
-GC = getsizeof(()) - ().__sizeof__()
-"""Bytes of the header that the garbage collector puts before what it tracks."""
 OWN = getsizeof((0, 0, 0)) + getsizeof(1 << 20)
 """Bytes of a `Frozen` itself and its count."""
 
@@ -53,9 +51,9 @@ class Recent:
         leaves = made.taker.take(value)
         if leaves is None:
             return None
-        held = OWN + sum([x.__sizeof__() for x in leaves]) + leaves.__sizeof__() + GC
+        held = OWN + sum(map(getsizeof, leaves), getsizeof(leaves))
         for i in made.taker.copies:
-            held += atoms_size(leaves[i]) + GC
+            held += atoms_size(leaves[i])
         return Frozen(leaves, made.thaw, held)
 
     def learn(self, value: Any, made: Made) -> None:

@@ -131,7 +131,9 @@ class Identifier:
         bound = self.arguments(args, kwargs)
         if bound is None:
             return None
-        head = self._head(tenant)
+        head = self._heads.get(tenant)
+        if head is None or self._vary:
+            head = self._head(tenant)
         if self._key is not None:
             fields = {"\0key": _field("key", self._key(*args, **kwargs))}
             text = self._text_of(bound, args, kwargs) if self.text is not None else None
@@ -181,11 +183,9 @@ class Identifier:
 
     def _head(self, tenant: str | None) -> bytes:
         """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
-        head = self._heads.get(tenant)
-        if head is None or self._vary:
-            head = encode([self.name, self.version, tenant, [self._varied(v) for v in self._vary]])
-            if len(self._heads) < _HEADS:
-                self._heads[tenant] = head
+        head = encode([self.name, self.version, tenant, [self._varied(v) for v in self._vary]])
+        if len(self._heads) < _HEADS:
+            self._heads[tenant] = head
         return head
 
     def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:

@@ -22,6 +22,17 @@ MAX_LINKS = 4
 """Raw forms kept per slot; the oldest gives way."""
 _SWEEP = 4
 _GONE = float("-inf")
+_FOREVER = float("inf")
+
+
+def _buckets(lifetime: float) -> tuple[float, float, float]:
+    """(least, most, width): buckets for lifetimes from least to below most, in seconds.
+
+    They are 1/32 to 1/64 of the lifetime wide: few at a time, and no slot overstays by more than that.
+    """
+    exponent = max(frexp(lifetime)[1], 0) if lifetime > 0 else 0
+    least = ldexp(0.5, exponent) if exponent else -_FOREVER
+    return least, ldexp(1.0, exponent), ldexp(1.0, exponent - 6)
 
 
 class Memory:
@@ -49,6 +60,7 @@ class Memory:
         self._tags: dict[str, set[Slot]] = {}
         self._buckets: dict[float, list[Slot]] = {}
         self._dues: list[float] = []
+        self._width = _buckets(0.0)
 
     def __len__(self) -> int:
         return len(self._table)
@@ -176,11 +188,12 @@ class Memory:
                 self.bytes += GROUP_OVERHEAD + 4 * len(tag)
             tagged.add(slot)
         lifetime = slot.stale_until - now
-        if lifetime == float("inf"):
+        if lifetime == _FOREVER:
             slot.due = lifetime
             return
-        # Buckets 1/32 to 1/64 of the lifetime wide: few at a time, and no slot overstays by more than that.
-        width = ldexp(1.0, max(frexp(lifetime)[1] - 6, -6)) if lifetime > 0 else 2.0**-6
+        least, most, width = self._width
+        if not least <= lifetime < most:
+            _, _, width = self._width = _buckets(lifetime)
         slot.due = due = (max(slot.stale_until, now) // width + 1.0) * width
         bucket = self._buckets.get(due)
         if bucket is None:
@@ -214,7 +227,7 @@ class Memory:
                 if not tagged:
                     del self._tags[tag]
                     self.bytes -= GROUP_OVERHEAD + 4 * len(tag)
-        if slot.due < float("inf"):
+        if slot.due < _FOREVER:
             bucket = self._buckets[slot.due]
             last = bucket.pop()
             if last is not slot:
@@ -240,18 +253,17 @@ class Memory:
                 raise AssertionError(name)
 
     def _invariants(self) -> Iterator[tuple[str, bool]]:
-        forever = float("inf")
         for digest, slot in self._table.items():
             yield "table", slot.digest == digest and slot.home != 0
             yield "scope", self._scopes[slot.scope][slot.seat] is slot
-            yield "bucket", slot.due == forever or self._buckets[slot.due][slot.place] is slot
+            yield "bucket", slot.due == _FOREVER or self._buckets[slot.due][slot.place] is slot
             yield "tags", all(slot in self._tags[tag] for tag in slot.tags)
             yield "links", len(slot.links) <= 2 * MAX_LINKS
             raws = zip(slot.links[::2], slot.links[1::2], strict=True)
             yield "raws", all(raw[digest][1] is slot for raw, digest in raws)
         slots = list(self)
         yield "scopes", sum(map(len, self._scopes.values())) == len(slots) and all(self._scopes.values())
-        timed = sum(slot.due < forever for slot in slots)
+        timed = sum(slot.due < _FOREVER for slot in slots)
         yield "buckets", sum(map(len, self._buckets.values())) == timed
         yield "dues", sorted(self._dues) == sorted(self._buckets)
         tagged = sum(len(set(slot.tags)) for slot in slots)

@@ -36,30 +36,30 @@ class Starter:
 
         Raises what `work` raised before it ever waited.
         """
-        standby = self._standby(loop)
+        ready = self._ready
+        try:
+            standby = ready.pop()
+        except IndexError:
+            standby = _Standby(loop)
+        if not standby.fits(loop):
+            standby = _Standby(loop)
         context = contextvars.copy_context()
         caller = asyncio.current_task(loop)
+        leave, enter = asyncio.tasks._leave_task, asyncio.tasks._enter_task
         if caller is not None:
-            asyncio.tasks._leave_task(loop, caller)
-        asyncio.tasks._enter_task(loop, standby.task)
+            leave(loop, caller)
+        enter(loop, standby.task)
         try:
             waits_for = context.run(work.send, None)
         except StopIteration as end:
-            self._ready.append(standby)
+            ready.append(standby)
             return Finished(end.value)
         finally:
-            asyncio.tasks._leave_task(loop, standby.task)
+            leave(loop, standby.task)
             if caller is not None:
-                asyncio.tasks._enter_task(loop, caller)
+                enter(loop, caller)
         standby.go(work, waits_for, context)
         return standby.task
-
-    def _standby(self, loop: asyncio.AbstractEventLoop) -> _Standby:
-        try:
-            standby = self._ready.pop()
-        except IndexError:
-            return _Standby(loop)
-        return standby if standby.fits(loop) else _Standby(loop)
 
 
 class _Standby:

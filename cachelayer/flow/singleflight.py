@@ -177,13 +177,15 @@ class SingleFlight:
             self._deliver(key, flight, task.result(), None)
 
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
+        live = error is None and getattr(result, "recording", None) is not None
         with self._lock:
-            waiters, flight.waiters = flight.waiters, {}
+            waiters = flight.waiters
             flight.landed, flight.result, flight.error = True, result, error is not None
-            live = error is None and getattr(result, "recording", None) is not None
-            stays = live and (waiters or flight.task is None)
-            if not stays and self._flights.get(key) is flight:
+            if not (live and (waiters or flight.task is None)) and self._flights.get(key) is flight:
                 del self._flights[key]
+            if not waiters:
+                return
+            flight.waiters = {}
         for waiter, loop in waiters.items():
             own = Alone() if live and loop is not flight.loop else error  # a recording lives on one loop
             if loop is None or loop is flight.loop:

@@ -68,7 +68,7 @@ class FunctionStats:
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
         self._backend_mean: float | None = None
-        self._untold: list[Mapping[str, float]] = []
+        self._untold: list[tuple[Mapping[str, Reason], Mapping[str, float]]] = []
         self._previous: dict[str, int] = {}
 
     @property
@@ -76,15 +76,9 @@ class FunctionStats:
         """Seconds that the backend took, a moving mean; None before the first answer."""
         return self._backend_mean
 
-    def missed(self, misses: Mapping[str, Reason]) -> None:
-        """Count the tiers that did not answer."""
-        counts = self.misses
-        for tier in misses.items():
-            counts[tier] += 1
-
-    def time(self, timings: Mapping[str, float]) -> None:
-        """Add the stages of one request."""
-        self._untold.append(timings)
+    def add(self, misses: Mapping[str, Reason], timings: Mapping[str, float]) -> None:
+        """Add one request: the tiers that did not answer, and its stages. Counted when some have come together."""
+        self._untold.append((misses, timings))
         took = timings.get("backend")
         if took is not None:
             mean = self._backend_mean
@@ -93,8 +87,10 @@ class FunctionStats:
             self.fold()
 
     def fold(self) -> None:
-        """Put the latencies of the last requests into their histograms."""
-        untold, self._untold = self._untold, []
+        """Count what the last requests missed and put their latencies into the histograms."""
+        told, self._untold = self._untold, []
+        self.misses.update(item for misses, _ in told for item in misses.items())
+        untold = [timings for _, timings in told]
         for stage in {stage for timings in untold for stage in timings}:
             histogram = self.timings.setdefault(stage, Histogram())
             histogram.add_all([timings[stage] for timings in untold if stage in timings])
