@@ -166,7 +166,7 @@ class CacheLayer:
     def scope(
         self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
     ) -> Iterator[None]:
-        """Calls made inside belong to `tenant` and are made by `principal`; tiers take no longer than `deadline` from now."""
+        """Calls made inside belong to `tenant`, by `principal`; tiers take no longer than `deadline` from now."""
         old = self._scope.get() or Scope()
         if tenant is not None and (not isinstance(tenant, str) or not tenant):
             raise ConfigurationError("tenant", tenant, "give a text that is not empty")
