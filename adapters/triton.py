@@ -22,7 +22,7 @@ from .tensorrt_llm.events import Capabilities, Event, Start
 from .tensorrt_llm.local import Template
 from .tensorrt_llm.request import Request
 from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_text
-from .tensorrt_llm.tensors import Layout, Tensor, inputs_of, layout_of
+from .tensorrt_llm.tensors import Layout, Tensor, flags_of, inputs_of, layout_of
 
 PREFERRED = ("ensemble", "tensorrt_llm_bls", "tensorrt_llm")
 KEEPALIVE_MS = 330_000
@@ -68,6 +68,8 @@ class TritonTransport:
         self._headers = (*GRPC_ERRORS, *((headers or {}).items()))
         self._layout: Layout | None = None
         self._stop_model: str | None = None
+        self._common: Any = None
+        """What every request has in common, as a message."""
         self._channel: Any = None
         self._stub: Any = None
         self._stopping: set[Any] = set()
@@ -111,6 +113,9 @@ class TritonTransport:
                 )
             self._layout = layouts[0]
             self._stop_model = await self._find_stop(names)
+            self._common = self._infer_request(
+                self._layout.model, "", flags_of(self._layout), self._layout.wanted
+            )
         except self._grpc.aio.AioRpcError as error:
             raise self._fault(error) from error
         self.capabilities = Capabilities(
@@ -161,23 +166,24 @@ class TritonTransport:
             await self.start()
         layout = self._layout
         assert layout is not None
-        prompt = self._prompt(request)
-        tensors = inputs_of(layout, request, prompt, self._default_max_tokens)
-        message = self._infer_request(layout.model, request.id, tensors, layout.wanted)
-        remaining = (
-            None
-            if request.deadline is None
-            else max(0.001, request.deadline - asyncio.get_running_loop().time())
-        )
+        prompt = await self._prompt(request)
+        message = self._pb.ModelInferRequest()
+        message.CopyFrom(self._common)
+        message.id = request.id
+        add_inputs(message, inputs_of(layout, request, prompt, self._default_max_tokens))
+        remaining = None
+        if request.deadline is not None:
+            remaining = max(0.001, request.deadline - asyncio.get_running_loop().time())
         call = self._open().ModelStreamInfer(timeout=remaining, metadata=self._headers)
         answer = TensorAnswer(layout, request, prompt, self.name)
+        read, eof = call.read, self._grpc.aio.EOF
         try:
             await call.write(message)
             await call.done_writing()
             start: Start | None = Start(request.id, request.model or layout.model, int(time.time()))
             while not answer.final:
-                response = await call.read()
-                if response is self._grpc.aio.EOF:
+                response = await read()
+                if response is eof:
                     answer.end_of_stream(await call.code() is self._grpc.StatusCode.OK)
                     break
                 if response.error_message:
@@ -200,13 +206,14 @@ class TritonTransport:
                 if self._stop_model is not None and not answer.broken:
                     self._stop(request.id)
 
-    def _prompt(self, request: Request) -> str:
+    async def _prompt(self, request: Request) -> str:
         if request.messages is not None:
             if self._template is None:
                 raise RequestRejected(
                     "Triton applies no chat template: connect(..., template=...) or send prompt="
                 )
-            return self._template(request.messages)
+            # a Jinja template over a long history takes milliseconds
+            return await asyncio.to_thread(self._template, request.messages)
         if not isinstance(request.prompt, str):
             raise RequestRejected("Triton takes the prompt as text")
         return request.prompt
@@ -218,11 +225,10 @@ class TritonTransport:
         message = kind(
             model_name=model,
             id=id_,
-            inputs=[kind.InferInputTensor(name=t.name, datatype=t.datatype, shape=t.shape) for t in tensors],
-            raw_input_contents=[t.raw for t in tensors],
             outputs=[kind.InferRequestedOutputTensor(name=name) for name in outputs],
         )
         message.parameters["triton_enable_empty_final_response"].bool_param = True
+        add_inputs(message, tensors)
         return message
 
     def _stop(self, id_: str) -> None:
@@ -265,3 +271,10 @@ class TritonTransport:
         channel, self._channel, self._stub, self._layout = self._channel, None, None, None
         if channel is not None:
             await channel.close()
+
+
+def add_inputs(message: Any, tensors: Sequence[Tensor]) -> None:
+    """Append tensors to a ModelInferRequest."""
+    for tensor in tensors:
+        message.inputs.add(name=tensor.name, datatype=tensor.datatype, shape=tensor.shape)
+        message.raw_input_contents.append(tensor.raw)

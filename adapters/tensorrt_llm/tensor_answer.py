@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import (
@@ -22,14 +23,25 @@ class TensorAnswer:
     """What one stream has said so far. A response is read for its text; the other tensors once, at the
     end."""
 
-    __slots__ = ("_diff", "_echo", "_id", "_last", "_name", "_position", "_request", "broken", "final")
+    __slots__ = (
+        "_diff",
+        "_echo",
+        "_id",
+        "_last",
+        "_name",
+        "_outputs",
+        "_position",
+        "_request",
+        "broken",
+        "final",
+    )
 
     def __init__(self, layout: Layout, request: Request, prompt: str, name: str) -> None:
         self._request, self._id, self._name = request, request.id, name
         self._diff = TextDiff() if layout.cumulative else None
         self._echo = "" if layout.excludes_prompt or request.stream else prompt
         self._last: Any = None
-        self._position = 0
+        self._position = self._outputs = -1
         self.final = self.broken = False
 
     def feed(self, response: Any) -> Delta | None:
@@ -53,15 +65,13 @@ class TensorAnswer:
         return Delta(0, text) if text else None
 
     def _text_bytes(self, response: Any) -> bytes | None:
-        """text_output stands where it stood in the response before, nearly always."""
-        outputs = response.outputs
-        if self._position >= len(outputs) or outputs[self._position].name != "text_output":
-            places = [i for i, output in enumerate(outputs) if output.name == "text_output"]
-            if not places:
-                return None
-            self._position = places[0]
-        contents: bytes = response.raw_output_contents[self._position]
-        return contents
+        """text_output stands where it stood before while a response has as many tensors as the one before."""
+        contents: Sequence[bytes] = response.raw_output_contents
+        if len(contents) != self._outputs:
+            self._outputs = len(contents)
+            places = [i for i, output in enumerate(response.outputs) if output.name == "text_output"]
+            self._position = places[0] if places else -1
+        return contents[self._position] if self._position >= 0 else None
 
     def _facts(self) -> dict[str, Any]:
         if self._last is None:

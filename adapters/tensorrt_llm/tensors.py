@@ -142,9 +142,13 @@ def inputs_of(layout: Layout, request: Request, prompt: str, default_max_tokens:
     stream = "streaming" if layout.llmapi else "stream"
     if stream in layout.inputs:
         tensors.append(encode(layout, stream, [request.stream and layout.decoupled]))
-    flags = LLMAPI_FLAGS if layout.llmapi else ENSEMBLE_FLAGS
-    tensors.extend(encode(layout, flag, [True]) for flag in flags if flag in layout.inputs)
     return tensors
+
+
+def flags_of(layout: Layout) -> list[Tensor]:
+    """The input tensors that every request of a model has in common: what else to return, and no echo."""
+    flags = LLMAPI_FLAGS if layout.llmapi else ENSEMBLE_FLAGS
+    return [encode(layout, flag, [True]) for flag in flags if flag in layout.inputs]
 
 
 def decode(datatype: str, raw: bytes) -> Any:

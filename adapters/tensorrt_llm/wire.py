@@ -155,20 +155,28 @@ async def chunks(
 ) -> AsyncGenerator[dict[str, Any], None]:
     """OpenAI-style chunks: the role first, then deltas, then usage where it was asked for."""
     chat = request.messages is not None
-    base: dict[str, Any] = {}
+    start, kind = Start("", "", 0), "chat.completion.chunk" if chat else "text_completion"
     async with aclosing(events):
         async for event in events:
             if type(event) is Delta:
-                yield base | {"choices": [_chunk_choice(event, chat)]}
+                yield _chunk(start, kind, [_chunk_choice(event, chat)])
             elif type(event) is Start:
-                kind = "chat.completion.chunk" if chat else "text_completion"
-                base = {"id": event.id, "object": kind, "created": event.created, "model": event.model}
-                if chat:
+                start = event
+                for index in range(request.choices if chat else 0):
                     role = {"role": "assistant", "content": ""}
-                    for index in range(request.choices):
-                        yield base | {"choices": [{"index": index, "delta": role, "finish_reason": None}]}
+                    yield _chunk(start, kind, [{"index": index, "delta": role, "finish_reason": None}])
             elif type(event) is Usage and request.usage and (counts := usage_body(event)):
-                yield base | {"choices": [], "usage": counts}
+                yield _chunk(start, kind, []) | {"usage": counts}
+
+
+def _chunk(start: Start, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": start.id,
+        "object": kind,
+        "created": start.created,
+        "model": start.model,
+        "choices": choices,
+    }
 
 
 class ChunkStream:
@@ -205,9 +213,7 @@ def _chunk_choice(delta: Delta, chat: bool) -> dict[str, Any]:
             "finish_reason": delta.finish_reason,
         }
     else:
-        part: dict[str, Any] = {}
-        if delta.text:
-            part["content"] = delta.text
+        part: dict[str, Any] = {"content": delta.text} if delta.text else {}
         if delta.reasoning:
             part["reasoning_content"] = delta.reasoning
         if delta.tool_calls:
