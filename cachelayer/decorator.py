@@ -74,16 +74,17 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
             if scope is not None:
                 own = lanes.get(scope.lane)
                 slot = None if own is None else own.find(args, kwargs)
-            elif not kwargs and len(args) == 1 and type(args[0]) is str:
-                known = texts.get(args[0])
+            elif not kwargs and len(args) == 1 and type(text := args[0]) is str:
+                known = texts.get(text)
                 slot = None if known is None else known[1]
             else:
                 slot = find(args, kwargs)
             if slot is not None and slot.fresh_until > now():
                 slot.hits += 1
                 stats.fast_hits += 1
-                value, thaw, _ = slot.answer
-                return value if thaw is None else thaw(value)
+                frozen = slot.answer
+                thaw = frozen.thaw
+                return frozen.value if thaw is None else thaw(frozen.value)
         return await answer(handle.call(args, kwargs, scope))
 
     return cached
@@ -101,8 +102,9 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
             if slot is not None and slot.fresh_until > now():
                 slot.hits += 1
                 stats.fast_hits += 1
-                value, thaw, _ = slot.answer
-                return value if thaw is None else thaw(value)
+                frozen = slot.answer
+                thaw = frozen.thaw
+                return frozen.value if thaw is None else thaw(frozen.value)
         return answer(handle.call(args, kwargs, scope))
 
     return cached
