@@ -52,9 +52,14 @@ def reach(value: Any, kinds: Kinds) -> int:
     while todo and len(seen) < _REACH:
         own, inside = _parts(todo.pop(), kinds)
         total += own
-        fresh = [x for part in inside for x in part if id(x) not in seen]
-        seen.update(map(id, fresh))
-        todo += fresh
+        for part in inside:
+            for x in part:
+                if id(x) not in seen:
+                    seen.add(id(x))
+                    if type(x) in ATOMS:
+                        total += getsizeof(x)
+                    else:
+                        todo.append(x)
     return total
 
 
