@@ -250,7 +250,7 @@ def main() -> None:
             print(f"-- {name}", file=sys.stderr, flush=True)
             results[name] = asyncio.run(part())
     about = {
-        "command": "python benchmarks/exact.py " + " ".join(["--only " + options.only] * bool(options.only)),
+        "command": "python benchmarks/exact.py" + (f" --only {options.only}" if options.only else ""),
         "machine": options.machine,
         "date": str(date.today()),
         "Python": platform.python_version(),
