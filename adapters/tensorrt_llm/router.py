@@ -40,7 +40,8 @@ class RouterPolicy:
     """Routers that share these replicas. With several, what one counts is a part of the load."""
     failures: int = 3
     cooldown: float = 5.0
-    """Consecutive failures that open a replica's breaker, and the seconds until one request may try it."""
+    """Consecutive failures that open a replica's breaker, and the seconds until one request tries it; each
+    further failure doubles them, up to 16 times."""
 
     def __post_init__(self) -> None:
         for name in ("block", "capacity", "sessions", "routers", "failures"):
@@ -113,9 +114,11 @@ class Router:
         `without` were tried already, `full` have no room now and serve only where nothing else can be asked.
         """
         able = [r for r in self.replicas if r not in without and not r.draining and self._closed(r, now)]
-        able = [r for r in able if r not in full] or able
         if not able:
             return None
+        # one that has cooled down is tried even where another is cheaper, or it would never come back
+        probes = [replica for replica in able if replica.failures >= self.policy.failures]
+        able = probes or [r for r in able if r not in full] or able
         choices = [self._choice(replica, blocks, tokens, now) for replica in able]
         if self.policy.routers > 1 and len(choices) > 2 and not any(choice.matched for choice in choices):
             choices = self.rng.sample(choices, 2)
@@ -184,5 +187,6 @@ class Router:
         replica = choice.replica
         replica.failures += 1
         if replica.failures >= self.policy.failures:
-            replica.open_until = now + self.policy.cooldown
+            again = min(replica.failures - self.policy.failures, 4)
+            replica.open_until = now + self.policy.cooldown * 2**again
             replica.index.clear()

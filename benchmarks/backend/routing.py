@@ -99,8 +99,9 @@ def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
         values = [row["rules"][name]["ttft_mean"] for name in RULES]
         axis.barh(RULES, values, color=["#8a8a8a"] * (len(RULES) - 1) + ["#c0392b"])
         axis.set_title(f"{row['trace'][:18]}, {row['replicas']} replicas, load {row['load']}", fontsize=8)
+        axis.set_xscale("log")
         axis.tick_params(labelsize=7)
-        axis.set_xlabel("mean time to first token, s", fontsize=7)
+        axis.set_xlabel("mean time to first token, s (log)", fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 

@@ -130,9 +130,30 @@ def test_a_breaker_opens_lets_one_probe_through_and_closes_on_its_first_token() 
     assert probe is not None and probe.probe
     r.sent(probe, 6.0)
     assert r.choose([], 10, 6.0) is None, "one probe at a time"
-    r.first(probe, 6.1)
-    r.finished(probe, 6.2, begun=True)
-    assert send(r, [], 10, 6.3).probe is False
+    r.failed(probe, 6.0)
+    r.finished(probe, 6.0, begun=False)
+    assert r.choose([], 10, 15.9) is None, "it cools down twice as long"
+    probe = r.choose([], 10, 16.0)
+    assert probe is not None
+    r.sent(probe, 16.0)
+    r.first(probe, 16.1)
+    r.finished(probe, 16.2, begun=True)
+    assert send(r, [], 10, 16.3).probe is False
+
+
+def test_a_replica_that_cooled_down_is_tried_even_where_another_is_cheaper() -> None:
+    r = router(replicas=2, failures=1, cooldown=5.0)
+    cheap = send(r, BLOCKS, 700)
+    r.first(cheap, 0.0)
+    other = next(replica for replica in r.replicas if replica is not cheap.replica)
+    failing = Choice(other, 0, 700)
+    r.sent(failing, 0.0)
+    r.failed(failing, 0.0)
+    r.finished(failing, 0.0, begun=False)
+    assert send(r, BLOCKS, 700, 1.0).replica is cheap.replica
+    probe = send(r, BLOCKS, 700, 6.0)
+    assert probe.probe and probe.replica is other
+    assert send(r, BLOCKS, 700, 6.0).replica is cheap.replica, "one request tries it, the others do not wait"
 
 
 def test_a_draining_replica_and_one_that_was_tried_are_not_asked_and_a_full_one_last() -> None:

@@ -79,3 +79,10 @@ def test_a_repeated_prefix_costs_no_prefill() -> None:
     first, second = replay.replay(work, rivals.LeastLoaded(1), 1, p)
     assert (first.cached, second.cached) == (0, 2048)
     assert second.first - second.arrival == pytest.approx(p.base + 52 * p.per_token)
+
+
+@settings(max_examples=10, deadline=None)
+@given(jobs, st.sampled_from(sorted(rivals.RIVALS)))
+def test_the_same_trace_gives_the_same_times(work: list, rule: str) -> None:
+    first, second = (replay.replay(work, rivals.RIVALS[rule](3), 3, SMALL) for _ in range(2))
+    assert [(j.first, j.end, j.cached) for j in first] == [(j.first, j.end, j.cached) for j in second]

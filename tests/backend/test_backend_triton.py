@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.tensorrt_llm import (
+    BackendError,
     Interrupted,
     Overloaded,
     RequestRejected,
     TensorRTLLM,
     Unavailable,
 )
+from cachelayer.adapters.tensorrt_llm.router import RouterPolicy
 from script import prompt
 from triton_server import HERE, TritonServer
 from until import open_gate, until
@@ -201,4 +203,48 @@ async def test_a_server_killed_in_mid_traffic_is_an_error_for_each_and_serves_ag
         while not await llm.healthy():
             pass
     assert await texts(llm, prompt("abc")) == ["abc", ""]
+    await llm.aclose()
+
+
+async def test_clients_stream_on_while_one_of_two_replicas_is_killed_and_restored(
+    mortal: TritonServer, triton: TritonServer, gate: Path
+) -> None:
+    """No error on a stream that had sent nothing; one that was cut after its first text ends with an
+    error."""
+    urls = [f"triton://{server.address}/llmapi" for server in (mortal, triton)]
+    llm = TensorRTLLM.connect(urls, fleet={"seed": 3, "router": RouterPolicy(cooldown=0.1), "lanes": None})
+    await llm.start()
+    name = f"triton://{mortal.address}"
+    served, cut, untouched = 0, 0, 0
+    going = True
+
+    async def client(number: int) -> None:
+        nonlocal served, cut, untouched
+        while going:
+            texts = 0
+            try:
+                script = prompt("".join(chr(0x4E00 + number * 40 + i) for i in range(30)), step=1)
+                async for chunk in await llm(prompt=script, max_tokens=40, stream=True):
+                    texts += bool(chunk["choices"][0]["text"])
+                served += 1
+            except BackendError:
+                cut, untouched = cut + (texts > 0), untouched + (texts == 0)
+
+    held = await llm(prompt=prompt("abcdef", hold=str(gate), hold_after=1), stream=True, session="s")
+    clients = [asyncio.ensure_future(client(n)) for n in range(8)]
+    await until(lambda: served > 20)
+    mortal.kill()
+    await until(lambda: llm.transport.signals()["replicas"][name]["up"] == 0)  # type: ignore[attr-defined]
+    await until(lambda: served > 60)
+    await asyncio.to_thread(mortal.start)
+    await until(lambda: llm.transport.signals()["replicas"][name]["up"] == 1)  # type: ignore[attr-defined]
+    going = False
+    await asyncio.gather(*clients)
+    open_gate(gate)
+    assert untouched == 0
+    assert cut <= 8
+    try:
+        assert "".join([c["choices"][0]["text"] async for c in held]) == "abcdef"
+    except Interrupted:
+        cut += 1  # it ran on the killed replica
     await llm.aclose()

@@ -12,6 +12,7 @@ layers * 8 heads * 128 * 2 = 327,680 a token; 4 * 79 GiB * 0.9 less 141 GB of we
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,7 @@ class Engine:
         self.queue: deque[Job] = deque()
         self.prefill: deque[Job] = deque()
         self.decoding: list[tuple[int, int, Job]] = []
+        self.order = itertools.count()
 
     def submit(self, job: Job) -> None:
         if not self.busy:
@@ -158,7 +160,7 @@ class Engine:
             self.cache.private -= len(job.blocks) - hit
             job.first = self.clock
             self.told("first", job)
-            heapq.heappush(self.decoding, (self.iterations + job.output - 1, id(job), job))
+            heapq.heappush(self.decoding, (self.iterations + job.output - 1, next(self.order), job))
         self._finish()
 
     def _decode(self, until: float) -> None:
