@@ -143,7 +143,7 @@ async def test_the_source_is_read_little_further_than_its_fastest_reader() -> No
 
 async def test_a_stream_past_the_limit_is_passed_on_and_neither_kept_nor_joined() -> None:
     source = Source_(chunks=64, size=1000)
-    stream = wrapped(source, max_item_bytes=30_000)  # more than is ever read ahead
+    stream = wrapped(source, max_item_bytes=50_000)  # more than is ever read ahead
     source.let()
     reader = stream("p")
     for _ in range(40):
