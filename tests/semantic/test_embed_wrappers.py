@@ -90,6 +90,36 @@ async def test_a_vector_known_already_needs_no_model():
     assert cached.stats()["hits"] == 1
 
 
+async def test_what_is_remembered_survives_the_process_for_the_same_model_only(tmp_path):
+    first, counted = CachedEmbedder(wrap(hashed_all)), Counted()
+    before = await first.embed(["a", "x" * 200, "\ud800"])
+    first.put("with tokens", before.vectors[0], True, np.ones((3, 4), np.float16))
+    first.save(tmp_path / "vectors")
+    second = CachedEmbedder(wrap(counted))
+    assert second.load(tmp_path / "vectors") == 3
+    after = await second.embed(["a", "x" * 200])
+    assert np.array_equal(after.vectors, before.vectors[:2]) and after.complete.tolist() == [True, False]
+    tokens = (await second.embed(["with tokens"])).tokens
+    assert tokens is not None and tokens[0].shape == (3, 4)
+    assert not counted.batches
+    other = CachedEmbedder(CallableEmbedder(hashed_all, identity="other", dimension=DIMENSION))
+    assert other.load(tmp_path / "vectors") == 0
+    assert second.load(tmp_path / "nowhere") == 0
+
+
+@pytest.mark.parametrize("at", [0, 9, 40, -20, -1])
+async def test_a_damaged_file_of_vectors_is_not_believed(tmp_path, at):
+    cached, path = CachedEmbedder(wrap(hashed_all)), tmp_path / "vectors"
+    await cached.embed(["a", "b"])
+    cached.save(path)
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+    assert CachedEmbedder(wrap(hashed_all)).load(path) == 0
+    path.write_bytes(data[: len(data) // 2])
+    assert CachedEmbedder(wrap(hashed_all)).load(path) == 0
+
+
 async def test_concurrent_embeds_become_one_call():
     counted = Counted()
     batched = BatchedEmbedder(wrap(counted))

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...protocols import Embedder
 from ...types import Embedded
+from .cache_file import Entry, load_entries, save_entries
 from .checks import check_texts
 
 _OVERHEAD = 400
 """Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
-
-Entry = tuple[NDArray[np.float32], bool, NDArray[np.float16] | None]
 
 
 class CachedEmbedder:
@@ -84,6 +84,19 @@ class CachedEmbedder:
             self.bytes += size
             while self.bytes > self.max_bytes:
                 self._drop(next(iter(self._entries)))
+
+    def save(self, path: Path) -> None:
+        """Write all that is remembered, whole or not at all, for the owner's eyes. Blocks; raises OSError."""
+        with self._lock:
+            entries = list(self._entries.items())
+        save_entries(path, self.identity, entries)
+
+    def load(self, path: Path) -> int:
+        """Remember what `save` wrote; returns how many texts. A damaged file or another model's is none; blocks."""
+        entries = load_entries(path, self.identity)
+        for text, (vector, complete, tokens) in entries:
+            self.put(text, vector, complete, tokens)
+        return len(entries)
 
     def clear(self) -> None:
         """Forget everything: texts of an erased tenant must not stay."""

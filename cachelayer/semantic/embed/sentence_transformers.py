@@ -65,7 +65,9 @@ class SentenceTransformersEmbedder:
             try:
                 from sentence_transformers import SentenceTransformer
             except ImportError as fault:
-                remedy = "pip install sentence-transformers; it brings torch and is in no extra of this package"
+                remedy = (
+                    "pip install sentence-transformers; it brings torch and is in no extra of this package"
+                )
                 raise ConfigurationError("embedder", "SentenceTransformersEmbedder", remedy) from fault
             model: Any = SentenceTransformer(self._name, device=self._device, revision=self._revision)
             cuda = str(model.device).startswith("cuda")

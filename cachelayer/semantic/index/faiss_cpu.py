@@ -44,7 +44,7 @@ class FaissIndex(PackedIndex):
         promote_at: int = 4 * PAGE,
         links: int = 32,
         build_effort: int = 200,
-        search_effort: int = 64,
+        search_effort: int = 80,
     ) -> None:
         super().__init__(dimension)
         if promote_at < PAGE:
@@ -150,8 +150,9 @@ class FaissIndex(PackedIndex):
         """The best live rows under the graph; None where the dead crowd out the living of any query."""
         rows, live = pages[0].home.rows, pages[0].home.live
         dead = rows - live
-        wanted = k if not dead else 2 * k * rows // max(live, 1) + 8
-        scores, positions = graph.search(queries, min(wanted, graph.rows))
+        stretch = rows / max(live, 1)
+        wanted = k if not dead else int(2 * k * stretch) + 8
+        scores, positions = graph.search(queries, min(wanted, graph.rows), stretch)
         near = [named(pages, *row) for row in zip(positions.tolist(), scores.tolist(), strict=True)]
         least = min(k, max(1, graph.rows - dead))
         return near if all(len(pairs) >= least for pairs in near) else None
@@ -203,13 +204,17 @@ class Graph:
     def set_effort(self, search: int) -> None:
         self._index.hnsw.efSearch = search
 
-    def search(self, queries: Vectors, k: int) -> Found:
-        """Scores and positions (q, k); positions are -1 where there are none."""
+    def search(self, queries: Vectors, k: int, stretch: float) -> Found:
+        """Scores and positions (q, k), -1 where there are none; `stretch` times the effort where some are dead."""
+        options: dict[str, Any] = {}
+        if stretch > 1:
+            effort = int(self._index.hnsw.efSearch * stretch)
+            options["params"] = self._faiss.SearchParametersHNSW(efSearch=effort)
         if len(queries) == 1:
-            scores, positions = self._index.search(queries, k)
+            scores, positions = self._index.search(queries, k, **options)
         else:
             with one_thread(self._faiss):
-                scores, positions = self._index.search(queries, k)
+                scores, positions = self._index.search(queries, k, **options)
         return scores, positions
 
     def share_rows(self, pages: tuple[Page, ...]) -> None:

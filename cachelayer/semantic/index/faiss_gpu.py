@@ -133,7 +133,8 @@ class OnDevice:
         self.device.add(rows)
         self.rows += len(rows)
 
-    def search(self, queries: Vectors, k: int) -> Found:
+    def search(self, queries: Vectors, k: int, stretch: float) -> Found:
+        """As Graph's; exact search needs no more effort for dead rows."""
         scores, positions = self.device.search(queries, k)
         return scores, np.where(positions < self.rows, positions, -1)
 

