@@ -173,3 +173,18 @@ async def test_an_outcomes_answer_is_the_iterator() -> None:
     assert outcome.source is Source.BACKEND and await collect(outcome.answer) == ["0", "1"]
     again = await stream.outcome("p")
     assert again.source is Source.MEMORY and await collect(again.answer) == ["0", "1"]
+
+
+async def test_the_tail_of_a_stream_past_the_limit_is_not_taken_for_the_whole() -> None:
+    runs = []
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        runs.append(prompt)
+        for i in range(64):
+            await asyncio.sleep(0)
+            yield f"{i}" * 1000
+
+    cached = CacheLayer(policy=Policy(max_item_bytes=50_000), semantic=False).wrap(stream, name="s")
+    for _ in range(2):
+        assert len(await collect(cached("p"))) == 64
+    assert len(runs) == 2
