@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -18,65 +15,11 @@ from hypothesis import strategies as st
 from cachelayer.errors import ConfigurationError
 from cachelayer.semantic.index import persistent
 from cachelayer.semantic.index.journal import Journal
-from cachelayer.semantic.index.packed import PackedIndex
-from cachelayer.semantic.index.persistent import PersistentIndex
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
 
-from index_rows import DIMENSION, ids, unit
-
-ROWS = unit(np.random.default_rng(7), 4096)
-
-
-def opened(directory, identity="model@1", inner=PackedIndex):
-    index = PersistentIndex(inner(DIMENSION), directory, identity)
-    return index, index.load()
-
-
-def contents(index) -> dict[int, bytes]:
-    """Id -> partition, after checking that every vector is the one its id stands for."""
-    out = {}
-    for part in index.inner.export():
-        rows = np.concatenate([np.asarray(block[which], np.float32) for block, which in part.blocks])
-        alive = part.ids >= 0
-        assert np.allclose(rows[alive], ROWS[part.ids[alive] % 4096], atol=1e-3)
-        out.update(dict.fromkeys(part.ids[alive].tolist(), part.key))
-    assert sorted(out) == sorted(index.ids().tolist())
-    return out
-
-
-def apply(index, operation) -> None:
-    kind, key, number = operation
-    if kind == "add":
-        index.add(b"p%d" % key, ids(number), ROWS[number % 4096][None])
-    else:
-        index.remove(ids(number))
-
-
-def script(seed: int, length: int) -> list[tuple[str, int, int]]:
-    """Adds, removes and returns of ids, the same for the same seed."""
-    rng, live, out = random.Random(seed), {}, []
-    for number in range(length):
-        if live and rng.random() < 0.4:
-            victim = rng.choice(sorted(live))
-            out.append(("remove", live.pop(victim), victim))
-        else:
-            live[number] = rng.randrange(4)
-            out.append(("add", live[number], number))
-    return out
-
-
-def states(operations) -> list[dict[int, bytes]]:
-    """What the index holds after each prefix."""
-    out: list[dict[int, bytes]] = [{}]
-    for kind, key, number in operations:
-        now = dict(out[-1])
-        if kind == "add":
-            now[number] = b"p%d" % key
-        else:
-            now.pop(number)
-        out.append(now)
-    return out
+from index_rows import DIMENSION, ids
+from index_scripts import ROWS, apply, contents, opened, script, states
 
 
 @given(
@@ -101,53 +44,6 @@ def test_what_was_flushed_comes_back_whatever_the_order_of_housekeeping(tmp_path
             getattr(index, step)()
         assert contents(index) == states(done)[-1]
     index.close()
-
-
-def killed_once(directory: Path, seed: int) -> None:
-    """A child writes until it is killed at a random moment; what loads is a prefix that holds all it flushed."""
-    operations = script(seed, 3000)
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            persistent._LEAST_JOURNAL = 20_000  # folds often, so that kills hit snapshots too
-            index, _ = opened(directory)
-            for number, operation in enumerate(operations):
-                apply(index, operation)
-                if number % 7 == 0:
-                    index.maintain()
-                    os.write(write, b"%d\n" % (number + 1))
-        finally:
-            os._exit(0)
-    os.close(write)
-    time.sleep(
-        random.Random(seed).uniform(0.0, 0.25)
-    )  # not to synchronize: the moment of death is the variable
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    with os.fdopen(read, "rb") as pipe:
-        flushed = int((pipe.read().split(b"\n")[:-1] or [b"0"])[-1])
-    index, _ = opened(directory)
-    held = contents(index)
-    assert held in states(operations)[flushed:]
-    index.add(b"p0", ids(5000), ROWS[5000 % 4096][None])
-    index.close()
-    again, _ = opened(directory)
-    assert contents(again) == {**held, 5000: b"p0"}
-    again.close()
-
-
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_kill_9_leaves_a_prefix_that_holds_everything_flushed(tmp_path):
-    for seed in range(12):
-        killed_once(tmp_path / str(seed), seed)
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_kill_9_two_hundred_times(tmp_path):
-    for seed in range(100, 300):
-        killed_once(tmp_path / str(seed), seed)
 
 
 @pytest.fixture
