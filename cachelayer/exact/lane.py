@@ -68,7 +68,7 @@ class Lane:
     def link(self, memory: Memory, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let this raw form lead to `slot`, unless another request could have the same. Under the memory's lock."""
         if not kwargs and len(args) == 1 and type(args[0]) is str:
-            memory.link(slot, self.texts, args[0], args[0])  # type: ignore[arg-type]
+            memory.link(slot, self.texts, args[0], args[0])
             return
         if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
             return

@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import chain
 from math import frexp, ldexp
-from typing import Literal
+from typing import Any, Literal
 
 from .eviction import Eviction
-from .slot import BUCKET_OVERHEAD, GROUP_OVERHEAD, LINK_OVERHEAD, Slot, weight_of
+from .slot import BUCKET_OVERHEAD, GROUP_OVERHEAD, Slot, weight_of, weight_of_raw
 
 __all__ = ["Gone", "Memory", "Raws", "Slot", "weight_of"]
 
 Gone = Literal["evicted", "expired", "replaced", "removed", "cleared"]
 """Why a slot left the memory."""
-Raws = dict[int, tuple[bytes, Slot]]
-"""Raw forms by digest: the raw bytes, compared by the reader, and the slot they lead to."""
+Raws = dict[Any, tuple[Any, Slot]]
+"""Raw forms (bytes by their digest, or a str by itself), compared by the reader, and the slot they lead to.
+
+Only `Memory` writes to it."""
 
 MAX_LINKS = 4
 """Raw forms kept per slot; the oldest gives way."""
@@ -61,6 +63,7 @@ class Memory:
         self._buckets: dict[float, list[Slot]] = {}
         self._dues: list[float] = []
         self._width = _buckets(0.0)
+        self._now = 0.0  # of the latest insertion
 
     def __len__(self) -> int:
         return len(self._table)
@@ -74,6 +77,7 @@ class Memory:
         if slot is None or slot.canonical != canonical:
             return None
         slot.hits += 1
+        slot.used = self._now
         return slot
 
     def at(self, digest: int) -> Slot | None:
@@ -83,7 +87,8 @@ class Memory:
     def put(self, slot: Slot, now: float) -> bool:
         """Keep `slot`, instead of one with its digest, at the expense of the least valuable ones.
 
-        False where it is too heavy. What was kept is found until the next insertion at least.
+        False where it is too heavy with its scope and tags; the older answer to the same request is gone all the
+        same. What was kept is found until the next insertion at least.
         """
         table = self._table
         old = table.get(slot.digest)
@@ -94,21 +99,26 @@ class Memory:
             old = table.get(slot.digest)
         if old is not None:
             self._drop(old, "replaced")
-        if slot.weight > self.max_item_bytes:
+        groups = GROUP_OVERHEAD * (1 + len(slot.tags)) + len(slot.scope)
+        if slot.weight + groups > self.max_item_bytes:
             return False
+        self._now = now
         slot.links = ()
         table[slot.digest] = slot
         self.bytes += slot.weight
-        self._policy.add(slot)
         self._enlist(slot, now)
-        return self.bytes <= self.max_bytes or self._make_room(slot)
+        fits = self.bytes <= self.max_bytes or self._make_room()
+        self._policy.add(slot, now, again=old is not None)
+        if not fits:
+            self._drop(slot, None)
+        return fits
 
-    def link(self, slot: Slot, raws: Raws, digest: int, raw: bytes) -> bool:
+    def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool:
         """Let `raws[digest]` lead straight to `slot` for as long as it lives; False where it cannot.
 
-        The raw bytes weigh on the slot. A slot keeps a few raw forms, the oldest gives way.
+        The raw form weighs on the slot. A slot keeps a few raw forms, the oldest gives way.
         """
-        weight = LINK_OVERHEAD + len(raw)
+        weight = weight_of_raw(raw)
         if not slot.home or slot.weight + weight > self.max_item_bytes:
             return False
         held = raws.get(digest)
@@ -123,7 +133,7 @@ class Memory:
         raws[digest] = (raw, slot)
         self._policy.reweigh(slot, weight)
         self.bytes += weight
-        return self.bytes <= self.max_bytes or self._make_room(slot)
+        return self.bytes <= self.max_bytes or (self._make_room() and slot.home != 0)
 
     def remove(self, slot: Slot) -> None:
         """Forget `slot`; nothing where it is gone already."""
@@ -162,13 +172,13 @@ class Memory:
         self._buckets.clear()
         self._dues.clear()
 
-    def _make_room(self, newest: Slot) -> bool:
-        """Evict until the budget holds; `newest` itself only where nothing else is left, and then False."""
+    def _make_room(self) -> bool:
+        """Evict until the budget holds; False where nothing is left to evict and it does not."""
         while self.bytes > self.max_bytes:
-            victim = self._policy.victim(newest)
-            self._drop(victim or newest, "evicted")
+            victim = self._policy.evict(self._now)
             if victim is None:
                 return False
+            self._drop(victim, "evicted")
         return True
 
     def _enlist(self, slot: Slot, now: float) -> None:
@@ -203,14 +213,15 @@ class Memory:
         slot.place = len(bucket)
         bucket.append(slot)
 
-    def _drop(self, slot: Slot, why: Gone) -> None:
+    def _drop(self, slot: Slot, why: Gone | None) -> None:
         slot.fresh_until = _GONE
         del self._table[slot.digest]
-        links = slot.links
-        for i in range(0, len(links), 2):
-            links[i].pop(links[i + 1], None)
-        slot.links = ()
-        self._policy.remove(slot)
+        if links := slot.links:
+            for i in range(0, len(links), 2):
+                links[i].pop(links[i + 1], None)
+            slot.links = ()
+        if slot.home:
+            self._policy.remove(slot)
         self.bytes -= slot.weight
         members = self._scopes[slot.scope]
         last = members.pop()
@@ -233,15 +244,15 @@ class Memory:
             if last is not slot:
                 bucket[slot.place] = last
                 last.place = slot.place
-        if self._on_evict is not None:
+        if why is not None and self._on_evict is not None:
             self._on_evict(slot, why)
 
-    def _unlink(self, slot: Slot, raws: Raws, digest: int) -> None:
+    def _unlink(self, slot: Slot, raws: Raws, digest: int | str) -> None:
         links = slot.links
         for i in range(0, len(links), 2):
             if links[i] is raws and links[i + 1] == digest:
                 slot.links = links[:i] + links[i + 2 :]
-                weight = LINK_OVERHEAD + len(raws.pop(digest)[0])
+                weight = weight_of_raw(raws.pop(digest)[0])
                 self._policy.reweigh(slot, -weight)
                 self.bytes -= weight
                 return

@@ -8,8 +8,9 @@ from typing import Any
 class Slot:
     """One answer in the in-process tier. Times are monotonic seconds, `cost` is seconds to regenerate.
 
-    The caller fills what the constructor takes and may use `meta` freely. A hit may read the slot and add to
-    `hits` without any lock: nothing is moved on a hit, the count is folded in when eviction comes by.
+    The caller fills what the constructor takes and may use `meta` freely. A hit may read the slot, add one to
+    `hits` and set `used` to its time without any lock: nothing is moved on a hit, both are looked at when
+    eviction comes by (`used` left alone is taken for that moment, which makes a coarser order).
     Once the slot left the memory, `fresh_until` is -inf; `answer` and `canonical` stay, so that a hit that
     raced with the removal still reads a whole answer. The other fields belong to `Memory` and its policy.
     """
@@ -21,22 +22,24 @@ class Slot:
         "created",
         "digest",
         "due",
-        "freq",
         "fresh_until",
         "hits",
         "home",
         "id",
         "links",
         "meta",
-        "next",
         "place",
-        "prev",
+        "rank",
         "scope",
         "seat",
         "seen",
+        "spare",
         "stale_until",
         "tags",
+        "turn",
+        "used",
         "weight",
+        "worth",
     )
 
     answer: Any
@@ -47,12 +50,16 @@ class Slot:
     due: float
     place: int
     seat: int
-    # The policy's: segment (0: in no memory), neighbours, uses counted, hits folded into them.
+    used: float
+    """Monotonic seconds of the latest hit; 0 where there was none since the policy came by."""
+    # The policy's: queue (0: none), time of its turn and index in that bucket, hits it has seen, whether it has a
+    # second round, cost per byte relative to the mean.
     home: int
-    prev: Slot
-    next: Slot
-    freq: int
+    turn: float
+    rank: int
     seen: int
+    spare: bool
+    worth: float
 
     def __init__(
         self,
@@ -82,6 +89,7 @@ class Slot:
         self.id = id
         self.meta = meta
         self.hits = 0
+        self.used = 0.0
         self.home = 0
 
     @property
@@ -99,16 +107,17 @@ SET_SHARE = 128
 SLOT_OVERHEAD = (
     16 + 16 + 8 * len(Slot.__slots__)  # the object with its GC header
     + DICT_SHARE + 44  # the entry in the table and its 128-bit key
-    + 5 * _FLOAT + 5 * _INT  # times and cost; id, weight, hits, place and seat
-    + 2 * 10  # its cells in the expiry bucket and the scope's list (lists over-allocate by 1/8)
+    + 8 * _FLOAT + 6 * _INT  # times, cost and worth; id, weight, hits, place, seat and rank
+    + 3 * 10  # its cells in the expiry bucket, the scope's list and the queue (lists over-allocate by 1/8)
+    + 48  # ghosts: at most 6 cells a slot
     + _BYTES  # header of the canonical bytes
 )  # fmt: skip
 GROUP_OVERHEAD = DICT_SHARE + 216 + 49
 """A tag or scope that has members: its entry, the container when nearly empty, the key's header."""
 BUCKET_OVERHEAD = DICT_SHARE + 88 + _FLOAT + 8
 """A bucket of expiry times: its entry, list, key and place in the heap."""
-LINK_OVERHEAD = DICT_SHARE + _INT + _TUPLE + _BYTES + 16 + _TUPLE
-"""A raw form: entry and key in the caller's dict, the pair, the raw bytes' header, the link back."""
+LINK_OVERHEAD = DICT_SHARE + _INT + _TUPLE + 57 + 16 + _TUPLE
+"""A raw form: entry and key in the caller's dict, the pair, the raw form's header, the link back."""
 
 
 def weight_of(canonical: bytes, answer_bytes: int, tags: tuple[str, ...] = ()) -> int:
@@ -119,3 +128,8 @@ def weight_of(canonical: bytes, answer_bytes: int, tags: tuple[str, ...] = ()) -
     """
     weight = SLOT_OVERHEAD + len(canonical) + answer_bytes
     return weight + _TUPLE + (8 + SET_SHARE) * len(tags) if tags else weight
+
+
+def weight_of_raw(raw: bytes | str) -> int:
+    """Bytes that a raw form adds to its slot. A str beyond ASCII is taken at its widest, with its UTF-8 kept."""
+    return LINK_OVERHEAD + len(raw) * (1 if isinstance(raw, bytes) or raw.isascii() else 5)
