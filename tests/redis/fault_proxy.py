@@ -75,23 +75,28 @@ class FaultProxy:
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, from_server: bool
     ) -> None:
+        loop, due = asyncio.get_running_loop(), 0.0
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
                 if from_server:
-                    if self.hang:
-                        continue
-                    if self.delay:
-                        await asyncio.sleep(self.delay)
-                    if self.garble is not None:
-                        data = self.garble(data)
-                    if self.cut_after is not None:
-                        writer.write(data[: self.cut_after])
-                        self.cut_after -= len(data)
-                        if self.cut_after <= 0:
-                            await writer.drain()
-                            self.cut_after = None
-                            break
-                        continue
-                writer.write(data)
-                await writer.drain()
+                    data = self._spoil(data)
+                    due = max(due, loop.time() + self.delay)  # latency: what is late keeps its order
+                if due > loop.time():
+                    loop.call_at(due, writer.write, data)
+                else:
+                    writer.write(data)
+                    await writer.drain()
+                if from_server and self.cut_after == 0:
+                    self.cut_after = None
+                    break
         writer.close()
+
+    def _spoil(self, data: bytes) -> bytes:
+        if self.hang:
+            return b""
+        if self.garble is not None:
+            data = self.garble(data)
+        if self.cut_after is not None:
+            data = data[: self.cut_after]
+            self.cut_after -= len(data)
+        return data

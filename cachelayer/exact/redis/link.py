@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
-from ...flow.waiting import within
+from ...flow.waiting import settled, within
 from .pipe import Pipe, pack
 from .url import Address, Target
 
@@ -86,6 +86,7 @@ class Link:
         self._open = self._closed = False
         self._news: list[asyncio.Future[None]] = []
         self._seen = (0, 0.0)
+        self._rest: asyncio.Future[None] | None = None
 
     def open(self) -> None:
         """Begin to connect; does not wait."""
@@ -93,12 +94,13 @@ class Link:
             self._open = True
             self._tasks.spawn(self._keep)
 
-    async def ready(self) -> Pipe:
-        """The connected pipe. Raises StoreFault where the attempt under way fails."""
-        if self.pipe is not None:
-            return self.pipe
-        self.open()
-        if not self._closed:
+    async def ready(self, *, patient: bool = False) -> Pipe:
+        """The connected pipe, waited for while the first attempt is under way; `patient`: or the next one.
+
+        Raises StoreFault.
+        """
+        if self.pipe is None and (patient or not self.failures) and not self._closed:
+            self.open()
             news: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._news.append(news)
             await news
@@ -109,6 +111,11 @@ class Link:
         if self.pipe is None:
             raise StoreFault(str(self.fault or "not connected to Redis"))
         return self.pipe
+
+    def hurry(self) -> None:
+        """Try again now: there is word that the server is back."""
+        if self._rest is not None and not self._rest.done():
+            self._rest.set_result(None)
 
     def close(self) -> None:
         """Close the connection and try no more."""
@@ -137,9 +144,9 @@ class Link:
                 why = fault if isinstance(fault, StoreFault) else type(fault).__name__
                 self.fault = StoreFault(f"cannot connect to Redis: {why}")
                 self._tell()
-                await asyncio.sleep(
-                    min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
-                )
+                pause = min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
+                self._rest = asyncio.get_running_loop().create_future()
+                await settled(self._rest, pause)
                 continue
             await self._serve(pipe, replies)
 

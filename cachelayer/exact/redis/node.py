@@ -84,8 +84,8 @@ class Node:
 
     async def ready(self) -> None:
         """Wait until reads are possible. Raises StoreFault."""
-        await self.control.ready()
-        await self.reader.ready()
+        await self.control.ready(patient=True)
+        await self.reader.ready(patient=True)
 
     def close(self) -> None:
         for link in (self.reader, self.writer, self.control):
@@ -160,6 +160,8 @@ class Node:
             self.version = facts.get("redis_version", "")
             self.incarnation = bytes.fromhex(facts["run_id"])[:8]
             self.started = self.now() - float(facts.get("uptime_in_seconds", "0"))
+        self.reader.hurry()
+        self.writer.hurry()
         self.confirmed, self.coherent = self._loop.time(), True
         self._turned(self, Turn.UP)
 

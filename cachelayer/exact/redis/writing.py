@@ -21,6 +21,11 @@ from .wire import PEEK, Dep, Wire
 
 TOMB = 900.0
 """Seconds for which a deletion is remembered; longer than any computation that it must outlive."""
+STORE = (
+    b"if (redis.call('get',KEYS[2]) or '')~=ARGV[1] then return 0 end "
+    b"redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) return 1"
+)
+"""Set an entry unless it was deleted since we looked: a writer that dies in between must leave nothing outdated."""
 
 
 @dataclass(slots=True)
@@ -33,6 +38,7 @@ class Draft:
     node: Node
     deps: list[Dep] = field(default_factory=list)
     existed: bool = False
+    tomb: bytes = b""
 
 
 class Writer:
@@ -82,20 +88,24 @@ class Writer:
         return await self._coherence.ensure(wanted)
 
     async def _look(self, drafts: Sequence[Draft], fence: int, faults: list[StoreFault]) -> list[Draft]:
-        """Leave out what would overwrite an entry of a newer schema or a later lease holder."""
-        names = [self._names.entry(draft.record.key) for draft in drafts]
-        requests = [Request(name, [pack(b"GETRANGE", name, 0, PEEK - 1)]) for name in names]
-        kept = []
+        """Leave out what would overwrite an entry of a newer schema or a later lease holder, or was deleted since."""
+        kept, requests = [], [self._ask(draft.record.key) for draft in drafts]
         for draft, result in zip(drafts, await call(self._topology, Role.WRITE, requests), strict=True):
             replies = _replies(result, faults)
             if replies is None:
                 continue
-            draft.existed = bool(replies[0])
+            draft.existed, draft.tomb = bool(replies[0]), replies[1] or b""
             if self._wire.newer(replies[0], fence):
                 self._refused[Reason.SCHEMA] += 1
+            elif self._coherence.outdates(draft.record.key, unpack(replies[1]), draft.node, draft.started):
+                self._refused[Reason.INVALIDATED] += 1
             else:
                 kept.append(draft)
         return kept
+
+    def _ask(self, key: bytes) -> Request:
+        entry, tomb = self._names.entry(key), self._names.tomb(key)
+        return Request(entry, [pack(b"GETRANGE", entry, 0, PEEK - 1), pack(b"GET", tomb)])
 
     def _usable(self, drafts: Sequence[Draft], known: dict[bytes, Known]) -> list[Draft]:
         """Leave out what was invalidated while it was computed, and what cannot be known not to have been."""
@@ -125,20 +135,20 @@ class Writer:
 
     async def _store(self, drafts: Sequence[Draft], fence: int, faults: list[StoreFault]) -> int:
         results = await call(self._topology, Role.WRITE, [self._set(draft, fence) for draft in drafts])
-        undo, tell, stored = [], [], 0
+        tell, stored = [], 0
         for draft, result in zip(drafts, results, strict=True):
+            if isinstance(result, list) and str(result[0]).startswith("TRYAGAIN"):  # its slot is on the move
+                self._refused[Reason.FAULT] += 1
+                continue
             replies = _replies(result, faults)
             if replies is None:
                 continue
-            key = draft.record.key
-            if self._coherence.outdates(key, unpack(replies[1]), draft.node, draft.started):
+            if not replies[0]:
                 self._refused[Reason.INVALIDATED] += 1
-                undo.append(Request(self._names.entry(key), [pack(b"UNLINK", self._names.entry(key))]))
-            else:
-                stored += 1
-                if draft.existed:
-                    tell.append(self._tell(draft))
-        await call(self._topology, Role.WRITE, undo)
+                continue
+            stored += 1
+            if draft.existed:
+                tell.append(self._tell(draft))
         await call(self._topology, Role.CONTROL, tell)
         return stored
 
@@ -147,9 +157,9 @@ class Writer:
         value = self._wire.write(
             record, draft.deps, offset=node.offset, now=node.now(), incarnation=node.incarnation, fence=fence
         )
-        entry, left = self._names.entry(record.key), record.stale_until - self._clock.time()
-        keep = pack(b"SET", entry, value, b"PX", max(1, int(left * 1000)))
-        return Request(entry, [keep, pack(b"GET", self._names.tomb(record.key))])
+        entry, tomb = self._names.entry(record.key), self._names.tomb(record.key)
+        lifetime = max(1, int((record.stale_until - self._clock.time()) * 1000))
+        return Request(entry, [pack(b"EVAL", STORE, 2, entry, tomb, draft.tomb, value, lifetime)])
 
     def _tell(self, draft: Draft) -> Request:
         """Push the key to those who hold what was there before; a deletion that is remembered stays remembered."""
