@@ -39,8 +39,8 @@ def shared_tier(
 
 
 def _redis(url: str, clock: Clock) -> object:
-    if find_spec("redis") is None or find_spec("hiredis") is None:
-        raise MissingExtra(f"store={url.partition('://')[0]}://...", "redis", "redis")
+    if find_spec("hiredis") is None:
+        raise MissingExtra(f"store={url.partition('://')[0]}://...", "hiredis", "redis")
     from .exact.redis import RedisStore
 
     return RedisStore(url, clock=clock)

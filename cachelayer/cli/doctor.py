@@ -22,7 +22,7 @@ _MARK = {"ok": "ok     ", "advice": "advice ", "problem": "PROBLEM"}
 _FEATURES = (
     ("similar answers: the model's runtime", ("onnxruntime", "tokenizers"), "local"),
     ("similar answers: FAISS", ("faiss",), "cpu"),
-    ("shared tier", ("redis", "hiredis"), "redis"),
+    ("shared tier", ("hiredis",), "redis"),
 )
 _FAISS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs", "faiss-gpu-cu12")
 
