@@ -13,7 +13,8 @@ from math import log
 def refresh_due(now: float, expiry: float, cost: float, draw: float, beta: float = 1.0) -> bool:
     """Whether this reader should recompute early: `now - cost * beta * ln(draw) >= expiry`.
 
-    now, expiry: moments on one clock, seconds.
+    now: this moment, in seconds.
+    expiry: the end of freshness, on the same clock.
     cost: how long the last computation took, seconds.
     draw: uniform in (0, 1]; the smaller, the earlier.
     beta: above 1 favours earlier refreshes, below 1 later ones.
@@ -23,6 +24,8 @@ def refresh_due(now: float, expiry: float, cost: float, draw: float, beta: float
     whatever the rate at which they come. At the expiry itself the answer is always True.
 
     XFetch: A. Vattani, F. Chierichetti, K. Lowenstein, "Optimal Probabilistic Cache Stampede Prevention", Proceedings
-    of the VLDB Endowment 8(8), 2015.
+    of the VLDB Endowment 8(8), 2015, section 3.
+
+    Raises ValueError where `draw` is not above 0.
     """
     return now - cost * beta * log(draw) >= expiry

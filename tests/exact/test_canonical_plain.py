@@ -16,7 +16,12 @@ class Color(Enum):
 
 
 SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([0.0, -0.0, 1.0, 2.0**60])
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.sampled_from([0.0, -0.0, 1.0, 2.0**60])
 )
 ODD = st.binary() | st.sampled_from([Color.RED, uuid.UUID(int=1)]) | st.sets(st.integers())
 KEYS = st.text() | st.sampled_from(["", "\0bytes", "\0"])
@@ -53,6 +58,8 @@ def test_everyday_requests_need_no_trees(value):
     assert encode_plain({"value": value}) is not None
 
 
-@pytest.mark.parametrize("value", [math.nan, {"\0bytes": "eA=="}, b"x", 2**53 + 1, "\ud800", Color.RED, {1: 2}])
+@pytest.mark.parametrize(
+    "value", [math.nan, {"\0bytes": "eA=="}, b"x", 2**53 + 1, "\ud800", Color.RED, {1: 2}]
+)
 def test_what_carries_its_type_goes_through_trees(value):
     assert encode_plain({"value": value}) is None
