@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from ..protocols import Verifier
 from ..types import Candidate, Decision, Query, Reason
 from .budget import level
 from .evidence import Reading, Vector
+from .register import Register
 from .risk import Floats, Prior
 from .scope import Account, Function, Scope
 from .verifier import ThresholdVerifier
@@ -37,7 +38,7 @@ class Judgement:
     guard: str = ""
 
 
-class EvidenceDecider:
+class EvidenceDecider(Register):
     """Lets candidates vote by answer and serves while the calibrated risk fits the error budget.
 
     Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow`: the share of hits to check,
@@ -58,9 +59,7 @@ class EvidenceDecider:
         self._verifier = verifier or ThresholdVerifier()
         self._random = random
         self._shadow = shadow
-        self._prior = prior or load_prior()
-        self._max_functions, self._max_scopes = max_functions, max_scopes
-        self._functions: OrderedDict[str, Function] = OrderedDict()
+        super().__init__(prior or load_prior(), max_functions, max_scopes)
         self._where: dict[int, tuple[str, Scope]] = {}
         self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[float, float]] = OrderedDict()
         """Checks under way: (function, scope, text, entry) -> (probability, bound)."""
@@ -291,50 +290,3 @@ class EvidenceDecider:
         if answer is not None:
             here.hood.answers.wrong[answer] += 2.0
         here.retire(entry)
-
-    # -- what is known
-
-    def _function(self, name: str, query: Query) -> Function:
-        found = self._functions.get(name)
-        if found is None:
-            while len(self._functions) >= self._max_functions:
-                self._functions.popitem(last=False)
-            found = self._functions[name] = Function(query.vector.shape[0], self._prior)
-        else:
-            self._functions.move_to_end(name)
-        return found
-
-    def _scope(self, fn: Function, key: bytes) -> Scope:
-        found = fn.scopes.get(key)
-        if found is None:
-            while len(fn.scopes) >= self._max_scopes:
-                fn.scopes.popitem(last=False)
-            found = fn.scopes[key] = Scope(fn.metric.inverse.shape[0], fn.metric)
-        else:
-            fn.scopes.move_to_end(key)
-        return found
-
-    def stats(self) -> dict[str, Any]:
-        """Per function and bound: hits, checks, estimate, interval (95 %) and state."""
-        return {
-            name: {str(bound): self._account(fn, account) for bound, account in fn.accounts.items()}
-            for name, fn in self._functions.items()
-        }
-
-    def _account(self, fn: Function, account: Account) -> dict[str, Any]:
-        low, high = account.interval.bounds()
-        stopped = sum(s.stopped for s in fn.scopes.values())
-        if stopped and stopped * 2 >= len(fn.scopes):
-            state = "stopped"
-        elif not account.interval.checks:
-            state = "unverified"
-        else:
-            state = "certified" if high <= account.ledger.bound else "holding"
-        return {
-            "state": state,
-            "hits": account.ledger.hits,
-            "checks": account.interval.checks,
-            "estimate": account.interval.estimate,
-            "interval": (low, high),
-            "stopped_scopes": stopped,
-        }

@@ -194,7 +194,7 @@ _WH: Final = {w: w for w in ("who", "whose", "what", "when", "where", "why", "wh
     "whom": "who"
 }
 _YES_NO: Final = frozenset(
-    "is are was were do does did can could will would should has have may am".split()  # noqa: SIM905
+    "is are was were do does did can could will would should has have may am".split()
 )
 
 

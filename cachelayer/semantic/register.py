@@ -1,0 +1,64 @@
+"""The functions and scopes that a decider knows, bounded, and what is told of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from ..types import Query
+from .risk import Prior
+from .scope import Account, Function, Scope
+
+
+class Register:
+    """Functions by name, scopes by key within them; the least recently used go first."""
+
+    def __init__(self, prior: Prior, max_functions: int, max_scopes: int) -> None:
+        self._prior = prior
+        self._max_functions, self._max_scopes = max_functions, max_scopes
+        self._functions: OrderedDict[str, Function] = OrderedDict()
+
+    def _function(self, name: str, query: Query) -> Function:
+        found = self._functions.get(name)
+        if found is None:
+            while len(self._functions) >= self._max_functions:
+                self._functions.popitem(last=False)
+            found = self._functions[name] = Function(query.vector.shape[0], self._prior)
+        else:
+            self._functions.move_to_end(name)
+        return found
+
+    def _scope(self, fn: Function, key: bytes) -> Scope:
+        found = fn.scopes.get(key)
+        if found is None:
+            while len(fn.scopes) >= self._max_scopes:
+                fn.scopes.popitem(last=False)
+            found = fn.scopes[key] = Scope(fn.metric.inverse.shape[0], fn.metric)
+        else:
+            fn.scopes.move_to_end(key)
+        return found
+
+    def stats(self) -> dict[str, Any]:
+        """Per function and bound: hits, checks, estimate, interval (95 %) and state."""
+        return {
+            name: {str(bound): self._account(fn, account) for bound, account in fn.accounts.items()}
+            for name, fn in self._functions.items()
+        }
+
+    def _account(self, fn: Function, account: Account) -> dict[str, Any]:
+        low, high = account.interval.bounds()
+        stopped = sum(s.stopped for s in fn.scopes.values())
+        if stopped and stopped * 2 >= len(fn.scopes):
+            state = "stopped"
+        elif not account.interval.checks:
+            state = "unverified"
+        else:
+            state = "certified" if high <= account.ledger.bound else "holding"
+        return {
+            "state": state,
+            "hits": account.ledger.hits,
+            "checks": account.interval.checks,
+            "estimate": account.interval.estimate,
+            "interval": (low, high),
+            "stopped_scopes": stopped,
+        }
