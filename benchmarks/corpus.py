@@ -25,7 +25,7 @@ def texts(paths: Iterable[Path]) -> list[str]:
     found: dict[str, None] = {}
     for path in paths:
         for file in sorted(path.glob("*.jsonl.gz")) if path.is_dir() else [path]:
-            for row in _rows(file):
+            for row in rows_of(file):
                 found.update(dict.fromkeys(v for f in FIELDS if isinstance(v := row.get(f), str) and v))
     return list(found)
 
@@ -77,7 +77,8 @@ def _cell(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _rows(path: Path) -> Iterator[dict[str, object]]:
+def rows_of(path: Path) -> Iterator[dict[str, object]]:
+    """The objects of a .jsonl.gz file."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)

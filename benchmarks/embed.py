@@ -3,8 +3,9 @@ r"""The embedders beside the bare encoder: time of one text, rate of many tasks,
     OMP_NUM_THREADS=1 python benchmarks/embed.py --data DIR [DIR ...] --out benchmarks/results/embed
 
 "Bare" is tokenizer and session called directly on the main thread. One task awaits one text after the other; systems
-take turns, 50 texts each, five to warm up. Many tasks: each system in turn for a while, several rounds, median. The cosine
-between int8 and float32 vectors is taken over --texts texts. `sentence-transformers` (torch) appears where it is installed.
+take turns, 50 texts each, five to warm up. Many tasks: each system in turn for a while, several rounds, median. The
+cosine between int8 and float32 vectors is taken over --texts texts. `sentence-transformers` (torch) appears where it
+is installed and --torch is given.
 """
 
 from __future__ import annotations
@@ -106,16 +107,55 @@ async def many_tasks(one: One, texts: Sequence[str], tasks: int, seconds: float)
     return done / (time.perf_counter() - begun), (time.process_time() - cpu) / done * 1e6
 
 
-async def cosines(texts: Sequence[str]) -> np.ndarray:
-    """Between int8 and float32 vectors of the same texts."""
-    rows = []
-    for precision in ("int8", "fp32"):
-        embedder = OnnxEmbedder(precision=precision)  # type: ignore[arg-type]
-        await embedder.start()
-        parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
-        rows.append(np.concatenate(parts))
-        await embedder.aclose()
-    return np.sum(rows[0] * rows[1], axis=1)
+async def embedded(texts: Sequence[str], precision: str) -> np.ndarray:
+    embedder = OnnxEmbedder(precision=precision)  # type: ignore[arg-type]
+    await embedder.start()
+    parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
+    await embedder.aclose()
+    return np.concatenate(parts)
+
+
+def decisions(rows: np.ndarray, classes: Sequence[object], threshold: float) -> tuple[int, int]:
+    """(hits, wrong hits) of a cache that keeps every miss and serves the nearest kept text above `threshold`."""
+    kept: list[int] = []
+    hits = wrong = 0
+    store = np.empty_like(rows)
+    for i, row in enumerate(rows):
+        scores = store[: len(kept)] @ row if kept else np.zeros(1)
+        best = int(scores.argmax())
+        if kept and scores[best] >= threshold:
+            hits += 1
+            wrong += classes[kept[best]] != classes[i]
+        else:
+            store[len(kept)] = row
+            kept.append(i)
+    return hits, wrong
+
+
+async def streams(paths: Sequence[Path], thresholds: Sequence[float]) -> list[dict[str, object]]:
+    """Hit rate and share of wrong hits on labelled streams, with int8 and with float32 vectors."""
+    out = []
+    for path in paths:
+        stream = [(str(row["q"]), row["cls"]) for row in corpus.rows_of(path)]
+        rows = {name: await embedded([text for text, _ in stream], name) for name in ("int8", "fp32")}
+        for threshold in thresholds:
+            line: dict[str, object] = {"stream": path.name.split(".")[0], "threshold": str(threshold)}
+            for name, vectors in rows.items():
+                hits, wrong = decisions(vectors, [cls for _, cls in stream], threshold)
+                line[f"{name} hits"] = _share(hits, len(stream))
+                line[f"{name} wrong of hits"] = _share(wrong, hits)
+            out.append(line)
+    return out
+
+
+def _share(part: int, whole: int) -> str:
+    """Percent with its 95 % interval (Wilson)."""
+    if not whole:
+        return "none"
+    z, share = 1.96, part / whole
+    middle = (share + z * z / (2 * whole)) / (1 + z * z / whole)
+    half = z / (1 + z * z / whole) * np.sqrt(share * (1 - share) / whole + z * z / (4 * whole * whole))
+    return f"{100 * share:.2f} % [{100 * (middle - half):.2f}, {100 * (middle + half):.2f}]"
 
 
 async def measure(args: argparse.Namespace) -> dict[str, object]:
@@ -126,8 +166,10 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
     rates: dict[str, list[tuple[float, float]]] = {name: [] for name in every}
     for _ in range(args.rounds):
         for name, one in every.items():
-            rates[name].append(await many_tasks(one, texts, args.tasks, args.seconds))
-    lost = await cosines(texts[: args.texts])
+            some = texts[:BLOCK] if name.startswith("Cached") else texts
+            rates[name].append(await many_tasks(one, some, args.tasks, args.seconds))
+    some = texts[: args.texts]
+    lost = np.sum(await embedded(some, "int8") * await embedded(some, "fp32"), axis=1)
     table = [
         {
             "embedder": name,
@@ -154,6 +196,7 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
             "1 %": float(low[1]),
             "mean": float(lost.mean()),
         },
+        "decisions": await streams(args.streams, (0.85, 0.9, 0.95)),
     }
 
 
@@ -163,6 +206,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--data", nargs="+", type=Path, required=True, help="files or folders of .jsonl.gz with texts"
+    )
+    parser.add_argument(
+        "--streams", nargs="*", type=Path, default=[], help="labelled streams {q, cls} (.jsonl.gz)"
     )
     parser.add_argument("--texts", type=int, default=10_000, help="for the cosine")
     parser.add_argument("--repeats", type=int, default=400, help="texts of the one task")
@@ -182,6 +228,9 @@ def main() -> None:
     for name in ("ratios", "int8 against fp32"):
         pairs = result[name].items()  # type: ignore[attr-defined]
         lines += [f"- {key}: {value if isinstance(value, int) else round(value, 4)}" for key, value in pairs]
+    if args.streams:
+        lines += ["", "## A threshold on the cosine alone, int8 and float32 vectors of the same streams", ""]
+        lines += [corpus.table(result["decisions"])]  # type: ignore[arg-type]
     text = "\n".join(lines) + "\n"
     print(text)
     if args.out:
