@@ -57,7 +57,7 @@ def start_cluster(folder: Path) -> tuple[list[subprocess.Popen[bytes]], str]:
 
 async def work(number: int, url: str, requests: int) -> None:
     """One worker: asks, reports as a line of JSON."""
-    policy = Policy(ttl="10m", budgets=Budgets(store="100ms"))
+    policy = Policy(ttl="10m", budgets=Budgets(store="1s"))
     layer = CacheLayer(policy=policy, store=url, semantic=False)
     calls = 0
 

@@ -31,4 +31,5 @@ def test_streaming_makes_one_call_for_four_readers() -> None:
 def test_a_fleet_of_four_on_a_cluster_is_warm_after_a_restart() -> None:
     told = run("shared_fleet.py", "--requests", "40")
     fleets = [int(n) for n in re.findall(r"the fleet: (\d+) calls", told)]
-    assert len(fleets) == 3 and fleets[1] == 0 and fleets[2] > 0
+    cold, warm, changed = fleets
+    assert warm <= cold // 10 and changed > 10 * warm

@@ -59,12 +59,11 @@ class Stored(Record):
         try:
             tags, *rest = orjson.loads(memoryview(body)[meta:end])
             values = (key, canonical, body[scope:meta], tuple(tags), *rest)
-            found = dict(zip(COLD, values, strict=True))
+            for put, value in zip(_SET_COLD, values, strict=True):
+                put(self, value)
         except (ValueError, TypeError) as fault:
             raise Unusable("an entry's meta is malformed", Reason.CORRUPT) from fault
-        for field, value in found.items():
-            object.__setattr__(self, field, value)
-        return found[name]
+        return object.__getattribute__(self, name)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
@@ -77,6 +76,7 @@ class Stored(Record):
 
 _CHECKSUM = Struct("<Q")
 _new = object.__new__
+_SET_COLD = [vars(Record)[name].__set__ for name in COLD]
 _set_payload, _set_created, _set_fresh, _set_stale = (
     vars(Record)[name].__set__ for name in ("payload", "created", "fresh_until", "stale_until")
 )
