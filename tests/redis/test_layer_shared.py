@@ -1,4 +1,4 @@
-"""Layers that share one Redis: warm restarts, one call in the fleet, invalidation everywhere, faults that hurt nobody."""
+"""Layers on one Redis: warm restarts, one call in the fleet, invalidation everywhere, faults that hurt nobody."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import contextlib
 import random
 import time
 from binascii import crc_hqx
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ async def test_entries_live_on_all_primaries_and_invalidations_reach_all(stores,
             assert (await two.get(r.key, r.canonical)).payload == r.payload
 
 
-async def confirmed(store: RedisStore, tag: str) -> None:
+async def confirmed(store: Any, tag: str) -> None:
     """Invalidate until a replica has it; on a busy machine the first try may not wait long enough."""
     while True:
         before = store.stats()["unconfirmed"]
