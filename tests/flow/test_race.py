@@ -1,4 +1,4 @@
-"""A lookup with a head start: whoever answers first wins, the other is cancelled, faults pass only if nobody answers."""
+"""A lookup with a head start: whoever answers first wins, the other is cancelled, a fault passes if nobody answers."""
 
 from __future__ import annotations
 
