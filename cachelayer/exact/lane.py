@@ -21,7 +21,7 @@ class Lane:
     """The raw forms of one function and tenant. Reading takes no lock and counts nothing.
 
     A lone text is its own raw form. Else it is JSON by orjson, where every argument's own class is plain, or where the
-    function takes JSON values only (`json`): what orjson writes alike is then the same request, but for NaN and None: no
+    function takes JSON values only (`json`): what orjson writes alike is then the same request, but NaN and None: no
     form with a null is linked. Forms with a None are marshalled, which tells all plain values apart; what
     marshal writes like one of them (buffers like bytes) is never linked.
     """
