@@ -50,11 +50,13 @@ class Function:
         similar: bool = False,
         plain: bool = False,
         linkable: bool = True,
+        view: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
         self.tags, self.share, self.similar = tags, share, similar
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
+        self.view = view
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
@@ -84,6 +86,10 @@ class Function:
                 self.lanes.pop(next(iter(self.lanes)), None)
             lane = self.lanes[tenant] = Lane(self._json)
         return lane
+
+    def seen(self, answer: Any) -> Any:
+        """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""
+        return answer if self.view is None else self.view(answer)
 
     def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
         """The tags of one call's answer, templates filled in with its arguments."""

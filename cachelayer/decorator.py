@@ -59,7 +59,7 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
     else:
         cached.outcome, cached.bypass, cached.refresh = handle.outcome, handle.bypass, handle.refresh
         cached.invalidate, cached.explain = handle.invalidate, handle.explain
-    cached.function = handle.function
+    cached.function, cached.handle = handle.function, handle
     return Method(cached) if is_method(fn) else cached
 
 

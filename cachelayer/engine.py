@@ -11,6 +11,7 @@ from typing import Any
 
 from .call import Call, Landing
 from .exact.kinds import ATOMS
+from .exact.slot import Slot
 from .flow.attempt import Faults
 from .flow.eager import Finished
 from .flow.portal import Portal
@@ -44,6 +45,10 @@ class Engine:
     def answer(self, call: Call) -> Coroutine[Any, Any, Any]:
         """The answer alone."""
         return self._path(call, self._own)
+
+    def landed(self, call: Call) -> Coroutine[Any, Any, tuple[Outcome, Slot | None]]:
+        """The outcome, and the entry that stands behind it."""
+        return self._path(call, self._with_slot)
 
     async def _path(self, call: Call, told: Told) -> Any:
         """The path: memory, then in one flight a key: shared store, similar answers, backend."""
@@ -235,7 +240,7 @@ class Engine:
             match = landing.match or "exact"
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
-            stats.saved_tokens += self.keeper.tokens(landing.slot)
+            stats.saved_tokens += self.keeper.tokens(call.function, landing.slot)
         stats.add(call.misses, call.timings)
         return source, match
 
@@ -255,11 +260,14 @@ class Engine:
     def _outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         source, match = self._arrive(call, landing, led)
         hit = source not in (Source.BACKEND, Source.BYPASS)
-        saved = Saved(landing.seconds, self.keeper.tokens(landing.slot)) if hit else Saved()
+        saved = Saved(landing.seconds, self.keeper.tokens(call.function, landing.slot)) if hit else Saved()
         return Outcome(
             self._answer_of(landing, led, source), self.keeper.id_of(landing), source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
+
+    def _with_slot(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome, Slot | None]:
+        return self._outcome(call, landing, led), landing.slot
 
     def report_wrong(self, entry: str) -> bool:
         """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""

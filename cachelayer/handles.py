@@ -11,8 +11,10 @@ from .engine import Engine
 from .errors import ConfigurationError
 from .exact.canonical import NotKeyable
 from .exact.identity import Identity
+from .exact.slot import Slot
 from .explain import Explanation, explain
 from .flow.background import offload
+from .rawforms import RawForms
 from .types import Outcome, Reason
 
 P = ParamSpec("P")
@@ -140,6 +142,14 @@ class Handle:
     async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
         """The answer and how it came to be."""
         return await self.engine.serve(self.now(args, kwargs))
+
+    async def landed(self, *args: Any, **kwargs: Any) -> tuple[Outcome, Slot | None]:
+        """The outcome, and the entry behind it, where a transport's raw form may lead to it (see `RawForms`)."""
+        return await self.engine.landed(self.now(args, kwargs))
+
+    def raw_forms(self) -> RawForms:
+        """A table of a transport's raw forms for this function."""
+        return RawForms(self.function, self.engine.keeper)
 
     async def bypass(self, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer; nothing is read and nothing kept."""

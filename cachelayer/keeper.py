@@ -7,7 +7,7 @@ from typing import Any
 
 import xxhash
 
-from .call import Call, Kept, Landing
+from .call import Call, Function, Kept, Landing
 from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
@@ -87,14 +87,15 @@ class Keeper(Holdings):
         landing.seconds, landing.slot = slot.cost, slot
         return landing
 
-    def tokens(self, slot: Slot | None) -> int:
+    def tokens(self, function: Function, slot: Slot | None) -> int:
         """Tokens that a slot's answer says it took; read from the answer when first asked for."""
         if slot is None:
             return 0
         kept: Kept = slot.meta
         if kept.tokens is not None:
             return kept.tokens
-        tokens = tokens_of(self.answer_of(slot))
+        seen = self.faults.attempt_now("view", function.seen, self.answer_of(slot))
+        tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
         slot.meta = Kept(kept.fresh_until, tokens)
         return tokens
 
@@ -176,9 +177,14 @@ class Keeper(Holdings):
         policy = call.function.policy
         if call.tightening.no_store:
             return Reason.NO_STORE
-        reason = admit(answer, truncated_ok=policy.keep_truncated)
+        seen = answer
+        if call.function.view is not None:
+            seen = self.faults.attempt_now("view", call.function.view, answer)
+            if isinstance(seen, Reason):
+                return seen
+        reason = admit(seen, truncated_ok=policy.keep_truncated)
         if reason is None and policy.cache_if is not None:
-            allowed = self.faults.attempt_now("cache_if", lambda: policy.cache_if(answer))  # type: ignore[misc]
+            allowed = self.faults.attempt_now("cache_if", lambda: policy.cache_if(seen))  # type: ignore[misc]
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 

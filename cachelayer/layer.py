@@ -133,7 +133,9 @@ class CacheLayer:
         meaning, or a function of the arguments), `tags` (templates over the arguments), `ignore` (parameters
         that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
         (callables or ContextVars that do change it), `self_key` and `share_self` (methods), `share` (hand
-        out the very object). Raises ConfigurationError naming option, value and remedy.
+        out the very object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it
+        where it is kept in another form, or the `Reason` why it is not kept). Raises ConfigurationError naming
+        option, value and remedy.
         """
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)

@@ -18,7 +18,19 @@ from .naming import check_tags, name_of, names, signature_of, takes_json_only
 from .policy import Policy, check_names
 
 _log = logging.getLogger("cachelayer")
-OPTIONS = ("name", "version", "text", "tags", "ignore", "key", "vary", "self_key", "share_self", "share")
+OPTIONS = (
+    "name",
+    "version",
+    "text",
+    "tags",
+    "ignore",
+    "key",
+    "vary",
+    "self_key",
+    "share_self",
+    "share",
+    "view",
+)
 """What `cached` and `wrap` take beside the fields of `Policy`."""
 
 
@@ -81,6 +93,7 @@ class Registry:
             share=bool(own.get("share", False)),
             similar=similar,
             plain=kind in ("plain", "generator"),
+            view=own.get("view"),
             linkable=not ("key" in own or "vary" in own or callable(identifier.text)),
         )
         self.functions[name] = function

@@ -166,7 +166,7 @@ class SharedTier:
             text=identity.text if identity is not None else None,
             function=call.function.name,
             seconds=slot.cost,
-            tokens=self.keeper.tokens(slot),
+            tokens=self.keeper.tokens(call.function, slot),
             principal=call.principal,
         )
 

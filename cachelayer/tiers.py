@@ -218,7 +218,7 @@ class Tiers:
         tier, call, slot = self.similar, item.call, item.slot
         if tier is None or self._unfit(call) is not None or not slot.resident:
             return
-        answer = self.keeper.answer_of(slot)
+        answer = call.function.seen(self.keeper.answer_of(slot))
         if has_tool_calls(answer):
             return
         await tier.keep(call.similar or self._ask(call), slot.id, text_of(answer), slot)
@@ -236,7 +236,7 @@ class Tiers:
         answer = await call.invoke(*call.args, **call.kwargs)
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
-        text, tier, decision = text_of(answer), self.similar, ask.decision
+        text, tier, decision = text_of(call.function.seen(answer)), self.similar, ask.decision
         if text is not None and tier is not None and decision is not None:
             tier.learn(ask, text, decision.entry)
 

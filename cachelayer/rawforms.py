@@ -1,0 +1,53 @@
+"""Raw forms of a transport: the bytes of a request that lead straight to the entry which answered them before."""
+
+from __future__ import annotations
+
+from xxhash import xxh3_64_intdigest
+
+from .call import Function
+from .exact.memory import Raws
+from .exact.slot import Slot
+from .keeper import Keeper
+from .types import Reason
+
+
+class RawForms:
+    """For one wrapped function. Bytes are compared in full; a form leads nowhere once its entry is gone.
+
+    The caller sees to it that equal bytes always mean equal requests: what identifies an answer beside the body
+    (path, tenant, headers) belongs into the bytes.
+    """
+
+    def __init__(self, function: Function, keeper: Keeper) -> None:
+        self._function, self._keeper = function, keeper
+        self._table: Raws = {}
+        self._now = keeper.clock.monotonic
+
+    def find(self, raw: bytes) -> Slot | None:
+        """The fresh entry that `raw` leads to, counted as a hit; takes no lock."""
+        pair = self._table.get(xxh3_64_intdigest(raw))
+        if pair is None or pair[0] != raw:
+            return None
+        slot = pair[1]
+        if slot.fresh_until <= self._now():
+            return None
+        slot.hits += 1
+        self._function.stats.fast_hits += 1
+        return slot
+
+    def link(self, slot: Slot | None, raw: bytes) -> bool:
+        """Let `raw` lead to `slot` from now on; False where it cannot."""
+        function = self._function
+        if slot is None or function.policy.variants > 1 or not slot.resident:
+            return False
+        with self._keeper.lock:
+            return function.memory.link(slot, self._table, xxh3_64_intdigest(raw), raw)
+
+    def age(self, slot: Slot) -> tuple[float, float]:
+        """(how old an entry is, how long it is fresh yet), in seconds; stale by so much where negative."""
+        now = self._now()
+        return now - slot.created, slot.meta.fresh_until - now
+
+    def report(self, stage: str, fault: BaseException) -> Reason:
+        """Count a fault of the transport's own cache work; see `Faults.report`."""
+        return self._keeper.faults.report(stage, fault)
