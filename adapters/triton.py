@@ -30,6 +30,8 @@ KEEPALIVE_MS = 330_000
 GRPC_ERRORS = (("triton_grpc_error", "true"),)
 """Asks for a real status (24.08 and later), which closes the stream: right with one stream a request."""
 
+STREAM = "/inference.GRPCInferenceService/ModelStreamInfer"
+
 
 class TritonTransport:
     """One Triton address.
@@ -72,6 +74,8 @@ class TritonTransport:
         """What every request has in common, as a message."""
         self._channel: Any = None
         self._stub: Any = None
+        self._infer: Any = None
+        """The streaming call, whose responses stay bytes: `TensorAnswer` parses few of them."""
         self._stopping: set[Any] = set()
 
     def _open(self) -> Any:
@@ -92,6 +96,9 @@ class TritonTransport:
             else:
                 self._channel = aio.insecure_channel(self._address, options=options)
             self._stub = self._stubs.GRPCInferenceServiceStub(self._channel)
+            self._infer = self._channel.stream_stream(
+                STREAM, request_serializer=self._pb.ModelInferRequest.SerializeToString
+            )
         return self._stub
 
     async def start(self) -> Capabilities:
@@ -174,8 +181,11 @@ class TritonTransport:
         remaining = None
         if request.deadline is not None:
             remaining = max(0.001, request.deadline - asyncio.get_running_loop().time())
-        call = self._open().ModelStreamInfer(timeout=remaining, metadata=self._headers)
-        answer = TensorAnswer(layout, request, prompt, self.name)
+        self._open()
+        call = self._infer(timeout=remaining, metadata=self._headers)
+        answer = TensorAnswer(
+            layout, request, prompt, self.name, self._pb.ModelStreamInferResponse.FromString
+        )
         read, eof = call.read, self._grpc.aio.EOF
         try:
             await call.write(message)
@@ -186,9 +196,7 @@ class TritonTransport:
                 if response is eof:
                     answer.end_of_stream(await call.code() is self._grpc.StatusCode.OK)
                     break
-                if response.error_message:
-                    raise fault_of_text(response.error_message)
-                delta = answer.feed(response.infer_response)
+                delta = answer.feed(response)
                 if start is not None:
                     yield start
                     start = None
@@ -246,7 +254,7 @@ class TritonTransport:
         async def once() -> AsyncGenerator[Any, None]:
             yield self._infer_request("tensorrt_llm", id_, tensors)
 
-        call = self._stub.ModelStreamInfer(once(), timeout=5)
+        call = self._infer(once(), timeout=5)
         self._stopping.add(call)
         call.add_done_callback(self._stopping.discard)
 

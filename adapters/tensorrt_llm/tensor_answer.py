@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 from .errors import (
@@ -16,7 +16,56 @@ from .errors import (
 )
 from .events import Delta, End, Event, Usage
 from .request import Request
-from .tensors import Layout, TextDiff, decode, number
+from .tensors import HELD, Layout, TextDiff, decode, number
+
+
+class Repetition:
+    """Where the first tensor of a response stands, if the response begins like the one before it.
+
+    All that precedes the tensors is the same in every response of a stream but the last, so that one comparison
+    of bytes stands for parsing the message, which took longer than all else the adapter does for a token. The
+    layout is protobuf's encoding (protobuf.dev/programming-guides/encoding): `infer_response` is field 2 of a
+    ModelStreamInferResponse, `raw_output_contents` field 6 of it, and its last.
+    """
+
+    __slots__ = ("_head",)
+
+    def __init__(self) -> None:
+        self._head = b""
+
+    def learn(self, data: bytes, response: Any) -> None:
+        """Remember how `data`, of which `response` was parsed, begins; nothing where it is laid out otherwise."""
+        tail = b"".join(b"\x32" + _varint(len(raw)) + raw for raw in response.raw_output_contents)
+        size = response.ByteSize()
+        outer = b"\x12" + _varint(size)
+        known = (
+            bool(tail) and data.startswith(outer) and data.endswith(tail) and len(data) == len(outer) + size
+        )
+        self._head = data[len(outer) : len(data) - len(tail)] + b"\x32" if known else b""
+
+    def first_tensor(self, data: bytes) -> bytes | None:
+        """The bytes of the first tensor, None where the response must be parsed."""
+        at, head = 2, self._head
+        while at < len(data) and data[at - 1] > 127:
+            at += 1
+        if not head or not data.startswith(head, at):
+            return None
+        at += len(head)
+        size = shift = 0
+        while data[at] > 127:
+            size |= (data[at] & 127) << shift
+            shift += 7
+            at += 1
+        size |= data[at] << shift
+        return data[at + 1 : at + 1 + size]
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
 
 
 class TensorAnswer:
@@ -29,54 +78,67 @@ class TensorAnswer:
         "_id",
         "_last",
         "_name",
-        "_outputs",
-        "_position",
+        "_parse",
+        "_repetition",
         "_request",
         "broken",
         "final",
     )
 
-    def __init__(self, layout: Layout, request: Request, prompt: str, name: str) -> None:
-        self._request, self._id, self._name = request, request.id, name
+    def __init__(
+        self, layout: Layout, request: Request, prompt: str, name: str, parse: Callable[[bytes], Any]
+    ) -> None:
+        """`parse` reads a ModelStreamInferResponse."""
+        self._request, self._id, self._name, self._parse = request, request.id, name, parse
         self._diff = TextDiff() if layout.cumulative else None
-        self._echo = "" if layout.excludes_prompt or request.stream else prompt
-        self._last: Any = None
-        self._position = self._outputs = -1
+        self._echo = b"" if layout.excludes_prompt or request.stream else prompt.encode()
+        self._repetition = Repetition()
+        self._last = b""
         self.final = self.broken = False
 
-    def feed(self, response: Any) -> Delta | None:
-        """The delta in a response; an empty final has none."""
-        if self._last is None and response.id != self._id:
-            raise ProtocolFault(f"{self._name} answered another request: {response.id!r}")
-        self.final = response.parameters["triton_final_response"].bool_param
-        raw = self._text_bytes(response)
+    def feed(self, data: bytes) -> Delta | None:
+        """The delta in a response as it came; an empty final has none."""
+        raw = self._repetition.first_tensor(data)
         if raw is None:
-            return None
-        self._last = response
-        text = raw[4 : 4 + int.from_bytes(raw[:4], "little")].decode("utf-8", "replace")
+            raw = self._text_tensor(data)
+            if raw is None:
+                return None
+        self._last = data
+        raw = raw[4:]  # a tensor of one string: four bytes of length, then the string
         if self._echo:
-            text, self._echo = text.removeprefix(self._echo), ""
-        if self._diff is not None:
-            whole = self.final or not text.endswith("\ufffd") or self._finished()
+            raw, self._echo = raw.removeprefix(self._echo), b""
+        if self._diff is None:
+            text = raw.decode("utf-8", "replace")
+        else:
+            whole = self.final or not raw.endswith(HELD) or self._finished()
             try:
-                text = self._diff.step(text, whole)
+                text = self._diff.step(raw, whole)
             except ValueError as error:
                 raise ProtocolFault(f"{self._name}: {error}") from None
         return Delta(0, text) if text else None
 
-    def _text_bytes(self, response: Any) -> bytes | None:
-        """text_output stands where it stood before while a response has as many tensors as the one before."""
-        contents: Sequence[bytes] = response.raw_output_contents
-        if len(contents) != self._outputs:
-            self._outputs = len(contents)
-            places = [i for i, output in enumerate(response.outputs) if output.name == "text_output"]
-            self._position = places[0] if places else -1
-        return contents[self._position] if self._position >= 0 else None
+    def _text_tensor(self, data: bytes) -> bytes | None:
+        """text_output of a response that has to be parsed. Raises what the server says went wrong."""
+        stream = self._parse(data)
+        if stream.error_message:
+            raise fault_of_text(stream.error_message)
+        response = stream.infer_response
+        if not self._last and response.id != self._id:
+            raise ProtocolFault(f"{self._name} answered another request: {response.id!r}")
+        self.final = response.parameters["triton_final_response"].bool_param
+        places = [i for i, output in enumerate(response.outputs) if output.name == "text_output"]
+        if not places or len(response.raw_output_contents) <= places[0]:
+            return None
+        if places[0] == 0 and not self.final:
+            self._repetition.learn(data, response)
+        raw: bytes = response.raw_output_contents[places[0]]
+        return raw
 
     def _facts(self) -> dict[str, Any]:
-        if self._last is None:
+        if not self._last:
             return {}
-        pairs = zip(self._last.outputs, self._last.raw_output_contents, strict=False)
+        response = self._parse(self._last).infer_response
+        pairs = zip(response.outputs, response.raw_output_contents, strict=False)
         return {output.name: decode(output.datatype, raw) for output, raw in pairs}
 
     def _finished(self) -> bool:

@@ -171,8 +171,11 @@ def number(value: Any) -> float | None:
         return None
 
 
+HELD = "\ufffd".encode()
+
+
 class TextDiff:
-    """New text out of cumulative texts.
+    """New text out of cumulative texts, UTF-8 bytes in, so that a step costs what is new and not what was said.
 
     A trailing U+FFFD stands for a character whose bytes are not all there; it is held back until they are,
     because the next cumulative text replaces it.
@@ -181,15 +184,16 @@ class TextDiff:
     __slots__ = ("_sent",)
 
     def __init__(self) -> None:
-        self._sent = ""
+        self._sent = b""
 
-    def step(self, text: str, final: bool) -> str:
+    def step(self, text: bytes, final: bool) -> str:
         """Raises ValueError where `text` does not continue what was sent."""
-        if not final:
-            text = text.rstrip("\ufffd")
-        if not text.startswith(self._sent):
-            if self._sent.startswith(text):
+        while not final and text.endswith(HELD):
+            text = text[: -len(HELD)]
+        sent = self._sent
+        if not text.startswith(sent):
+            if sent.startswith(text):
                 return ""
             raise ValueError("a cumulative text does not continue the one before it")
-        new, self._sent = text[len(self._sent) :], text
-        return new
+        self._sent = text
+        return text[len(sent) :].decode("utf-8", "replace")

@@ -111,29 +111,41 @@ async def compare(bare: Call, own: Call, rounds: int, tokens: int) -> dict[str, 
     for _ in range(20):
         await bare(1)
         await own(1)
-    wall = await _pairs(bare, own, rounds, 1, time.perf_counter)
-    cpu = await _pairs(bare, own, max(20, rounds // 3), tokens, time.thread_time)
+    request = await _pairs(bare, own, rounds, _timed)
+    token = await _pairs(bare, own, max(20, rounds // 3), lambda call: _per_token(call, tokens))
     return {
-        "request_us_bare": round(statistics.median(wall[0]), 1),
-        "request_overhead_us": round(statistics.median(wall[1]), 1),
-        "token_us_bare": round(statistics.median(cpu[0]), 2),
-        "token_overhead_us": round(statistics.median(cpu[1]), 2),
+        "request_us_bare": round(statistics.median(request[0]), 1),
+        "request_overhead_us": round(statistics.median(request[1]), 1),
+        "token_us_bare": round(statistics.median(token[0]), 2),
+        "token_overhead_us": round(statistics.median(token[1]), 2),
     }
 
 
+async def _timed(call: Call) -> float:
+    start = time.perf_counter()
+    await call(1)
+    return time.perf_counter() - start
+
+
+async def _per_token(call: Call, tokens: int) -> float:
+    """Of a stream of `tokens` less one of a single token, so that what a request costs is not counted twice."""
+    marks = [time.thread_time()]
+    for length in (tokens, 1):
+        await call(length)
+        marks.append(time.thread_time())
+    return (2 * marks[1] - marks[0] - marks[2]) / (tokens - 1)
+
+
 async def _pairs(
-    bare: Call, own: Call, rounds: int, tokens: int, clock: Callable[[], float]
+    bare: Call, own: Call, rounds: int, cost: Callable[[Call], Awaitable[float]]
 ) -> tuple[list[float], list[float]]:
-    """(bare, own - bare) per round, in microseconds a token."""
+    """(bare, own - bare) per round, in microseconds; which goes first alternates."""
     floors, differences = [], []
-    for _ in range(rounds):
-        times = []
-        for call in (bare, own):
-            start = clock()
-            await call(tokens)
-            times.append((clock() - start) * 1e6 / tokens)
-        floors.append(times[0])
-        differences.append(times[1] - times[0])
+    for number in range(rounds):
+        first, second = (bare, own) if number % 2 else (own, bare)
+        taken = {id(call): await cost(call) * 1e6 for call in (first, second)}
+        floors.append(taken[id(bare)])
+        differences.append(taken[id(own)] - taken[id(bare)])
     return floors, differences
 
 

@@ -7,9 +7,11 @@ from cachelayer.adapters.tensorrt_llm import RequestRejected, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.errors import ProtocolFault
 from cachelayer.adapters.tensorrt_llm.request import parse
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
+from cachelayer.adapters.tensorrt_llm.tensor_answer import Repetition
 from cachelayer.adapters.tensorrt_llm.tensors import Layout, TextDiff, decode, encode, inputs_of, number
 from hypothesis import given
 from hypothesis import strategies as st
+from tritonclient.grpc import service_pb2
 
 from cachelayer.errors import ConfigurationError
 
@@ -48,16 +50,16 @@ def test_data_lines_of_one_event_are_joined_and_an_endless_event_is_a_fault() ->
 def test_deltas_of_cumulative_text_join_to_the_final_text(text: str, ends: list[int], cut: bool) -> None:
     diff, out = TextDiff(), ""
     for end in sorted(ends):
-        out += diff.step(text[:end] + ("\ufffd" if cut else ""), False)
+        out += diff.step((text[:end] + ("\ufffd" if cut else "")).encode(), False)
         assert text.startswith(out)
-    assert out + diff.step(text, True) == text
+    assert out + diff.step(text.encode(), True) == text
 
 
 def test_a_cumulative_text_that_changes_its_past_is_refused() -> None:
     diff = TextDiff()
-    diff.step("abc", False)
+    diff.step(b"abc", False)
     with pytest.raises(ValueError, match="continue"):
-        diff.step("abX", False)
+        diff.step(b"abX", False)
 
 
 def layout(**changes: object) -> Layout:
@@ -154,3 +156,29 @@ def test_a_url_that_names_no_server_is_refused(url: str) -> None:
 def test_connect_does_no_input_or_output() -> None:
     for url in ("trtllm://nowhere.invalid", "triton://nowhere.invalid:1/m", "local:/no/such/model"):
         assert "not started" in repr(TensorRTLLM.connect(url))
+
+
+tensors = st.lists(st.binary(max_size=300), min_size=1, max_size=4)
+
+
+@given(st.binary(max_size=200).map(bytes.hex), tensors, tensors, st.booleans(), st.text(max_size=5))
+def test_a_response_read_by_its_beginning_is_the_response_parsed(
+    id_: str, before: list[bytes], after: list[bytes], final: bool, error: str
+) -> None:
+    def response(contents: list[bytes], last: bool) -> bytes:
+        message = service_pb2.ModelStreamInferResponse(error_message=error)
+        inner = message.infer_response
+        inner.model_name, inner.id, inner.raw_output_contents[:] = "llmapi", id_, contents
+        inner.parameters["triton_final_response"].bool_param = last
+        raw: bytes = message.SerializeToString()
+        return raw
+
+    repetition, first, second = Repetition(), response(before, False), response(after, final)
+    assert repetition.first_tensor(first) is None
+    repetition.learn(first, service_pb2.ModelStreamInferResponse.FromString(first).infer_response)
+    assert repetition.first_tensor(second) == (None if final or error else after[0])
+
+
+@given(st.binary(max_size=40))
+def test_bytes_that_are_no_response_are_left_to_the_parser(garbage: bytes) -> None:
+    assert Repetition().first_tensor(garbage) is None
