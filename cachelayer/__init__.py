@@ -7,7 +7,7 @@ evidence suffices, and everything else by the backend. See `CacheLayer`.
 from .errors import CacheLayerError, ConfigurationError, LooseningError, MissingExtra
 from .explain import Explanation
 from .layer import CacheLayer
-from .policy import Budgets, Normalize, Policy
+from .policy import Budgets, Normalize, Policy, Trace
 from .protocols import Decider, Embedder, Store, VectorIndex, Verifier
 from .types import Outcome, Reason, Saved, Source
 
@@ -30,6 +30,7 @@ __all__ = [
     "Saved",
     "Source",
     "Store",
+    "Trace",
     "VectorIndex",
     "Verifier",
 ]

@@ -66,7 +66,8 @@ class Function:
         self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
         """Whether any call could be keyed yet."""
-        self.linkable = linkable and policy.variants == 1
+        self.records = policy.record is not None
+        self.linkable = linkable and policy.variants == 1 and not self.records
         """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
         self.templated = any("{" in tag for tag in tags)
         self.stats = FunctionStats()
@@ -118,6 +119,8 @@ class Call:
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None
     """What the similar tier saw, for learning from the true answer."""
+    arrived = 0.0
+    """Monotonic seconds; set where traffic is recorded."""
 
     def __init__(
         self,

@@ -132,6 +132,8 @@ class Engine:
         def finish(chunks: list[Any]) -> None:
             self.keeper.keep_stream(call, chunks, self.clock.monotonic() - started, landing)
             self.tiers.keep(call, landing)
+            if call.function.records:
+                self.tiers.recorder.add(call, landing, Source.BACKEND, None)
 
         def leave() -> None:
             self.flights.close(self._flight_key(call), landing)
@@ -242,6 +244,10 @@ class Engine:
             stats.saved_seconds += landing.seconds
             stats.saved_tokens += self.keeper.tokens(call.function, landing.slot)
         stats.add(call.misses, call.timings)
+        if call.function.records and not (
+            led and landing.recording is not None
+        ):  # a stream led is told at its end
+            self.tiers.recorder.add(call, landing, source, match)
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:

@@ -95,6 +95,8 @@ class Handle:
         """
         function = self.function
         call = Call(function, args, kwargs, scope, self._invoke)
+        if function.records:
+            call.arrived = self.engine.clock.monotonic()
         if self._tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call

@@ -122,8 +122,13 @@ class Keeper(Holdings):
 
     def answer_of(self, slot: Slot) -> Any:
         """A slot's answer; of a stored stream the list of its chunks."""
-        frozen: Frozen = slot.answer
-        return [chunk.answer() for chunk in frozen.value] if self.is_stream(slot) else frozen.answer()
+        return self.whole(slot.answer)
+
+    @staticmethod
+    def whole(frozen: Frozen) -> Any:
+        """A frozen answer's own object; of a stored stream the list of its chunks."""
+        streamed = frozen.thaw in (Replay, replay)
+        return [chunk.answer() for chunk in frozen.value] if streamed else frozen.answer()
 
     def freeze_chunk(self, call: Call, chunk: Any) -> Frozen:
         """A stream's chunk, frozen; raises NotKeepable, which the stream's readers see."""

@@ -240,7 +240,9 @@ class CacheLayer:
 
     async def aclose(self, timeout: Duration = "5s") -> None:
         """Drain the write-back for at most `timeout`, then stop everything."""
-        await self._tiers.writeback.drain(seconds("timeout", timeout))
+        limit = seconds("timeout", timeout)
+        await self._tiers.writeback.drain(limit)
+        await self._tiers.recorder.aclose(limit)
         await self._background.cancel()
         if self._similar is not None:
             await self._similar.aclose()
@@ -275,6 +277,7 @@ def _after_fork(layer: CacheLayer) -> None:
                 mine._portal,
                 mine._background,
                 mine._tiers.writeback,
+                mine._tiers.recorder,
             ):
                 part.reset()
 

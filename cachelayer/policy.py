@@ -68,6 +68,35 @@ class Normalize(_Settings):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Trace(_Settings):
+    """Where and how traffic is recorded, for `cachelayer replay` and `cachelayer calibrate`.
+
+    Files hold what people asked: they are made with mode 0600 and never leave the machine by themselves.
+    """
+
+    path: str
+    """A directory; made with mode 0700 where it does not exist."""
+    answers: Literal["text", "digest", "none"] = "digest"
+    """What is kept of an answer. A digest tells equal answers from others; calibrating on prose needs the text."""
+    redact: Callable[[str], str] | None = None
+    """Every recorded text passes through it, in a thread; where it raises, the request is not recorded."""
+    max_bytes: int = 16 * MIB
+    """Size at which the next file is begun."""
+    files: int = 8
+    """How many files are kept; the oldest goes. Every process writes files of its own."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, str) or not self.path:
+            raise ConfigurationError("record.path", self.path, "name a directory")
+        if self.answers not in ("text", "digest", "none"):
+            raise ConfigurationError("record.answers", self.answers, "give 'text', 'digest' or 'none'")
+        if self.redact is not None and not callable(self.redact):
+            raise ConfigurationError("record.redact", self.redact, "give a function from text to text")
+        for name, least in (("max_bytes", 64 * 1024), ("files", 1)):
+            _whole(f"record.{name}", getattr(self, name), least)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Policy(_Settings):
     """How answers are kept and served. Every field is also an argument of `CacheLayer.cached` and `wrap`.
 
@@ -107,6 +136,8 @@ class Policy(_Settings):
     """How long a caller waits for another's identical call before making its own."""
     flight_age: Duration = "5m"
     """How old a call in flight may be for newcomers still to join it."""
+    record: Trace | str | None = None
+    """Record what was asked and who answered: a `Trace`, or the directory alone. Hits cost more while it is on."""
 
     def __post_init__(self) -> None:
         for name in ("stale_while_revalidate", "stale_if_error", "rider_wait", "flight_age"):
@@ -118,9 +149,7 @@ class Policy(_Settings):
         if self.shadow != "auto":
             _share("shadow", self.shadow)
         for name, least in (("max_bytes", 64 * 1024), ("max_item_bytes", 1), ("variants", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ConfigurationError(name, value, f"give a whole number of at least {least}")
+            _whole(name, getattr(self, name), least)
         if self.semantic not in (True, False, "auto"):
             raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
         for name, kind in (("budgets", Budgets), ("normalize", Normalize)):
@@ -129,6 +158,12 @@ class Policy(_Settings):
         for name in ("refresh_ahead", "sampled", "pure", "keep_truncated"):
             if not isinstance(getattr(self, name), bool):
                 raise ConfigurationError(name, getattr(self, name), "give True or False")
+        if isinstance(self.record, str):
+            object.__setattr__(self, "record", Trace(path=self.record))
+        if self.record is not None and not isinstance(self.record, Trace):
+            raise ConfigurationError(
+                "record", self.record, "give a cachelayer.Trace(path=...) or a directory"
+            )
         if self.cache_if is not None and not callable(self.cache_if):
             raise ConfigurationError(
                 "cache_if", self.cache_if, "give a function of the answer that returns bool"
@@ -181,6 +216,11 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")
+
+
+def _whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(name, value, f"give a whole number of at least {least}")
 
 
 def _share(name: str, value: object) -> None:

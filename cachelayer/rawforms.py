@@ -38,7 +38,7 @@ class RawForms:
     def link(self, slot: Slot | None, raw: bytes) -> bool:
         """Let `raw` lead to `slot` from now on; False where it cannot."""
         function = self._function
-        if slot is None or function.policy.variants > 1 or not slot.resident:
+        if slot is None or function.policy.variants > 1 or function.records or not slot.resident:
             return False
         with self._keeper.lock:
             return function.memory.link(slot, self._table, xxh3_64_intdigest(raw), raw)

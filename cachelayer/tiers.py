@@ -20,6 +20,7 @@ from .flow.writeback import WriteBack
 from .keeper import Keeper
 from .policy import Budgets
 from .protocols import Clock
+from .recorder import Recorder
 from .semantic.tier import Ask, Entry, SimilarTier
 from .shared import SharedTier
 from .types import Reason, Source
@@ -66,6 +67,7 @@ class Tiers:
         self.shared, self.similar = shared, similar
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write)
+        self.recorder = Recorder(clock, faults, portal)
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
@@ -239,6 +241,8 @@ class Tiers:
         text, tier, decision = text_of(call.function.seen(answer)), self.similar, ask.decision
         if text is not None and tier is not None and decision is not None:
             tier.learn(ask, text, decision.entry)
+        if call.function.records:
+            self.recorder.add_check(call, answer)
 
     async def forget(self, call: Call) -> None:
         """One call's answer is invalid, in every process."""
@@ -271,4 +275,4 @@ class Tiers:
         """Wait until what was answered is stored, findable and shadow-checked."""
         done = await self.writeback.drain(timeout)
         await self.background.settle()
-        return done
+        return await self.recorder.drain(timeout) and done

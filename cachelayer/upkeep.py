@@ -71,6 +71,7 @@ class Upkeep:
                 "dropped": writeback.dropped,
                 "done": writeback.handled,
             },
+            "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
