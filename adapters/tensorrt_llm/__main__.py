@@ -1,5 +1,4 @@
-"""`python -m cachelayer.adapters.tensorrt_llm profile latency --config config.json --parameters 8e9 --gpu
-H100-80GB`"""
+"""`cachelayer trtllm profile latency --config config.json --parameters 8e9 --gpu H100-80GB`"""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cachelayer.errors import ConfigurationError
 
@@ -15,6 +15,9 @@ from .memory import GPUS, KV_BYTES, WEIGHT_BITS, ModelShape
 from .profiles import EngineProfile, make
 from .render import config_pbtxt, engine_parameters, explain, model_yaml, serve_command, serve_yaml
 from .settings import KNOBS, Speculation
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 FORMS: dict[str, Callable[[EngineProfile], str]] = {
     "explain": explain,
@@ -27,33 +30,51 @@ FORMS: dict[str, Callable[[EngineProfile], str]] = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def register(subparsers: Subparsers) -> None:
+    """Add `profile`. Its function is `args.run`, which takes `args` and returns the exit status."""
+    profile = subparsers.add_parser(
+        "profile",
+        help="engine settings with reasons",
+        description="Computes TensorRT-LLM settings for a model on a GPU from what its memory holds, and gives the "
+        "reason of each. --form chooses what is written: an explanation, or the files and flags themselves.",
+    )
+    add = profile.add_argument
+    add("kind", choices=list(KNOBS))
+    add("--config", type=Path, required=True, help="the model's config.json")
+    add("--parameters", type=float, required=True, help="number of parameters, as 8e9")
+    add("--gpu", choices=list(GPUS), required=True)
+    add("--model", help="name or directory; default: the folder of --config")
+    add("--context", type=int, help="tokens of the longest request; default: what the model allows")
+    add("--concurrency", type=int, help="requests at a time; default: by kind")
+    add("--tp", type=int, help="GPUs that share each layer; default: as few as hold the model")
+    add("--pp", type=int, default=1, help="groups of layers on GPUs of their own (default 1)")
+    add("--weights", choices=list(WEIGHT_BITS), default="bf16")
+    add("--kv-dtype", choices=list(KV_BYTES), default="auto")
+    add("--host-cache", type=float, default=0.0, help="GiB")
+    add("--speculation", choices=["Eagle", "DraftTarget", "MTP", "NGram"])
+    add("--draft", help="draft model directory")
+    add("--version", choices=["1.0", "1.2", "1.3"], default="1.2", help="of TensorRT-LLM (default 1.2)")
+    add("--form", choices=list(FORMS), default="explain")
+    profile.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
     """Write one form of a profile to standard output. Returns 2 with a sentence for what cannot work."""
-    parser = argparse.ArgumentParser(prog="cachelayer trtllm")
-    commands = parser.add_subparsers(required=True)
-    profile = commands.add_parser("profile", help="engine settings with reasons")
-    profile.add_argument("kind", choices=list(KNOBS))
-    profile.add_argument("--config", type=Path, required=True, help="the model's config.json")
-    profile.add_argument("--parameters", type=float, required=True, help="number of parameters, as 8e9")
-    profile.add_argument("--gpu", choices=list(GPUS), required=True)
-    profile.add_argument("--model", help="name or directory; default: the folder of --config")
-    profile.add_argument("--context", type=int)
-    profile.add_argument("--concurrency", type=int)
-    profile.add_argument("--tp", type=int)
-    profile.add_argument("--pp", type=int, default=1)
-    profile.add_argument("--weights", choices=list(WEIGHT_BITS), default="bf16")
-    profile.add_argument("--kv-dtype", choices=list(KV_BYTES), default="auto")
-    profile.add_argument("--host-cache", type=float, default=0.0, help="GiB")
-    profile.add_argument("--speculation", choices=["Eagle", "DraftTarget", "MTP", "NGram"])
-    profile.add_argument("--draft", help="draft model directory")
-    profile.add_argument("--version", choices=["1.0", "1.2", "1.3"], default="1.2")
-    profile.add_argument("--form", choices=list(FORMS), default="explain")
     try:
-        sys.stdout.write(_profile(parser.parse_args(argv)))
+        sys.stdout.write(_profile(arguments))
     except (ConfigurationError, OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"cachelayer trtllm: {error}\n")
         return 2
     return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`python -m cachelayer.adapters.tensorrt_llm`; the exit status."""
+    parser = argparse.ArgumentParser(prog="cachelayer trtllm")
+    register(parser.add_subparsers(required=True))
+    arguments = parser.parse_args(argv)
+    status: int = arguments.run(arguments)
+    return status
 
 
 def _profile(arguments: argparse.Namespace) -> str:

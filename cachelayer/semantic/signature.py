@@ -193,9 +193,7 @@ _MEASURES: Final = ("many", "much", "long", "far", "old", "often", "big")
 _WH: Final = {w: w for w in ("who", "whose", "what", "when", "where", "why", "which", "how")} | {
     "whom": "who"
 }
-_YES_NO: Final = frozenset(
-    "is are was were do does did can could will would should has have may am".split()
-)
+_YES_NO: Final = frozenset("is are was were do does did can could will would should has have may am".split())
 
 
 def _question(words: list[str], text: str) -> str:

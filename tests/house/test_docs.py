@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -111,7 +112,7 @@ def check_command(words: list[str]) -> None:
     else:
         assert words[0] in ("pip", "git", "docker", "curl", "cd"), f"unknown command {words[0]}"
         return
-    command = [word for word in rest[:1] if not word.startswith("-")]
+    command = list(takewhile(lambda word: not word.startswith("-"), rest))
     done = subprocess.run(
         [*program, *command, "--help"], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -1,0 +1,41 @@
+"""`cachelayer trtllm` is the adapter's own command, reached from the command line that all others share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cachelayer.cli import main
+
+LLAMA = {
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "hidden_size": 4096,
+    "num_hidden_layers": 32,
+    "max_position_embeddings": 131072,
+}
+
+
+def test_profile_writes_settings_with_their_reasons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(LLAMA))
+    asked = ["trtllm", "profile", "latency", "--config", str(config), "--parameters", "8.03e9", "--gpu"]
+    assert main([*asked, "H100-80GB", "--context", "8192"]) == 0
+    assert "enable_block_reuse" in capsys.readouterr().out
+
+
+def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["trtllm", "profile", "latency", "--config", "/nowhere.json", "--parameters", "8e9", "--gpu"]
+    assert main([*asked, "H200"]) == 2
+    told = capsys.readouterr().err
+    assert "/nowhere.json" in told and told.count("\n") == 1
+
+
+def test_its_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["trtllm", "profile", "--help"])
+    assert ended.value.code == 0 and "--form" in capsys.readouterr().out
