@@ -108,7 +108,7 @@ def check_command(words: list[str]) -> None:
         assert words[1] == "-m" or (ROOT / words[1]).is_file(), f"{words[1]} is not in the tree"
         program, rest = [sys.executable, *script], words[1 + len(script) :]
     elif words[:1] == ["cachelayer"]:
-        program, rest = [sys.executable, "-m", "cachelayer.cli"], words[1:]
+        program, rest = [sys.executable, "-m", "cachelayer"], words[1:]
     else:
         assert words[0] in ("pip", "git", "docker", "curl", "cd"), f"unknown command {words[0]}"
         return
