@@ -120,7 +120,7 @@ class Call:
     similar: Any = None
     """What the similar tier saw, for learning from the true answer."""
     arrived = 0.0
-    """Monotonic seconds; set where traffic is recorded."""
+    """Monotonic seconds."""
 
     def __init__(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 from .call import Scope
 from .handles import Handle, InThread, Method, PlainHandle
+from .observe.pace import timed
 
 ScopeOf = Callable[[], Scope | None]
 
@@ -69,7 +70,7 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
     texts, find = lane.texts, lane.find
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
-        scope = current()
+        scope, at = current(), now()
         if linkable and (scope is None or scope.lane is not None):
             if scope is not None:
                 own = lanes.get(scope.lane)
@@ -79,12 +80,16 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 slot = None if known is None else known[1]
             else:
                 slot = find(args, kwargs)
-            if slot is not None and slot.fresh_until > now():
+            if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
-                stats.fast_hits += 1
+                stats.fast_hits = n = stats.fast_hits + 1
                 frozen = slot.answer
                 thaw = frozen.thaw
-                return frozen.value if thaw is None else thaw(frozen.value)
+                if n < stats.look_at:
+                    return frozen.value if thaw is None else thaw(frozen.value)
+                own_answer = frozen.answer()
+                stats.look(now() - at, slot)
+                return own_answer
         return await answer(handle.call(args, kwargs, scope))
 
     return cached
@@ -95,16 +100,20 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
     lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
 
     def cached(*args: Any, **kwargs: Any) -> Any:
-        scope = current()
+        scope, at = current(), now()
         if linkable and (scope is None or scope.lane is not None):
             own = lane if scope is None else lanes.get(scope.lane)
             slot = None if own is None else own.find(args, kwargs)
-            if slot is not None and slot.fresh_until > now():
+            if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
-                stats.fast_hits += 1
+                stats.fast_hits = n = stats.fast_hits + 1
                 frozen = slot.answer
                 thaw = frozen.thaw
-                return frozen.value if thaw is None else thaw(frozen.value)
+                if n < stats.look_at:
+                    return frozen.value if thaw is None else thaw(frozen.value)
+                own_answer = frozen.answer()
+                stats.look(now() - at, slot)
+                return own_answer
         return answer(handle.call(args, kwargs, scope))
 
     return cached
@@ -112,14 +121,18 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
 
 def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Any:
     """A stored stream's replay where the raw form leads to one, else None."""
-    function = handle.function
+    function, now = handle.function, handle.engine.clock.monotonic
+    at, stats = now(), function.stats
     if function.linkable and (scope is None or scope.lane is not None):
         lane = function.lane if scope is None else function.lanes.get(scope.lane)
         slot = None if lane is None else lane.find(args, kwargs)
-        if slot is not None and slot.fresh_until > handle.engine.clock.monotonic():
+        if slot is not None and slot.fresh_until > at:
             slot.hits += 1
-            function.stats.fast_hits += 1
-            return slot.answer.answer()
+            stats.fast_hits += 1
+            if stats.fast_hits >= stats.look_at:
+                stats.look(now() - at, slot)
+            replay = slot.answer.answer()
+            return timed(replay, stats, "hit", at, now) if stats.paced else replay
     return None
 
 

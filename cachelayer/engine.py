@@ -19,6 +19,7 @@ from .flow.recording import Recording
 from .flow.singleflight import Alone, SingleFlight
 from .flow.tee import Tee
 from .keeper import Keeper
+from .observe.pace import timed
 from .policy import NOT_TIGHTENED
 from .protocols import Clock
 from .tiers import Tiers
@@ -234,41 +235,46 @@ class Engine:
         if not led and source in _MADE and "memory" in call.misses:
             source = Source.COALESCED
         if source is Source.BACKEND or source is Source.BYPASS:
-            match = landing.match
+            match, result = landing.match, "miss"
             stats.requests_that_missed += 1
+            stats.passed[source] += 1
             if call.identity is not None and stats.requests_that_missed & 7 == 1:
                 stats.scope_differs(call.identity.scope)
         else:
-            match = landing.match or "exact"
+            match = result = landing.match or "exact"
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
             stats.saved_tokens += self.keeper.tokens(call.function, landing.slot)
-        stats.add(call.misses, call.timings)
-        if call.function.records and not (
-            led and landing.recording is not None
-        ):  # a stream led is told at its end
+        streams = landing.recording is not None
+        call.timings["total"] = self.clock.monotonic() - call.arrived
+        stats.add(call.misses, call.timings, "" if streams else result)  # its readers are timed at their ends
+        if call.function.records and not (led and streams):  # a stream led is told at its end
             self.tiers.recorder.add(call, landing, source, match)
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:
         """This caller's own answer."""
-        return self._answer_of(landing, led, self._arrive(call, landing, led)[0])
+        return self._answer_of(call, landing, led, self._arrive(call, landing, led)[0])
 
-    @staticmethod
-    def _answer_of(landing: Landing, led: bool, source: Source) -> Any:
+    def _answer_of(self, call: Call, landing: Landing, led: bool, source: Source) -> Any:
         if landing.recording is not None:
-            return landing.recording.reader()
-        if led and (source is Source.BACKEND or source is Source.BYPASS):
+            answer, result = landing.recording.reader(), "miss" if led else "coalesced"
+        elif led and (source is Source.BACKEND or source is Source.BYPASS):
             return landing.answer
-        assert landing.frozen is not None
-        return landing.frozen.answer()
+        else:
+            assert landing.frozen is not None
+            answer, result = landing.frozen.answer(), "hit"
+        stats = call.function.stats
+        if not stats.paced:
+            return answer
+        return timed(answer, stats, result, call.arrived, self.clock.monotonic)
 
     def _outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         source, match = self._arrive(call, landing, led)
         hit = source not in (Source.BACKEND, Source.BYPASS)
         saved = Saved(landing.seconds, self.keeper.tokens(call.function, landing.slot)) if hit else Saved()
         return Outcome(
-            self._answer_of(landing, led, source), self.keeper.id_of(landing), source, match, landing.similarity,
+            self._answer_of(call, landing, led, source), self.keeper.id_of(landing), source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
 

@@ -84,6 +84,7 @@ class Handle:
     ) -> None:  # fmt: skip
         self.function, self.engine, self._scope = function, engine, scope
         self._tenancy_required, self._invoke = tenancy_required, invoke
+        self._now = engine.clock.monotonic
         self._guard, self._digest = engine.faults.guard("key"), engine.keeper.digest
         self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
         """Whether identity and tightening say all about how a call goes."""
@@ -95,8 +96,7 @@ class Handle:
         """
         function = self.function
         call = Call(function, args, kwargs, scope, self._invoke)
-        if function.records:
-            call.arrived = self.engine.clock.monotonic()
+        call.arrived = self._now()
         if self._tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call

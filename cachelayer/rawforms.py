@@ -25,14 +25,17 @@ class RawForms:
 
     def find(self, raw: bytes) -> Slot | None:
         """The fresh entry that `raw` leads to, counted as a hit; takes no lock."""
+        at = self._now()
         pair = self._table.get(xxh3_64_intdigest(raw))
         if pair is None or pair[0] != raw:
             return None
-        slot = pair[1]
-        if slot.fresh_until <= self._now():
+        slot, stats = pair[1], self._function.stats
+        if slot.fresh_until <= at:
             return None
         slot.hits += 1
-        self._function.stats.fast_hits += 1
+        stats.fast_hits += 1
+        if stats.fast_hits >= stats.look_at:
+            stats.look(self._now() - at, slot)
         return slot
 
     def link(self, slot: Slot | None, raw: bytes) -> bool:

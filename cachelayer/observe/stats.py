@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from random import random
 from typing import Any
 
-import numpy as np
-
 from ..types import Reason, Source
+from .histogram import Histogram
 
-_BUCKETS = 96  # four a doubling, from 0.1 us to 1.7 s and beyond
-_BASE = 1e-7
+_STRIDE = 126
+"""Fast hits that may pass between two that are looked at closely, at most; fewer while there were few."""
 
-
-class Histogram:
-    """Latencies in buckets a quarter of a doubling wide; quantiles are right to 19 %."""
-
-    __slots__ = ("_counts", "count", "total")
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(_BUCKETS + 1, np.int64)
-        self.count = 0
-        self.total = 0.0
-
-    def add_all(self, seconds: Sequence[float]) -> None:
-        """Count latencies."""
-        values = np.maximum(np.asarray(seconds, np.float64), _BASE)
-        at = np.minimum(4 * np.log2(values / _BASE) + 1, _BUCKETS).astype(np.int64)
-        self._counts += np.bincount(at, minlength=_BUCKETS + 1)
-        self.count += len(seconds)
-        self.total += float(values.sum())
-
-    def quantile(self, q: float) -> float:
-        """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 where empty."""
-        left = math.ceil(q * self.count)
-        for at, n in enumerate(self._counts.tolist()):
-            left -= n
-            if left <= 0 and n:
-                return float(_BASE * 2 ** (at / 4))
-        return 0.0
-
-    def summary(self) -> dict[str, float]:
-        """Count, mean, p50 and p99 in seconds."""
-        mean = self.total / self.count if self.count else 0.0
-        return {"count": self.count, "mean": mean, "p50": self.quantile(0.5), "p99": self.quantile(0.99)}
+Listener = Callable[[str, str, Sequence[float]], None]
+"""Told of latencies when they are counted: what they are of ('stage', 'request', ...), which, seconds."""
 
 
 class FunctionStats:
@@ -54,21 +23,36 @@ class FunctionStats:
     def __init__(self) -> None:
         self.fast_hits = 0
         """Exact hits in memory, counted by the hot path alone."""
+        self.look_at = 1
+        """The fast hit to look at closely next: its time, and what it saved, stand for all since the one before."""
         self.hits: Counter[tuple[Source, str]] = Counter()
+        self.passed: Counter[Source] = Counter()
+        """Requests that the backend answered, by source: BACKEND or BYPASS."""
         self.misses: Counter[tuple[str, Reason]] = Counter()
         self.kept_out: Counter[Reason] = Counter()
         self.timings: dict[str, Histogram] = {}
+        self.requests: dict[str, Histogram] = {}
+        """End to end, by result: 'exact', 'similar' or 'miss'."""
         self.backend_calls = 0
         self.backend_errors = 0
         self.shadow_checks = 0
+        self.shadow_verdicts: Counter[str] = Counter()
+        """'right' or 'wrong'."""
         self.hedges_cancelled = 0
         """Backend calls begun because a similar lookup was slow, and given up because it answered."""
         self.requests_that_missed = 0
         self.saved_seconds = 0.0
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
+        self.streams: dict[tuple[str, str], Histogram] = {}
+        """Of streams, by what ('first_token', 'token_gap', 'stream') and for whom ('hit', 'coalesced', 'miss')."""
+        self.paced = False
+        """Whether streams are timed as their readers see them."""
+        self.listener: Listener | None = None
         self._backend_mean: float | None = None
-        self._untold: list[tuple[Mapping[str, Reason], Mapping[str, float]]] = []
+        self._untold: list[tuple[Mapping[str, Reason], Mapping[str, float], str]] = []
+        self._looked = 0
+        self._looks: list[tuple[float, int]] = []
         self._previous: dict[str, int] = {}
 
     @property
@@ -76,9 +60,34 @@ class FunctionStats:
         """Seconds that the backend took, a moving mean; None before the first answer."""
         return self._backend_mean
 
-    def add(self, misses: Mapping[str, Reason], timings: Mapping[str, float]) -> None:
-        """Add one request: the tiers that did not answer, and its stages. Counted when some have come together."""
-        self._untold.append((misses, timings))
+    def look(self, seconds: float, slot: Any) -> int:
+        """A fast hit took `seconds` and was answered by `slot`. Returns how many hits it stands for.
+
+        Chance decides how many hits pass until the next look, so that traffic that repeats itself is not
+        seen at one point of its period only.
+        """
+        n = self.fast_hits
+        weight, self._looked = n - self._looked, n
+        self.look_at = n + 1 + int(random() * min(n >> 4, _STRIDE))
+        self._looks.append((seconds, weight))
+        self.saved_seconds += weight * slot.cost
+        self.saved_tokens += weight * (slot.meta.tokens or 0)
+        if len(self._looks) >= 256:
+            self.fold()
+        return weight
+
+    def tell(self, of: str, which: str, seconds: Sequence[float]) -> None:
+        """Latencies of a stream."""
+        self.streams.setdefault((of, which), Histogram()).add_all(seconds)
+        if self.listener is not None:
+            self.listener(of, which, seconds)
+
+    def add(self, misses: Mapping[str, Reason], timings: Mapping[str, float], result: str = "") -> None:
+        """Add one request: the tiers that did not answer, and its stages. Counted when some have come together.
+
+        `result` says under what the stage `total` counts as the time of a whole request; empty for none.
+        """
+        self._untold.append((misses, timings, result))
         took = timings.get("backend")
         if took is not None:
             mean = self._backend_mean
@@ -89,11 +98,29 @@ class FunctionStats:
     def fold(self) -> None:
         """Count what the last requests missed and put their latencies into the histograms."""
         told, self._untold = self._untold, []
-        self.misses.update(item for misses, _ in told for item in misses.items())
-        untold = [timings for _, timings in told]
-        for stage in {stage for timings in untold for stage in timings}:
-            histogram = self.timings.setdefault(stage, Histogram())
-            histogram.add_all([timings[stage] for timings in untold if stage in timings])
+        looks, self._looks = self._looks, []
+        self.misses.update(item for misses, _, _ in told for item in misses.items())
+        stages: dict[str, list[float]] = {}
+        whole: dict[str, list[float]] = {}
+        for _, timings, result in told:
+            for stage, seconds in timings.items():
+                if stage != "total":
+                    stages.setdefault(stage, []).append(seconds)
+                elif result:
+                    whole.setdefault(result, []).append(seconds)
+        self._count("stage", self.timings, stages)
+        self._count("request", self.requests, whole)
+        if looks:
+            seconds, weights = [s for s, _ in looks], [w for _, w in looks]
+            self.requests.setdefault("exact", Histogram()).add_all(seconds, weights)
+            if self.listener is not None:
+                self.listener("request", "exact", seconds)
+
+    def _count(self, of: str, histograms: dict[str, Histogram], latencies: dict[str, list[float]]) -> None:
+        for which, seconds in latencies.items():
+            histograms.setdefault(which, Histogram()).add_all(seconds)
+            if self.listener is not None:
+                self.listener(of, which, seconds)
 
     def scope_differs(self, fields: Mapping[str, Any]) -> None:
         """Count which fields of the scope changed since the last request that missed."""
@@ -133,6 +160,7 @@ class FunctionStats:
             "saved_seconds": self.saved_seconds,
             "saved_tokens": self.saved_tokens,
             "timings": {stage: h.summary() for stage, h in self.timings.items()},
+            "latency": {result: h.summary() for result, h in self.requests.items()},
             "scope_field_that_differs_most": most[0][0] if most else None,
             "scope_differences": dict(self.differs),
         }

@@ -1,0 +1,99 @@
+"""How a stream reaches its reader: time to the first piece, gaps between pieces, time to the end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from .stats import FunctionStats
+
+Clock = Callable[[], float]
+"""Monotonic seconds."""
+
+
+class _Meter:
+    """The times of one reader; told to the function's counters at the stream's end, however it ends."""
+
+    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_result", "_stats")
+
+    def __init__(self, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
+        self._stats, self._result, self._arrived, self._now = stats, result, arrived, now
+        self._first: float | None = None
+        self._last = arrived
+        self._gaps: list[float] = []
+
+    def piece(self) -> None:
+        """A piece was handed over."""
+        now = self._now()
+        if self._first is None:
+            self._first = now - self._arrived
+        elif len(self._gaps) < 4096:
+            self._gaps.append(now - self._last)
+        self._last = now
+
+    def end(self, *, whole: bool) -> None:
+        """The stream is over: `whole` where its end was reached."""
+        stats = self._stats
+        if self._first is not None:
+            stats.tell("first_token", self._result, [self._first])
+            if self._gaps:
+                stats.tell("token_gap", self._result, self._gaps)
+            if whole:
+                stats.tell("stream", self._result, [self._now() - self._arrived])
+        self._first, self._gaps = None, []
+
+
+class PacedStream(AsyncIterator[Any]):
+    """An asynchronous reader, timed as its caller sees it. Closing it closes the reader behind it."""
+
+    __slots__ = ("_inner", "_meter")
+
+    def __init__(self, inner: Any, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
+        self._inner, self._meter = inner, _Meter(stats, result, arrived, now)
+
+    def __aiter__(self) -> PacedStream:
+        return self
+
+    async def __anext__(self) -> Any:
+        try:
+            piece = await self._inner.__anext__()
+        except BaseException as end:
+            self._meter.end(whole=isinstance(end, StopAsyncIteration))
+            raise
+        self._meter.piece()
+        return piece
+
+    async def aclose(self) -> None:
+        """Leave the stream."""
+        self._meter.end(whole=False)
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> PacedStream:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+def timed(answer: Any, stats: FunctionStats, result: str, arrived: float, now: Clock) -> Any:
+    """A stream's reader that tells how it was paced; what is no stream comes back as it is."""
+    if isinstance(answer, AsyncIterator):
+        return PacedStream(answer, stats, result, arrived, now)
+    return _paced(answer, stats, result, arrived, now) if isinstance(answer, Iterator) else answer
+
+
+def _paced(
+    inner: Iterator[Any], stats: FunctionStats, result: str, arrived: float, now: Clock
+) -> Iterator[Any]:
+    """A plain reader, timed as its caller sees it."""
+    meter, whole = _Meter(stats, result, arrived, now), False
+    try:
+        for piece in inner:
+            meter.piece()
+            yield piece
+        whole = True
+    finally:
+        meter.end(whole=whole)
+        close = getattr(inner, "close", None)
+        if close is not None:
+            close()
