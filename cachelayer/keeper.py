@@ -37,7 +37,11 @@ class Keeper(Holdings):
         super().__init__(gone)
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
         self._freezer = Freezer()
-        self._ids = 0
+        self._ids = self.first_id = 0
+
+    def ids_from(self, first: int) -> None:
+        """Give ids above `first`: those below were given before a restart."""
+        self._ids = self.first_id = first
 
     def id_of(self, landing: Landing) -> str:
         """The id of the entry behind an outcome, or one of its own where none is."""
@@ -151,8 +155,13 @@ class Keeper(Holdings):
         nbytes = 56 + sum(8 + chunk.nbytes for chunk in chunks)
         return Frozen(tuple(chunks), replay if call.function.plain else Replay, nbytes)
 
-    def adopt(self, call: Call, record: Record, answer: Any, wall: float) -> Slot | None:
-        """Keep in memory what another process made; None where it cannot be. `wall`: now, in Unix seconds."""
+    def adopt(
+        self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
+    ) -> Slot | None:
+        """Keep in memory what another process made, or this one before a restart under the id `entry`.
+
+        None where it cannot be. `wall`: now, in Unix seconds.
+        """
         now = self.clock.monotonic()
         offset = now - wall
         try:
@@ -170,6 +179,7 @@ class Keeper(Holdings):
             record.created + offset,
             record.fresh_until + offset,
             record.tokens,
+            entry,
         )
         memory = call.function.memory
         with self.lock:
@@ -220,6 +230,7 @@ class Keeper(Holdings):
         created: float,
         fresh: float,
         tokens: int | None = None,
+        entry: int | None = None,
     ) -> Slot:
         function = call.function
         slot_fresh = fresh
@@ -237,7 +248,7 @@ class Keeper(Holdings):
             fresh + function.outlasts,
             tags,
             function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
-            self._ids,
+            self._ids if entry is None else entry,
             Kept(fresh, tokens),
         )
 

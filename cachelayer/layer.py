@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, overload
 
 from . import wiring
@@ -46,7 +47,8 @@ class CacheLayer:
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
     the extras for it are installed; `True` raises MissingExtra where they are not. `tenancy="required"` serves calls
-    without a tenant uncached. `seed` sets keys of deployments apart. Raises ConfigurationError.
+    without a tenant uncached. `seed` sets keys of deployments apart. `index` may name a directory: what was answered
+    then survives a restart of this process; with a shared store that comes from there. Raises ConfigurationError.
     """
 
     def __init__(
@@ -55,7 +57,7 @@ class CacheLayer:
         policy: Policy | None = None,
         store: str | Store | None = None,
         embedder: Embedder | str | None = None,
-        index: VectorIndex | None = None,
+        index: VectorIndex | str | Path | None = None,
         verifier: Verifier | Decider | None = None,
         semantic: bool | Literal["auto"] = "auto",
         tenancy: Literal["optional", "required"] = "optional",
@@ -106,6 +108,7 @@ class CacheLayer:
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
             tenancy_required=tenancy == "required",
         )  # fmt: skip
+        self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
         _after_fork(self)
 
     def __repr__(self) -> str:
@@ -232,6 +235,8 @@ class CacheLayer:
             await self._shared.start()
         if self._similar is not None:
             await self._similar.start()
+        if self._tiers.elsewhere is not None:
+            await self._tiers.elsewhere.start()
 
     async def flush(self) -> None:
         """Wait until what was answered is stored, findable and shadow-checked."""
@@ -244,6 +249,8 @@ class CacheLayer:
         await self._tiers.writeback.drain(limit)
         await self._tiers.recorder.aclose(limit)
         await self._background.cancel()
+        if self._tiers.elsewhere is not None:
+            await self._tiers.elsewhere.aclose()
         if self._similar is not None:
             await self._similar.aclose()
         if self._shared is not None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from .types import Candidate, Decision, Embedded, Query, Record, Vectors
+from .types import Candidate, Decision, Embedded, Findable, Query, Record, Vectors
 
 
 class Clock(Protocol):
@@ -154,6 +154,18 @@ class Store(Protocol):
         """Invalidations made by other processes; a lost connection yields a Change with `everything` set."""
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Feed(Protocol):
+    """A store that also tells every process what became findable by meaning, whoever stored it."""
+
+    async def publish(self, findable: Sequence[Findable]) -> None:
+        """Tell of entries that were stored a moment ago."""
+
+    async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
+        """What was published after a position (b"" for the beginning), oldest first, where to go on, and
+        whether that is all for now. Bounded: the oldest are forgotten."""
 
 
 class Change(Protocol):

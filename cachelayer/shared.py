@@ -42,6 +42,8 @@ class SharedTier:
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
         self._listening: asyncio.AbstractEventLoop | None = None
+        self.lost: Callable[[], None] = lambda: None
+        """Told when memory was emptied because news may have been missed."""
 
     async def start(self) -> None:
         """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
@@ -135,7 +137,11 @@ class SharedTier:
         """Store what was kept in memory, then let those go on who wait for it."""
         records = []
         for call, slot in items:
-            record = self.faults.attempt_now("encode", self._record, call, slot) if slot.resident else None
+            record = (
+                self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
+                if slot.resident
+                else None
+            )
             if isinstance(record, Reason):
                 call.function.stats.kept_out[record] += 1
             elif record is not None:
@@ -148,27 +154,6 @@ class SharedTier:
                 self.breaker.success()
         for call, _ in items:
             self.let_go(call)
-
-    def _record(self, call: Call, slot: Slot) -> Record:
-        answer = self.keeper.answer_of(slot)
-        streamed = self.keeper.is_stream(slot)
-        offset = self.clock.time() - self.clock.monotonic()
-        identity = call.identity
-        return Record(
-            key=call.digest.to_bytes(16, "big"),
-            canonical=call.canonical,
-            payload=self.codec.encode(Chunks(answer) if streamed else answer),
-            created=slot.created + offset,
-            fresh_until=slot.meta.fresh_until + offset,
-            stale_until=slot.stale_until + offset,
-            tags=(*slot.tags, *implied(call.function.name, call.tenant)),
-            scope=slot.scope,
-            text=identity.text if identity is not None else None,
-            function=call.function.name,
-            seconds=slot.cost,
-            tokens=self.keeper.tokens(call.function, slot),
-            principal=call.principal,
-        )
 
     # invalidation ------------------------------------------------------------------------------------------------
 
@@ -220,6 +205,8 @@ class SharedTier:
             )
             for memory, slot in keeper.matching(declared):
                 keeper.drop(memory, slot)
+        if change.everything:
+            self.lost()
 
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""
@@ -229,6 +216,28 @@ class SharedTier:
     async def aclose(self) -> None:
         """Close this loop's connections."""
         await self.faults.attempt("store", self.store.aclose(), WRITE_BUDGET)
+
+
+def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
+    """A kept answer as it travels outside the process. Raises CodecError for what may not."""
+    answer = keeper.answer_of(slot)
+    offset = keeper.clock.time() - keeper.clock.monotonic()
+    identity = call.identity
+    return Record(
+        key=call.digest.to_bytes(16, "big"),
+        canonical=call.canonical,
+        payload=codec.encode(Chunks(answer) if keeper.is_stream(slot) else answer),
+        created=slot.created + offset,
+        fresh_until=slot.meta.fresh_until + offset,
+        stale_until=slot.stale_until + offset,
+        tags=(*slot.tags, *implied(call.function.name, call.tenant)),
+        scope=slot.scope,
+        text=identity.text if identity is not None else None,
+        function=call.function.name,
+        seconds=slot.cost,
+        tokens=keeper.tokens(call.function, slot),
+        principal=call.principal,
+    )
 
 
 def implied(function: str, tenant: str | None) -> tuple[str, ...]:

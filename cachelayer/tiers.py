@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from .arrivals import Elsewhere, Indexed
 from .call import Call, Landing
 from .exact.admission import has_tool_calls, text_of
 from .exact.memory import Slot
@@ -68,6 +69,7 @@ class Tiers:
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write)
         self.recorder = Recorder(clock, faults, portal)
+        self.elsewhere: Elsewhere | None = None
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
@@ -77,6 +79,8 @@ class Tiers:
         """The first tier's answer within the budgets, or None with the reasons in `call.misses`."""
         if call.tightening.no_cache:
             return None
+        if self.elsewhere is not None:
+            self.elsewhere.listen(call.function.name)
         return (
             await self._stored(call)
             or await self._similar(call, call.policy.budgets)
@@ -87,6 +91,8 @@ class Tiers:
         """The first tier's answer, or the backend's, which starts when the similar tier overruns its budget."""
         if call.tightening.no_cache:
             return await answer()
+        if self.elsewhere is not None:
+            self.elsewhere.listen(call.function.name)
         found = await self._stored(call)
         if found is not None:
             return found
@@ -211,19 +217,24 @@ class Tiers:
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made])
+        made: list[Indexed] = []
         for item in batch:
-            await self.faults.attempt("write-back", self._index(item), None)
+            await self.faults.attempt("write-back", self._index(item, made), None)
+        if self.elsewhere is not None:
+            await self.elsewhere.wrote(made)
         if self.similar is not None and self.similar.due:
             self.background.spawn(self.similar.maintain)
 
-    async def _index(self, item: Written) -> None:
+    async def _index(self, item: Written, made: list[Indexed]) -> None:
         tier, call, slot = self.similar, item.call, item.slot
         if tier is None or self._unfit(call) is not None or not slot.resident:
             return
         answer = call.function.seen(self.keeper.answer_of(slot))
         if has_tool_calls(answer):
             return
-        await tier.keep(call.similar or self._ask(call), slot.id, text_of(answer), slot)
+        ask = call.similar or self._ask(call)
+        if not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot) and item.made:
+            made.append((call, ask, slot))
 
     def _shadow(self, call: Call, ask: Ask) -> None:
         """Ask the backend again for a similar hit, in the caller's context, and learn from its answer."""
@@ -270,6 +281,8 @@ class Tiers:
         """A slot left the memory: it is no candidate any more."""
         if self.similar is not None:
             self.similar.forget(slot.id)
+        if self.elsewhere is not None:
+            self.elsewhere.gone(slot)
 
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until what was answered is stored, findable and shadow-checked."""

@@ -180,6 +180,26 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Findable:
+    """What makes a stored entry findable by meaning elsewhere: in another process, or after a restart."""
+
+    key: bytes
+    """Of its record; 16 bytes."""
+    canonical: bytes
+    partition: bytes
+    function: str
+    text: str
+    until: float
+    """Unix seconds."""
+    tenant: str | None = None
+    turns: tuple[Turn, ...] = ()
+    identity: str = ""
+    """Of the embedder that made the vector."""
+    vector: NDArray[np.float32] | None = None
+    """(d,) float32, L2-normalized; None where it is kept elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A neighbour that the index found, with what its entry knows."""
 

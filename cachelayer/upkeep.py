@@ -30,7 +30,16 @@ class Upkeep:
         gone = await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
         if self._shared is not None and not dry_run:
             await self._shared.invalidate([*tags, *implied_by(scope)])
+        if not dry_run:
+            await self._tell(physically=False)
         return gone
+
+    async def _tell(self, *, physically: bool) -> None:
+        tiers = self._engine.tiers
+        if physically and tiers.similar is not None:
+            tiers.similar.forget_texts()
+        if tiers.elsewhere is not None:
+            await tiers.elsewhere.forgotten(physically=physically)
 
     async def erase(self, tenant: str | None, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
@@ -39,6 +48,8 @@ class Upkeep:
         gone = await self._forget(dry_run, scopes=scopes, everything=tenant is None)
         if self._shared is not None and not dry_run:
             await self._shared.erase(implied_by(scope))
+        if not dry_run:
+            await self._tell(physically=True)
         return gone
 
     async def _forget(self, dry_run: bool, **what: Any) -> int:
@@ -73,5 +84,6 @@ class Upkeep:
             },
             "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},
+            "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Literal
 
+from .arrivals import Arrivals, Elsewhere, Newcomers
+from .call import Function
 from .errors import ConfigurationError, MissingExtra
 from .exact.codec import Codec
 from .flow.attempt import Faults
 from .flow.background import Background
 from .keeper import Keeper
-from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
+from .local import Local
+from .protocols import Clock, Decider, Embedder, Feed, Store, VectorIndex, Verifier
 from .semantic.embed.cache import CachedEmbedder
+from .semantic.index.packed import PackedIndex
 from .semantic.tier import SimilarTier
 from .shared import SharedTier
+from .tiers import Tiers
 
 BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")
@@ -46,6 +53,36 @@ def _redis(url: str, clock: Clock) -> object:
     return RedisStore(url, clock=clock)
 
 
+def elsewhere(
+    index: VectorIndex | str | Path | None,
+    types: Iterable[type],
+    tiers: Tiers,
+    functions: Mapping[str, Function],
+) -> Elsewhere | None:
+    """Where entries come from beside this process: a store's feed or a directory. ConfigurationError for both."""
+    directory = Path(index) if isinstance(index, str | Path) else None
+    shared, similar = tiers.shared, tiers.similar
+    if similar is None:
+        return None
+    if directory is not None and shared is not None:
+        remedy = "leave it out: with store= entries come back from there, whoever made them"
+        raise ConfigurationError("index", str(directory), remedy)
+    feed: object = shared.store if shared is not None else None
+    if directory is None and not isinstance(feed, Feed):
+        return None
+    arrivals = Arrivals(
+        keeper=tiers.keeper, similar=similar, faults=tiers.faults, clock=tiers.clock, functions=functions,
+        background=tiers.background, codec=shared.codec if shared is not None else Codec(types),
+    )  # fmt: skip
+    if directory is None:
+        assert shared is not None and isinstance(feed, Feed)
+        return Newcomers(arrivals, shared, feed)
+    tiers.keeper.ids_from(int(tiers.clock.time() * 1e6))
+    local = Local(directory, arrivals)
+    similar.restore = local.restore
+    return local
+
+
 def require_similar() -> None:
     """Raise MissingExtra where the embedded model cannot run."""
     for package in _LOCAL:
@@ -57,7 +94,7 @@ def similar_tier(
     semantic: bool | Literal["auto"],
     *,
     embedder: Embedder | str | None,
-    index: VectorIndex | None,
+    index: VectorIndex | str | Path | None,
     verifier: Verifier | Decider | None,
     faults: Faults,
     background: Background,
@@ -84,11 +121,11 @@ def similar_tier(
         )
     tier = SimilarTier(
         embedder=CachedEmbedder(embedder),
-        index=index,
+        index=None if isinstance(index, str | Path) else index,
         decider=_decider(verifier, shadow, random),
         faults=faults,
         background=background,
-        make_index=_make_index,
+        make_index=_make_index if not isinstance(index, str | Path) else partial(_persistent, Path(index)),
     )
     return tier, ""
 
@@ -107,10 +144,14 @@ def _decider(
     )
 
 
-def _make_index(dimension: int) -> VectorIndex:
-    if find_spec("faiss") is None:
-        from .semantic.index.packed import PackedIndex
+def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:
+    from .semantic.index.persistent import PersistentIndex
 
+    return PersistentIndex(_make_index(dimension), directory / "vectors", identity)
+
+
+def _make_index(dimension: int, identity: str = "") -> PackedIndex:
+    if find_spec("faiss") is None:
         return PackedIndex(dimension)
     from .semantic.index.faiss_cpu import FaissIndex
 

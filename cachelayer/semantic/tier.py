@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..flow.attempt import Faults
 from ..flow.background import Background, offload
@@ -65,10 +66,12 @@ class SimilarTier:
     """Embedder, index and decider behind one door. Faults are reasons; nothing here reaches a caller as an error."""
 
     def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
-                 background: Background, make_index: Callable[[int], VectorIndex]) -> None:  # fmt: skip
+                 background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
         self.embedder, self.decider = embedder, decider
         self.index = index
         self._make_index = make_index
+        self.restore: Callable[[], Awaitable[None]] | None = None
+        """What fills the index before the tier serves."""
         self._faults, self._background = faults, background
         self._entries: dict[int, Entry] = {}
         self._gone: deque[int] = deque()
@@ -90,7 +93,11 @@ class SimilarTier:
         try:
             await self.embedder.start()
             if self.index is None:
-                self.index = self._make_index(self.embedder.dimension)
+                self.index = self._make_index(self.embedder.dimension, self.embedder.identity)
+                if hasattr(self.index, "load"):
+                    await offload(self.index.load)
+            if self.restore is not None:
+                await self.restore()
         except BaseException as fault:
             self.state, self.failure = State.FAILED, f"{type(fault).__name__}: {fault}"
             raise
@@ -177,23 +184,56 @@ class SimilarTier:
             return decision.reason or Reason.UNSURE
         return self._entries.get(decision.entry) or Reason.ABSENT
 
-    async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> None:
-        """Make a kept answer findable, and learn from it."""
+    async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> bool:
+        """Make a kept answer findable, and learn from it; False where it cannot be found by meaning."""
         if self.state is not State.READY or not ask.text:
-            return
+            return False
         if ask.query is None:
             embedded = await self.embedder.embed([ask.text])
             ask.query = self._query(ask, embedded)
             if ask.query is None:
-                return
+                return False
         self._sweep()
         assert self.index is not None
         self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
         self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
-        if answer is not None:
+        self._learn_entry(ask, entry_id, answer)
+        return True
+
+    async def adopt(
+        self, ask: Ask, entry_id: int, answer: str | None, value: Any, vector: NDArray[np.float32] | None
+    ) -> bool:
+        """Make an entry findable that was made elsewhere or earlier; one without a vector is embedded anew."""
+        assert self.index is not None
+        held = getattr(self.index, "vector", lambda key: None)(entry_id)
+        if held is None and vector is not None and vector.shape == (self.embedder.dimension,):
+            ask.query = Query(ask.text, vector, None, ask.turns)
+        elif held is not None:
+            ask.query = Query(ask.text, held, None, ask.turns)
+        else:
+            ask.query = self._query(ask, await self.embedder.embed([ask.text]))
+        if ask.query is None:
+            return False
+        self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
+        if held is None:
+            self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
+        self._learn_entry(ask, entry_id, answer)
+        return True
+
+    def _learn_entry(self, ask: Ask, entry_id: int, answer: str | None) -> None:
+        if answer is not None and ask.query is not None:
             self.learn(ask, answer, None)
             with self._lock:
                 self.decider.stored(entry_id, ask.function, ask.partition, ask.query, answer)
+
+    def forget_texts(self) -> None:
+        """Sweep the dead out of the index now, and forget every remembered text: an erased tenant's must not stay."""
+        self._sweep(least=1)
+        getattr(self.embedder, "clear", lambda: None)()
+
+    def knows(self, entry_id: int) -> bool:
+        """Whether the entry is findable."""
+        return entry_id in self._entries
 
     @property
     def due(self) -> bool:
@@ -219,8 +259,8 @@ class SimilarTier:
         if self._entries.pop(entry_id, None) is not None:
             self._gone.append(entry_id)
 
-    def _sweep(self) -> None:
-        if len(self._gone) < 64 or self.index is None:
+    def _sweep(self, least: int = 64) -> None:
+        if len(self._gone) < least or self.index is None:
             return
         gone = [self._gone.popleft() for _ in range(len(self._gone))]
         self.index.remove(np.array(gone, np.int64))
@@ -244,4 +284,7 @@ class SimilarTier:
         """Release the model."""
         if self.state is State.READY:
             await self.embedder.aclose()
+            close = getattr(self.index, "close", None)
+            if close is not None:
+                await offload(close)
         self.state = State.COLD

@@ -17,7 +17,10 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"types", "policy", "errors", "protocols", "durations"},),
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
-    ({"engine", "call", "explain", "holdings", "keeper", "rawforms", "recorder", "shared", "tiers"},),
+    (
+        {"engine", "call", "explain", "holdings", "keeper", "rawforms", "recorder", "shared", "tiers"}
+        | {"arrivals", "local"},
+    ),
     ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep"}),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door

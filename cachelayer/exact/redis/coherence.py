@@ -256,7 +256,10 @@ class Coherence:
         )
         # marked again at the end: where a move of slots makes three steps of this, readers in between hear of the last
         return Request(
-            entry, [mark, pack(b"UNLINK", entry), mark], partial(self._buried, key, token), atomic=True
+            entry,
+            [mark, pack(b"UNLINK", entry), pack(b"UNLINK", self._names.near(key)), mark],
+            partial(self._buried, key, token),
+            atomic=True,
         )
 
     def _buried(self, key: bytes, token: bytes, node: Node, reply: Any) -> None:

@@ -56,6 +56,8 @@ class Eraser:
             if doomed:
                 replies = await pipe.ask([pack(b"UNLINK", name) for name in doomed])
                 self._removed += sum(reply for reply in replies if isinstance(reply, int))
+                if wanted is not None:
+                    await pipe.ask([pack(b"UNLINK", self._names.near_of(name)) for name in doomed])
             self._scanned += len(found)
             self._tell()
             if cursor == b"0":

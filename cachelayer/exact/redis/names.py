@@ -2,6 +2,7 @@
 
     PREFIX:v:{KEY}      an entry                    PREFIX:l:{KEY}      the lease on computing it
     PREFIX:e:k:{KEY}    when it was last deleted    PREFIX:e:DIGEST     the epoch of a tag or a scope
+    PREFIX:n:{KEY}      how to find it by meaning   PREFIX:f            the keys of what was made findable, a stream
 
 KEY and DIGEST are 32 hexadecimal digits. Everything under PREFIX:e: is watched by every process.
 """
@@ -21,7 +22,7 @@ SLOTS = 16384
 class Names:
     """The names under one prefix."""
 
-    __slots__ = ("_entry", "_lease", "_tomb", "_word", "prefix", "watched")
+    __slots__ = ("_entry", "_lease", "_near", "_tomb", "_word", "feed", "prefix", "watched")
 
     def __init__(self, prefix: str) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
@@ -29,6 +30,8 @@ class Names:
         self.prefix = prefix.encode()
         self._entry = b"%b:v:{" % self.prefix
         self._lease = b"%b:l:{" % self.prefix
+        self._near = b"%b:n:{" % self.prefix
+        self.feed = b"%b:f" % self.prefix
         self.watched = b"%b:e:" % self.prefix
         self._tomb = b"%bk:{" % self.watched
         self._word = b"$%d\r\n%b" % (len(self._entry) + 33, self._entry)
@@ -39,6 +42,13 @@ class Names:
 
     def entry(self, key: bytes) -> bytes:
         return self._entry + hexlify(key) + b"}"
+
+    def near(self, key: bytes) -> bytes:
+        return self._near + hexlify(key) + b"}"
+
+    def near_of(self, entry: bytes) -> bytes:
+        """What lies beside the entry of this name."""
+        return self._near + entry[len(self._entry) :]
 
     def lease(self, key: bytes) -> bytes:
         return self._lease + hexlify(key) + b"}"

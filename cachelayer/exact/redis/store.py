@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from ...errors import ConfigurationError, Unusable
 from ...flow.waiting import within
 from ...protocols import Clock
-from ...types import Reason, Record
+from ...types import Findable, Reason, Record
 from .calls import Request, answers, call
 from .doctor import Finding, examine
 from .erase import Erased, Eraser
+from .feed import Feed
 from .lane import Lane, over_budget
 from .lease import RedisLease
 from .link import Dialer
@@ -39,7 +40,8 @@ class RedisStore:
     `schema`: the version of what is stored; entries of another one are not read, those of a newer one not overwritten.
     `signing_keys`, `encrypt_keys`: the first writes, all read; see `seal`. `compress_above`: bytes of an entry above
     which it is compressed (zlib), None for never. `max_connections`: of this process, over all loops and nodes; each
-    loop takes three a node. `trust_reloaded`: serve what a restarted server read back from disk, although
+    loop takes three a node. `feed`: about how many entries other processes can learn of by meaning; the oldest are
+    forgotten. `trust_reloaded`: serve what a restarted server read back from disk, although
     invalidations shortly before the restart may be missing. The constructor does no I/O and binds no loop; each loop
     has its own connections.
     """
@@ -57,9 +59,12 @@ class RedisStore:
         compress_above: int | None = None,
         max_connections: int = 64,
         trust_reloaded: bool = False,
+        feed: int = 100_000,
         clock: Clock = time,
     ) -> None:
         driver()
+        if feed < 1:
+            raise ConfigurationError("feed", feed, "give a number of entries, at least 1")
         if not 0 <= schema < 2**32:
             raise ConfigurationError("schema", schema, "give a number from 0 to 2**32 - 1")
         if compress_above is not None and compress_above < 0:
@@ -72,7 +77,7 @@ class RedisStore:
         self._names = Names(prefix)
         self._wire = Wire(self._names.prefix, schema, Seal(signing_keys, encrypt_keys), compress_above)
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
-        self._now = clock.time
+        self._now, self._feed = clock.time, feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
         self._dialer: Dialer | None = None
         self.refused: Counter[Reason] = Counter()
@@ -243,6 +248,18 @@ class RedisStore:
     async def sync(self) -> None:
         """Return when every invalidation that was made before the call is known to this loop. Raises StoreFault."""
         await (await self._started()).sync()
+
+    async def publish(self, findable: Sequence[Findable]) -> None:
+        """Tell every process what became findable by meaning. Raises StoreFault."""
+        lane = await self._started()
+        await self._door(lane).publish(findable, self._now())
+
+    async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
+        """See `protocols.Feed`. Raises StoreFault."""
+        return await self._door(await self._started()).read(after, limit)
+
+    def _door(self, lane: Lane) -> Feed:
+        return Feed(self._names, lane.topology, self._wire.seal, self._feed)
 
     @property
     def coherent(self) -> bool:

@@ -95,6 +95,16 @@ class PackedIndex:
     def __contains__(self, key: int) -> bool:
         return key in self._page_of
 
+    def vector(self, key: int) -> NDArray[np.float32] | None:
+        """The row of id `key`, (d,) float32 of length 1; None where it is not here."""
+        page = self._page_of.get(key)
+        for holder in () if page is None else page.moved or (page,):
+            rows = np.flatnonzero(holder.ids[: holder.count] == key)
+            if len(rows):
+                row = np.array(holder.vectors[rows[0]], dtype=np.float32)
+                return np.asarray(row / np.linalg.norm(row), dtype=np.float32)
+        return None
+
     def ids(self) -> NDArray[np.int64]:
         """All live ids, in no order."""
         with self._lock:

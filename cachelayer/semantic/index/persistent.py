@@ -34,7 +34,7 @@ class PersistentIndex:
     """
 
     def __init__(self, inner: PackedIndex, directory: str | Path, identity: str) -> None:
-        self.inner = inner
+        self.inner, self.dimension = inner, inner.dimension
         self.failure = ""
         self._files = IndexFiles(Path(directory), identity, inner.dimension)
         self._journal: Journal | None = None
@@ -44,10 +44,6 @@ class PersistentIndex:
         self._writing = threading.Lock()
         """Held to write the journal; taken before `_lock`."""
 
-    @property
-    def dimension(self) -> int:
-        return self.inner.dimension
-
     def __len__(self) -> int:
         return len(self.inner)
 
@@ -56,6 +52,13 @@ class PersistentIndex:
 
     def search(self, partition: bytes, queries: Vectors, k: int) -> Found:
         return self.inner.search(partition, queries, k)
+
+    def work(self, partition: bytes) -> int:
+        return self.inner.work(partition)
+
+    def vector(self, key: int) -> NDArray[np.float32] | None:
+        """The row of id `key`, or None."""
+        return self.inner.vector(key)
 
     def ids(self) -> NDArray[np.int64]:
         """All ids, for the owner to compare with its entries after `load`."""

@@ -1,0 +1,231 @@
+"""Entries that come from elsewhere: made by another process, or by this one before a restart.
+
+They are taken into memory like answers of our own, so that bounds, freshness and invalidation hold for them too, and
+become findable by meaning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .call import Call, Function
+from .exact.admission import has_tool_calls, text_of
+from .exact.codec import Codec
+from .exact.memory import Slot
+from .flow.attempt import Faults
+from .flow.background import Background
+from .keeper import Keeper
+from .protocols import Clock, Feed
+from .semantic.tier import Ask, SimilarTier, State
+from .shared import SharedTier
+from .types import Findable, Reason, Record
+
+PERIOD = 0.2
+"""Seconds between two looks at the feed."""
+PATIENCE = 5.0
+"""Seconds that a start waits for the feed, and a look at it may take."""
+BATCH = 256
+WAITING = 100_000
+"""Entries that may wait for their function to be wrapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An entry on its way in. `id`: its own from before a restart; its vector may be in the index under it."""
+
+    item: Findable
+    record: Record
+    id: int | None = None
+
+
+class Arrivals:
+    """Takes entries in. Functions may be wrapped later: what arrives for them waits, within bounds."""
+
+    def __init__(
+        self,
+        *,
+        keeper: Keeper,
+        similar: SimilarTier,
+        faults: Faults,
+        clock: Clock,
+        codec: Codec,
+        functions: Mapping[str, Function],
+        background: Background,
+    ) -> None:
+        self.keeper, self.similar, self.faults, self.clock = keeper, similar, faults, clock
+        self.codec, self.functions, self.background = codec, functions, background
+        self._waiting: dict[str, deque[Arrival]] = {}
+        self.taken = self.dropped = 0
+
+    def known(self, item: Findable) -> bool:
+        """Whether the entry is findable here already, or never will be."""
+        function = self.functions.get(item.function)
+        if function is None:
+            return False
+        digest = self.keeper.digest(item.canonical)
+        held = function.memory.at(digest)
+        mine = held is not None and held.canonical == item.canonical and self.similar.knows(held.id)
+        return mine or not function.similar or digest.to_bytes(16, "big") != item.key
+
+    async def take(self, arrival: Arrival) -> bool | None:
+        """Whether the entry is findable from now on; None where it waits for its function."""
+        function = self.functions.get(arrival.item.function)
+        if function is None:
+            if sum(map(len, self._waiting.values())) < WAITING:
+                self._waiting.setdefault(arrival.item.function, deque()).append(arrival)
+                return None
+            self.dropped += 1
+            return False
+        if self.known(arrival.item):
+            return False
+        took = await self.faults.attempt("arrival", self._take(function, arrival), None)
+        self.taken += took is True
+        return took is True
+
+    async def _take(self, function: Function, arrival: Arrival) -> bool:
+        item = arrival.item
+        answer = self.codec.decode(arrival.record.payload)
+        call = Call(function, (), {}, None, _never)
+        call.tenant, call.canonical = item.tenant, item.canonical
+        call.digest = self.keeper.digest(item.canonical)
+        slot = self.keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+        if slot is None or not slot.resident:
+            return False
+        answer = self.keeper.answer_of(slot)
+        if has_tool_calls(function.seen(answer)):
+            return False
+        ask = Ask(item.function, item.partition, item.text, item.turns, 0.0)
+        same_model = item.identity == self.similar.embedder.identity
+        vector = item.vector if same_model else None
+        return await self.similar.adopt(ask, slot.id, text_of(function.seen(answer)), slot, vector)
+
+    def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
+        """What to tell of an entry that was indexed; None where it was not."""
+        if ask.query is None:
+            return None
+        until = slot.stale_until + self.clock.time() - self.clock.monotonic()
+        return Findable(
+            call.digest.to_bytes(16, "big"), call.canonical, ask.partition, call.function.name, ask.text, until,
+            call.tenant, ask.turns, self.similar.embedder.identity, ask.query.vector,
+        )  # fmt: skip
+
+    def due(self, function: str) -> bool:
+        """Whether entries wait for this function, which is wrapped now."""
+        return bool(self._waiting) and function in self._waiting and function in self.functions
+
+    async def drain(self, function: str) -> None:
+        """Take in what waited for a function."""
+        for arrival in self._waiting.pop(function, ()):
+            await self.take(arrival)
+            await asyncio.sleep(0)
+
+    def stats(self) -> dict[str, int]:
+        waiting = sum(map(len, self._waiting.values()))
+        return {"taken": self.taken, "waiting": waiting, "dropped": self.dropped}
+
+
+Indexed = tuple[Call, Ask, Slot]
+"""An answer of our own that is findable by meaning now."""
+
+
+class Elsewhere:
+    """Where entries come from and go to beside this process's memory: the calls that the path makes."""
+
+    def __init__(self, arrivals: Arrivals) -> None:
+        self.arrivals = arrivals
+
+    async def start(self) -> None:
+        """Once the similar tier serves."""
+
+    def listen(self, function: str) -> None:
+        """A call of `function` is under way, on the running loop."""
+        if self.arrivals.due(function):
+            self.arrivals.background.spawn(partial(self.arrivals.drain, function))
+
+    async def wrote(self, made: Sequence[Indexed]) -> None:
+        """A batch of answers was indexed."""
+
+    def gone(self, slot: Slot) -> None:
+        """An entry left the memory."""
+
+    async def forgotten(self, *, physically: bool) -> None:
+        """What was invalidated is gone from the memory."""
+
+    async def aclose(self) -> None:
+        """Before the loop ends."""
+
+    def stats(self) -> dict[str, Any]:
+        return dict(self.arrivals.stats())
+
+
+class Newcomers(Elsewhere):
+    """Follows the shared store's feed, and tells it what was made here."""
+
+    def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
+        super().__init__(arrivals)
+        self._shared, self._feed = shared, feed
+        shared.lost = self._begin_again
+        self._after = b""
+        self._following: asyncio.AbstractEventLoop | None = None
+        self.faults = arrivals.faults
+
+    def _begin_again(self) -> None:
+        self._after = b""
+
+    def listen(self, function: str = "") -> None:
+        super().listen(function)
+        loop = self._following
+        if loop is None or loop.is_closed():
+            self._following = asyncio.get_running_loop()
+            self.arrivals.background.spawn_always(self._follow)
+
+    async def start(self) -> None:
+        """Take in what is there, for as long as a start may wait; the rest follows."""
+        await self.faults.attempt("feed", self._catch_up(), PATIENCE)
+        self.listen()
+
+    async def wrote(self, made: Sequence[Indexed]) -> None:
+        """Tell the other processes."""
+        items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
+        if items and self._shared.breaker.state == "closed":
+            await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
+
+    async def _follow(self) -> None:
+        try:
+            while True:
+                await self.faults.attempt("feed", self._catch_up(), None)
+                await asyncio.sleep(PERIOD)
+        finally:
+            self._following = None
+
+    async def _catch_up(self) -> None:
+        if self.arrivals.similar.state is not State.READY:
+            return
+        whole = False
+        while not whole:
+            before = self._after
+            items, after, whole = await self._feed.published(before, BATCH)
+            for item in items:
+                if not self.arrivals.known(item):
+                    await self._fetch(item)
+            if self._after == before:  # else it begins again
+                self._after = after
+
+    async def _fetch(self, item: Findable) -> None:
+        """The answer itself, as a lookup would get it: invalidated, expired or damaged ones do not come."""
+        found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
+        if isinstance(found, Record):
+            await self.arrivals.take(Arrival(item, found))
+
+    def stats(self) -> dict[str, Any]:
+        return {"following": self._following is not None, **self.arrivals.stats()}
+
+
+async def _never(*args: Any, **kwargs: Any) -> Reason:
+    """An entry that arrives has no backend."""
+    return Reason.ABSENT

@@ -1,0 +1,129 @@
+"""What became findable by meaning, for every process: a bounded stream of keys, and beside each entry its vector.
+
+The stream holds keys alone. Text and vector lie in a key of their own in the entry's slot, end with it, are erased
+with it, and are signed or encrypted as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from struct import Struct, error
+
+import numpy as np
+import orjson
+from xxhash import xxh3_64_intdigest
+
+from ...errors import Unusable
+from ...types import Findable, Turn
+from .calls import Request, answers, call
+from .names import Names
+from .node import Role
+from .pipe import pack
+from .seal import PLAIN_ID, Seal
+from .topology import Topology
+
+_HEAD = Struct("<2sBB4sQ")
+"""Magic, version, flags, key id, checksum of the body."""
+_SIZES = Struct("<III")
+"""Lengths of meta, canonical and partition; the vector follows, float16."""
+_MAGIC, _VERSION = b"CN", 1
+
+
+class Feed:
+    """One loop's door to the stream. `length`: about how many keys it keeps."""
+
+    def __init__(self, names: Names, topology: Topology, seal: Seal, length: int) -> None:
+        self._names, self._topology, self._seal, self._length = names, topology, seal, length
+
+    async def publish(self, findable: Sequence[Findable], now: float) -> None:
+        """Write what lies beside the entries, then their keys. Raises StoreFault."""
+        beside = [self._set(item, now) for item in findable if item.until > now]
+        for result in await call(self._topology, Role.WRITE, beside):
+            answers(result)
+        feed = self._names.feed
+        keys = [
+            pack(b"XADD", feed, b"MAXLEN", b"~", self._length, b"*", b"k", item.key)
+            for item in findable
+            if item.until > now
+        ]
+        if keys:
+            answers((await call(self._topology, Role.WRITE, [Request(feed, keys)]))[0])
+
+    def _set(self, item: Findable, now: float) -> Request:
+        name = self._names.near(item.key)
+        lifetime = max(1, int((item.until - now) * 1000))
+        return Request(name, [pack(b"SET", name, self._write(item), b"PX", lifetime)])
+
+    async def read(self, after: bytes, limit: int) -> tuple[list[Findable], bytes, bool]:
+        """See `protocols.Feed.published`. Raises StoreFault."""
+        feed = self._names.feed
+        ask = pack(b"XREAD", b"COUNT", limit, b"STREAMS", feed, after or b"0")
+        rows = _rows(answers((await call(self._topology, Role.READ, [Request(feed, [ask])]))[0])[0])
+        keys = [fields[1] for _, fields in rows if len(fields) == 2 and len(fields[1]) == 16]
+        wanted = list(dict.fromkeys(reversed(keys)))[
+            ::-1
+        ]  # of an entry that was written twice the latest counts
+        names = [self._names.near(key) for key in wanted]
+        gets = [Request(name, [pack(b"GET", name)]) for name in names]
+        found: list[Findable] = []
+        for key, result in zip(wanted, await call(self._topology, Role.READ, gets), strict=True):
+            raw = answers(result)[0]
+            item = self._read(key, raw) if isinstance(raw, bytes) else None
+            if item is not None:
+                found.append(item)
+        return found, rows[-1][0] if rows else after, len(rows) < limit
+
+    def _write(self, item: Findable) -> bytes:
+        turns = [(turn.role, turn.text) for turn in item.turns]
+        meta = orjson.dumps((item.function, item.text, item.until, item.tenant, turns, item.identity))
+        vector = b"" if item.vector is None else item.vector.astype("<f2").tobytes()
+        sizes = _SIZES.pack(len(meta), len(item.canonical), len(item.partition))
+        body = b"".join((sizes, meta, item.canonical, item.partition, vector))
+        seal = self._seal
+        if seal.flag:
+            body = seal.close(self._around(item.key), body)
+        return _HEAD.pack(_MAGIC, _VERSION, seal.flag, seal.key_id, xxh3_64_intdigest(body)) + body
+
+    def _read(self, key: bytes, raw: bytes) -> Findable | None:
+        """None for what is damaged, of another format, or not vouched for: it is found by nobody then."""
+        try:
+            magic, version, flags, key_id, checksum = _HEAD.unpack_from(raw)
+            body = raw[_HEAD.size :]
+            if (magic, version) != (_MAGIC, _VERSION) or xxh3_64_intdigest(body) != checksum:
+                return None
+            if self._seal.flag or flags or key_id != PLAIN_ID:
+                body = self._seal.open(flags, key_id, self._around(key), body)
+            return _parsed(key, body)
+        except (Unusable, error, ValueError, TypeError):
+            return None
+
+    def _around(self, key: bytes) -> bytes:
+        return b"%b\0near\0%b" % (self._names.prefix, key)
+
+
+def _rows(reply: object) -> list[tuple[bytes, list[bytes]]]:
+    """Ids and fields of one stream's answer to XREAD: nothing, a list (RESP2), or a mapping (RESP3)."""
+    if isinstance(reply, dict):
+        return [tuple(row) for rows in reply.values() for row in rows]
+    return [tuple(row) for _, rows in reply for row in rows] if isinstance(reply, list) else []
+
+
+def _parsed(key: bytes, body: bytes) -> Findable:
+    meta, canonical, partition = _SIZES.unpack_from(body)
+    at = _SIZES.size
+    function, text, until, tenant, turns, identity = orjson.loads(body[at : at + meta])
+    at += meta
+    vector = np.frombuffer(body, "<f2", offset=at + canonical + partition).astype(np.float32)
+    norm = float(np.linalg.norm(vector))
+    return Findable(
+        key,
+        body[at : at + canonical],
+        body[at + canonical : at + canonical + partition],
+        function,
+        text,
+        until,
+        tenant,
+        tuple(Turn(role, said) for role, said in turns),
+        identity,
+        vector / norm if norm > 0 and np.isfinite(norm) else None,
+    )
