@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.cli import charts, report
+from cachelayer.cli import charts, plots, report
 from cachelayer.cli.demo import page
 from cachelayer.cli.demo.corpus import load
 from cachelayer.cli.demo.stream import census, traffic
@@ -150,13 +150,41 @@ def test_names_at_the_ends_of_lines_do_not_cover_each_other(ends: list[float]) -
     assert heights[-1] <= 230
 
 
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1)), max_size=8),
+    st.sampled_from((340, 880)),
+)
+def test_planes_stay_in_their_frame(dots: list[tuple[float, float, float]], width: int) -> None:
+    made = [
+        plots.Dot(f"run {i}", x, y, "teal", (min(x, e), max(x, e)), (min(y, e), max(y, e)))
+        for i, (x, y, e) in enumerate(dots)
+    ]
+    curve = plots.Curve("all", [(x, y) for x, y, _ in dots], "grey")
+    inside(plots.plane(plots.Plane("x", "y", 0.5, 0.5, made, [curve], [(0.1, "bound")]))(width), width)
+
+
+@given(
+    st.lists(st.floats(-1, 1), max_size=50),
+    st.lists(st.floats(-1, 1), max_size=9),
+    st.sampled_from((340, 880)),
+)
+def test_histograms_stay_in_their_frame(first: list[float], second: list[float], width: int) -> None:
+    groups = [("same", first, "teal"), ("other", second, "red")]
+    inside(plots.histograms(groups, "cosine")(width), width)
+
+
 @given(st.lists(st.floats(0, 1e9, allow_nan=False), max_size=12), st.sampled_from(WIDTHS))
 def test_bars_stay_in_their_frame(values: list[float], width: int) -> None:
     inside(charts.bars([charts.Bar("name", value, "1", "red") for value in values])(width), width)
 
 
 def test_charts_of_nothing_are_drawn() -> None:
-    for drawing in (charts.lines([], "x"), charts.ridges([]), charts.bars([])):
+    for drawing in (
+        charts.lines([], "x"),
+        charts.ridges([]),
+        charts.bars([]),
+        plots.plane(plots.Plane("x", "y")),
+    ):
         read(drawing(880))
 
 

@@ -1,0 +1,100 @@
+"""The replay, put together: trace, runs, table, report."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import report
+from ..traces import options
+from ..traces.read import Trace
+from ..traces.rivals import GRID, Nearest, in_hindsight, oracle, thresholds
+from ..traces.run import Remembered, Run
+from ..traces.settings import Config, config
+from ..traces.tally import Tally
+from . import words
+from .page import page
+
+SHOWN = (0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """All that came of a replay."""
+
+    trace: Trace
+    layers: list[Tally]
+    shown: list[Tally]
+    """Thresholds of the table, the one in hindsight last."""
+    grid: list[Tally]
+    """All thresholds, for the curve."""
+    best: Tally
+    """The oracle."""
+    nearest: Nearest
+    bound: float
+    cost: float | None
+
+    @property
+    def rows(self) -> list[Tally]:
+        """In the order of the table."""
+        return [*self.layers, *self.shown, self.best]
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "trace": self.trace.name, "requests": sum(one.counted for one in self.trace.asked),
+            "unlabelled": self.trace.unlabelled, "bound": self.bound,
+            "runs": [run.plain() for run in self.rows], "thresholds": [run.plain() for run in self.grid],
+        }  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """`cachelayer replay`; the exit status."""
+    configs = [config(text) for text in args.config or ("exact", "default")]
+    trace = options.trace_of(args)
+    told = sys.stderr if str(args.json) == "-" else sys.stdout
+    print(words.opening(trace), file=told, flush=True)
+    found = asyncio.run(replay(args, trace, configs))
+    for line in words.closing(found):
+        print(line, file=told)
+    if args.json is not None:
+        write_json(args.json, found.plain())
+    if not args.no_report:
+        report.write(args.report, page(found))
+        print(f"\nReport: {args.report}", file=told)
+    return 0
+
+
+async def replay(args: argparse.Namespace, trace: Trace, configs: list[Config]) -> Replayed:
+    """Every configuration, every threshold, the oracle."""
+    embedder = await options.embedded(trace, args)
+    layers = [await _through(one, trace, embedder, args) for one in configs]
+    given = args.threshold or SHOWN
+    levels = sorted({*(float(level) for level in GRID), *given})
+    runs, nearest = thresholds(trace.asked, embedder.vectors([one.text for one in trace.asked]), levels)
+    shown = [runs[levels.index(level)] for level in sorted(given)]
+    peeked = in_hindsight(runs, args.bound)
+    if peeked is not None:
+        shown.append(words.peeking(peeked))
+    return Replayed(trace, layers, shown, runs, oracle(trace.asked), nearest, args.bound, args.call_cost)
+
+
+async def _through(one: Config, trace: Trace, embedder: Remembered, args: argparse.Namespace) -> Tally:
+    meter = options.progress(args, one.name, len(trace.asked))
+    tally = await Run(trace.asked, one, embedder).run(meter.update)
+    meter.end()
+    return tally
+
+
+def write_json(path: Path, plain: dict[str, Any]) -> None:
+    """To a file, or to standard output for '-'."""
+    text = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+    if str(path) == "-":
+        sys.stdout.write(text)
+    else:
+        path.write_text(text, encoding="utf-8")

@@ -1,0 +1,125 @@
+"""A replay in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..charts import NOTHING, duration
+from ..demo.words import plain_table
+from ..traces.intervals import Interval
+from ..traces.read import Asked, Trace
+from ..traces.tally import Tally
+
+if TYPE_CHECKING:
+    from .run import Replayed
+
+HEAD = (
+    "run",
+    "net hits",
+    "95 %",
+    "similar",
+    "wrong of them",
+    "95 %",
+    "wrong of all",
+    "calls",
+    "checks",
+    "spared",
+)
+HINDSIGHT = "threshold in hindsight"
+
+
+def opening(trace: Trace) -> str:
+    """What the trace holds."""
+    asked = [one for one in trace.asked if one.counted]
+    texts = len({one.key for one in asked})
+    truths = len({(one.scope, one.truth) for one in asked})
+    kind = "pairs" if trace.pairs else "requests"
+    told = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
+    if trace.unlabelled:
+        told += (
+            f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "
+            "record with shadow checks and answers='digest' or 'text'"
+        )
+    return told
+
+
+def peeking(run: Tally) -> Tally:
+    """The best threshold, under the name that says how it was chosen."""
+    return replace(run, name=f"{HINDSIGHT} ({run.name})")
+
+
+def rows(found: Replayed) -> list[tuple[str, ...]]:
+    """The table, in the order of `HEAD`."""
+    return [
+        (
+            run.name,
+            f"{run.hit:.1%}",
+            interval(run.hit_interval),
+            f"{run.similar:,}",
+            f"{run.share_wrong:.2%}" if run.similar else NOTHING,
+            interval(run.share_wrong_interval) if run.similar else NOTHING,
+            f"{run.error:.2%}",
+            f"{run.calls:,}",
+            f"{run.checks:,}",
+            spared(run, found),
+        )
+        for run in found.rows
+    ]
+
+
+def spared(run: Tally, found: Replayed) -> str:
+    """Calls, and where they are known seconds and money, that the run did without."""
+    calls = run.hits - run.checks
+    parts = [f"{calls:,} calls"]
+    seconds = mean_latency(found.trace.asked)
+    if seconds:
+        parts.append(duration(max(calls * seconds, 0.0)))
+    if found.cost:
+        parts.append(f"${calls * found.cost:,.2f}")
+    return ", ".join(parts)
+
+
+def mean_latency(asked: list[Asked]) -> float | None:
+    """Mean seconds of a backend call, where the trace tells."""
+    known = [one.latency for one in asked if one.latency is not None]
+    return sum(known) / len(known) if known else None
+
+
+def interval(bounds: Interval) -> str:
+    """'0.1-2.3 %'."""
+    low, high = (bound * 100 for bound in bounds)
+    digits = 2 if high < 2 else 1 if high < 99.95 else 0
+    return f"{low:.{digits}f}-{high:.{digits}f}"
+
+
+def closing(found: Replayed) -> Iterator[str]:
+    """The table and what it takes to read it."""
+    yield ""
+    yield from plain_table(HEAD, rows(found))
+    yield ""
+    yield from notes(found)
+
+
+def notes(found: Replayed) -> Iterator[str]:
+    """What the figures mean."""
+    yield (
+        "net hits: share of requests answered without the backend, shadow checks taken off (Wilson interval); "
+        "wrong: an answer that belongs to another label or text (Clopper-Pearson interval)."
+    )
+    yield (
+        "Thresholds serve the nearest earlier request of the same scope; the one in hindsight is the best that keeps "
+        f"wrong answers to {found.bound:.1%}, chosen with the labels of this very trace. The oracle knows every answer."
+    )
+    changed = max((run.changed for run in found.rows), default=0)
+    if changed:
+        yield (
+            f"{changed:,} exact repeats were answered differently in the trace: a sampled backend, or facts that "
+            "changed (see ttl)."
+        )
+    for run in found.layers:
+        for name, bounds in run.state.items():
+            for bound, told in bounds.items():
+                if isinstance(told, dict) and "state" in told:
+                    yield f"{run.name}: {told['state']} under {bound} ({name}), {told.get('checks', 0)} checks"

@@ -1,0 +1,62 @@
+"""Intervals for shares, in plain arithmetic.
+
+Both treat requests as independent draws. Requests of a stream are not quite that (they share a cache and the backend's
+errors come in families), so intervals are a little narrower than the truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Interval = tuple[float, float]
+Z = 1.959963984540054
+"""The 97.5th percentile of the normal distribution: intervals of 95 %."""
+
+
+def wilson(successes: int, trials: int, z: float = Z) -> Interval:
+    """The score interval for a share (Wilson 1927, J. Am. Stat. Assoc. 22): close to its level at any share."""
+    if trials == 0:
+        return 0.0, 1.0
+    share, zz = successes / trials, z * z
+    middle = (share + zz / (2 * trials)) / (1 + zz / trials)
+    half = z / (1 + zz / trials) * math.sqrt(share * (1 - share) / trials + zz / (4 * trials * trials))
+    low = 0.0 if successes == 0 else max(0.0, middle - half)
+    return low, 1.0 if successes == trials else min(1.0, middle + half)
+
+
+def exact(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """The interval of Clopper and Pearson (1934, Biometrika 26): never covers less often than it says."""
+    if trials == 0:
+        return 0.0, 1.0
+    tail = (1 - level) / 2
+    low = 0.0 if successes == 0 else _solve(lambda p: 1 - _at_most(successes - 1, trials, p), tail)
+    high = 1.0 if successes == trials else _solve(lambda p: -_at_most(successes, trials, p), -tail)
+    return low, high
+
+
+def _solve(rising: Callable[[float], float], wanted: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if rising(middle) < wanted:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _at_most(k: int, n: int, p: float) -> float:
+    """P(X <= k) for a binomial X; sums the shorter tail."""
+    if p <= 0.0 or p >= 1.0:
+        return 1.0 if p <= 0.0 or k >= n else 0.0
+    if k > n / 2:
+        return 1.0 - _at_most(n - k - 1, n, 1.0 - p)
+    if k < 0:
+        return 0.0
+    odds, log = math.log(p / (1 - p)), n * math.log1p(-p)
+    total = math.exp(log)
+    for i in range(1, k + 1):
+        log += math.log((n - i + 1) / i) + odds
+        total += math.exp(log)
+    return min(1.0, total)

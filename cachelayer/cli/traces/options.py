@@ -1,0 +1,115 @@
+"""What `replay` and `calibrate` take alike on the command line, and what they do first."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ...semantic.embed.onnx import OnnxEmbedder
+from .progress import Meter
+from .read import Trace, read
+from .run import Remembered
+
+FORMATS = """\
+a trace is one of
+  a directory or file of recorded traffic (Policy(record="traffic"))
+  a file of JSON objects, one a line (.gz too), with
+    question, text, query, prompt, input or q    what was asked, or
+    messages (also inside request or body)       an OpenAI-style chat, the user's last message at its end
+    answer, response, output or completion       what the backend said (text or a response body), and/or
+    label, cls, class or intent                  which answer is right: equal labels, equal answers
+    scope, turns, at, latency, tokens            where known: what must be equal, earlier [role, text] turns,
+                                                 arrival (Unix seconds or ISO 8601), backend seconds, tokens
+  labelled pairs: q1 and q2 (or question1 and question2, text1 and text2, a and b), and same (or is_duplicate)
+Answers are equal where label or normalized text is equal: prose that says the same in other words counts as
+another answer, so give labels where answers are free text."""
+
+
+def add_common(parser: argparse.ArgumentParser, report: str) -> None:
+    """Arguments of both commands."""
+    add = parser.add_argument
+    add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read one after the other")
+    add("--limit", type=_count, metavar="N", help="only the first N requests")
+    add("--model", metavar="NAME", help="embedding model (default: the one that CacheLayer uses)")
+    add(
+        "--call-cost", type=_positive, metavar="USD",
+        help="what one backend call costs, to show what was spared",
+    )  # fmt: skip
+    add(
+        "--report",
+        type=Path,
+        default=Path(report),
+        metavar="PATH",
+        help=f"the HTML report (default ./{report})",
+    )
+    add("--no-report", action="store_true", help="write none")
+    add("--json", type=Path, metavar="PATH", help="also write all figures as JSON; - for standard output")
+    add("--quiet", action="store_true", help="no progress on standard error")
+
+
+def trace_of(args: argparse.Namespace) -> Trace:
+    """The trace that the command line names. Raises TraceError."""
+    return read(args.trace, limit=args.limit)
+
+
+def progress(args: argparse.Namespace, name: str, total: int) -> Meter:
+    """A meter on standard error."""
+    return Meter(name, total, _Nowhere() if args.quiet else sys.stderr)  # type: ignore[arg-type]
+
+
+async def embedded(trace: Trace, args: argparse.Namespace) -> Remembered:
+    """An embedder that knows all texts of the trace."""
+    embedder = OnnxEmbedder(args.model)
+    known = Remembered(embedder)
+    texts = [one.text for one in trace.asked]
+    meter = progress(args, "embedding", len(set(texts)))
+    await embedder.start()
+    try:
+        await known.learn(texts, meter.update)
+    finally:
+        await embedder.aclose()
+    meter.end()
+    return known
+
+
+class _Nowhere:
+    """Takes what is written, and drops it."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def flush(self) -> None:
+        return None
+
+    def isatty(self) -> bool:
+        return False
+
+
+def share(text: str) -> float:
+    """A share from 0 to 1."""
+    value = _number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a share from 0 to 1")
+    return value
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: give a number") from None
+
+
+def _positive(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text}: give 0 or more")
+    return value
+
+
+def _count(text: str) -> int:
+    value = _number(text)
+    if value < 1 or value != int(value):
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
+    return int(value)

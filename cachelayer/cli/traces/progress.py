@@ -1,0 +1,43 @@
+"""How far a long job is: a line that is written over on a terminal, a line for every tenth elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import TextIO
+
+_EVERY = 0.2
+"""Seconds between two looks on a terminal."""
+
+
+class Meter:
+    """`update(done)` tells how far a job of `total` steps is; `end()` closes the line."""
+
+    def __init__(self, name: str, total: int, out: TextIO) -> None:
+        self._name, self._total, self._out = name, max(total, 1), out
+        self._live = out.isatty()
+        self._started = self._told_at = time.monotonic()
+        self._tenth = 0
+
+    def update(self, done: int) -> None:
+        """So many steps are done."""
+        now = time.monotonic()
+        if self._live:
+            if now - self._told_at >= _EVERY or done >= self._total:
+                self._told_at = now
+                self._out.write(f"\r\x1b[K{self._line(done, now)}")
+                self._out.flush()
+        elif done * 10 // self._total > self._tenth:
+            self._tenth = done * 10 // self._total
+            print(self._line(done, now), file=self._out, flush=True)
+
+    def _line(self, done: int, now: float) -> str:
+        spent = now - self._started
+        left = spent / done * (self._total - done) if done else 0.0
+        rest = f", {left:.0f} s left" if done < self._total else f", {spent:.1f} s"
+        return f"{self._name}: {done:,} of {self._total:,} ({done / self._total:.0%}{rest})"
+
+    def end(self) -> None:
+        """Leave the line as it is."""
+        if self._live:
+            self._out.write("\n")
+            self._out.flush()

@@ -1,0 +1,180 @@
+"""Traces: every format is read as meant, every fault names file, line, field and remedy."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer, Policy, Trace
+from cachelayer.cli.traces.intervals import exact, wilson
+from cachelayer.cli.traces.read import TraceError, read
+from cachelayer.testing import ManualClock, WordEmbedder
+
+
+def written(path: Path, *rows: Any) -> Path:
+    text = "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.jsonl.gz"])
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"question": "Q", "answer": "A"},
+        {"text": "Q", "label": "A"},
+        {"q": "Q", "cls": "a"},
+        {"query": "Q", "response": {"choices": [{"message": {"role": "assistant", "content": "A"}}]}},
+        {"messages": [{"role": "user", "content": "Q"}], "answer": "A"},
+        {"body": {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "Q"}]}]},
+         "response": {"body": {"choices": [{"message": {"content": "A"}}]}}},
+    ],
+)  # fmt: skip
+def test_every_format_gives_the_question_and_its_truth(
+    tmp_path: Path, name: str, row: dict[str, Any]
+) -> None:
+    (one,) = read([written(tmp_path / name, row, "")]).asked
+    assert (one.text, one.truth) == ("Q", "a")
+
+
+def test_a_chat_keeps_its_turns_and_what_else_decides_is_scope(tmp_path: Path) -> None:
+    def chat(system: str, model: str) -> dict[str, Any]:
+        said = [("system", system), ("user", "one"), ("assistant", "two"), ("user", "three")]
+        return {
+            "body": {"model": model, "messages": [{"role": r, "content": t} for r, t in said]},
+            "label": "x",
+        }
+
+    path = written(tmp_path / "t", chat("s", "m"), chat("s", "m"), chat("other", "m"), chat("s", "n"))
+    first, again, other, model = read([path]).asked
+    assert first.text == "three" and first.turns == (("user", "one"), ("assistant", "two"))
+    assert first.key == again.key
+    assert len({first.scope, other.scope, model.scope}) == 3
+
+
+def test_labels_decide_where_both_are_given_and_the_answer_is_what_is_served(tmp_path: Path) -> None:
+    (one,) = read([written(tmp_path / "t", {"question": "Q", "label": "L", "answer": "Long words"})]).asked
+    assert (one.truth, one.answer) == ("l", "Long words")
+
+
+def test_times_order_a_trace_whatever_their_form(tmp_path: Path) -> None:
+    rows = [
+        {"q": "c", "label": "x", "time": "2026-01-01T00:00:03+00:00"},
+        {"q": "a", "label": "x", "at": 1767225601.0},
+        {"q": "b", "label": "x", "timestamp": 1767225602000},
+    ]
+    asked = read([written(tmp_path / "t", *rows)]).asked
+    assert [one.text for one in asked] == ["a", "b", "c"]
+    assert [one.at - 1767225600 for one in asked if one.at] == [1, 2, 3]
+
+
+def test_a_pair_is_two_requests_in_a_scope_of_its_own(tmp_path: Path) -> None:
+    rows = [{"q1": "a", "q2": "b", "same": 1}, {"question1": "a", "question2": "c", "is_duplicate": "0"}]
+    trace = read([written(tmp_path / "t", *rows)])
+    assert trace.pairs and [one.counted for one in trace.asked] == [False, True] * 2
+    first, second, third, fourth = trace.asked
+    assert first.scope == second.scope != third.scope
+    assert first.truth == second.truth and third.truth != fourth.truth
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ("{broken", r"line 2: no JSON .*one JSON object a line"),
+        ("[1]", "line 2: list, not an object"),
+        ({"answer": "A"}, "line 2, field 'question': missing; give a text under one of question"),
+        ({"question": "  ", "answer": "A"}, "line 2, field 'question': empty"),
+        ({"question": 7, "answer": "A"}, "line 2, field 'question': not a text"),
+        ({"question": "Q"}, "line 2, field 'answer': missing; give an answer, or a label"),
+        ({"messages": [], "answer": "A"}, "line 2, field 'messages': no list of messages"),
+        (
+            {"messages": [{"role": "assistant", "content": "x"}], "answer": "A"},
+            "line 2, field 'messages': the last",
+        ),
+        ({"messages": ["x"], "answer": "A"}, "line 2, field 'messages': 'x' has no role"),
+        ({"question": "Q", "answer": "A", "at": "soon"}, "line 2, field 'at': 'soon' is no time; give Unix"),
+        ({"question": "Q", "answer": "A", "latency": -1}, "line 2, field 'latency': -1"),
+        ({"question": "Q", "answer": "A", "turns": "x"}, "line 2, field 'turns'"),
+        ({"q1": "a", "q2": "b"}, "line 2, field 'same': None; give true or false"),
+        ({"q1": "a", "q2": None, "same": 1}, "line 2, field 'q2': not a text"),
+    ],
+)
+def test_bad_input_names_file_line_field_and_remedy(tmp_path: Path, row: Any, named: str) -> None:
+    path = written(tmp_path / "bad.jsonl", {"question": "Q", "answer": "A"}, row)
+    with pytest.raises(TraceError, match=f"bad.jsonl, {named}"):
+        read([path])
+
+
+def test_a_missing_an_empty_and_a_foreign_file_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(TraceError, match="none: cannot be read: No such file"):
+        read([tmp_path / "none"])
+    with pytest.raises(TraceError, match=r"empty: no request in it; see the formats in --help"):
+        read([written(tmp_path / "empty")])
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(TraceError, match="binary: not UTF-8 at byte 0"):
+        read([tmp_path / "binary"])
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b'{"q":"x","label":"y"}\n' * 99)[:-9])
+    with pytest.raises(TraceError, match=r"cut.gz: cannot be read"):
+        read([tmp_path / "cut.gz"])
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(TraceError, match=r"folder: no .jsonl file"):
+        read([tmp_path / "folder"])
+
+
+def without_checks(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.write_text("".join(x for x in path.read_text().splitlines(True) if '"shadow"' not in x))
+
+
+async def test_recorded_traffic_is_read_back_with_the_truth_that_is_known(tmp_path: Path) -> None:
+    """What the cache answered by similarity counts only where a check tells the true answer."""
+    folder = str(tmp_path / "traffic")
+    checked = {"share": 1.0}
+    clock = ManualClock()
+    answers = {"how do I reset the hub": "hold it", "how do I reset the hub please": "hold it"}
+    layer = CacheLayer(
+        policy=Policy(record=Trace(path=folder, answers="text"), max_error_rate=1.0, shadow=checked["share"]),
+        embedder=WordEmbedder(), clock=clock,
+    )  # fmt: skip
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return answers[question]
+
+    async with layer:
+        for question in (*answers, *answers):
+            await ask(question)
+            await layer.flush()
+            clock.advance(1)
+        hits = layer.stats()["functions"]
+    assert sum(f["shadow_checks"] for f in hits.values()) >= 1
+    trace = read([Path(folder)])
+    assert trace.unlabelled == 0 and {one.truth for one in trace.asked} == {"hold it"}
+    without_checks(Path(folder))
+    without = read([Path(folder)])
+    assert without.unlabelled == len(trace.asked) - len(without.asked) >= 1
+
+
+@given(st.integers(1, 400), st.data())
+def test_intervals_hold_the_share_and_shrink_with_evidence(trials: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, trials))
+    for method in (wilson, exact):
+        low, high = method(successes, trials)
+        assert 0 <= low <= successes / trials <= high <= 1
+        more = method(successes * 10, trials * 10)
+        assert more[1] - more[0] < high - low
+
+
+def test_intervals_agree_with_published_values() -> None:
+    """The rule of three's exact form, and the example of Newcombe (1998), Statistics in Medicine 17, table I."""
+    assert exact(0, 300)[1] == pytest.approx(1 - 0.025 ** (1 / 300), abs=1e-9)
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert exact(81, 263) == pytest.approx((0.2527, 0.3676), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+    assert exact(1, 29) == pytest.approx((0.0009, 0.1776), abs=5e-5)
