@@ -1,0 +1,184 @@
+"""From the engine's outcome to the caller's bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from cachelayer.flow.watch import Watch
+from cachelayer.types import Outcome, Reason, Source
+
+from ..openai_wire import NotAnAnswer
+from . import status
+from .delivery import Again, Delivery
+from .exchange import BODY, START, Exchange, Failed, NotCached, Unanswered, Unshared
+
+if TYPE_CHECKING:
+    from .responder import Responder
+
+Fields = Mapping[str, Any]
+
+
+class Answering(Delivery):
+    """Answers one request on behalf of its responder."""
+
+    def __init__(self, responder: Responder) -> None:
+        super().__init__(responder)
+        self.let_in = True
+        """Whether the app lets these credentials in: else it has to see them, and nothing kept may answer."""
+
+    # asking ------------------------------------------------------------------------------------------------------
+
+    async def ask(self, fields: Fields, raw: bytes, let_in: bool) -> None:
+        """Serve from the tiers or from the app. `let_in`: whether a hit may answer these credentials."""
+        asked, principal, layer = self.r.asked, self.r.principal, self.served.layer
+        assert principal is not None
+        tighter = asked.tightening()
+        self.let_in = let_in
+        if not let_in and not principal.own:
+            tighter |= {"no_cache": True, "no_store": True}  # nobody rides on another's credentials
+        if not self.r.reveals:
+            tighter["no_similar"] = True
+        if let_in or not asked.only_if_cached:
+            with layer.scope(tenant=principal.name, principal=principal.credentials.hex()):
+                async with AsyncExitStack() as stack:
+                    if tighter:
+                        stack.enter_context(layer.tighten(**self._bounded(tighter)))
+                    await self._watched(fields, raw)
+            return
+        await self.r.not_cached("unknown-credentials")
+
+    def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
+        """A caller's error rate above the owner's changes nothing."""
+        rate = tighter.get("max_error_rate")
+        own = self.served.policy.max_error_rate
+        return tighter if rate is None or rate <= own else {**tighter, "max_error_rate": own}
+
+    async def _watched(self, fields: Fields, raw: bytes) -> None:
+        exchange = self.r.exchange()
+        try:
+            if self.settings.finish:
+                await self._led(exchange, fields, raw)
+                return
+            async with Watch(self._left) as watch:
+                await self._led(exchange, fields, raw)
+            if not watch.rang:
+                await self._after(exchange)
+        finally:
+            exchange.close()
+
+    async def _left(self) -> None:
+        while (await self.r.receive())["type"] != "http.disconnect":
+            continue
+
+    async def _after(self, exchange: Exchange) -> None:
+        """What the app does after its response belongs to the request that caused it."""
+        if exchange.begun and exchange.status:
+            await exchange.finished()
+
+    async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
+        try:
+            outcome, slot = await self.served.handle.landed(exchange, **fields)
+            if (slot is not None and self._too_old(outcome, slot)) or (
+                not self.let_in and outcome.age is not None
+            ):
+                raise Again
+            if exchange.status:
+                self.r.heard(exchange.status)
+            if outcome.source in (Source.BACKEND, Source.BYPASS):
+                await self._first(exchange, outcome)
+            else:
+                await self._shared(outcome, slot)
+            if outcome.match != "similar":
+                self.served.raws.link(slot, raw)
+        except Failed as failed:
+            if failed.unshared is not exchange.unshared:
+                await self._alone(fields)
+                return
+            self.r.heard(exchange.status)
+            await self._forward(failed.unshared, self._missed({}, exchange, None))
+        except NotCached:
+            if not self.r.asked.only_if_cached:
+                await self._alone(fields)
+                return
+            await self.r.not_cached("not-cached")
+        except (Again, NotAnAnswer):
+            await self._alone(fields, keep=True)
+        except Unanswered:
+            if not exchange.begun:
+                await self._alone(fields)
+
+    def _too_old(self, outcome: Outcome, slot: Any) -> bool:
+        """Whether `min-fresh` or `max-stale` exclude an entry that the policy would serve."""
+        asked, fresh_for = self.r.asked, self.served.raws.age(slot)[1]
+        if outcome.source is Source.STALE:
+            return asked.min_fresh is not None or -fresh_for > (asked.max_stale or float("inf"))
+        return outcome.source is Source.MEMORY and fresh_for < (asked.min_fresh or 0.0)
+
+    async def _alone(self, fields: Fields, *, keep: bool = False) -> None:
+        """The app's answer for this caller; with `keep` in place of the one that was of no use to him."""
+        if self.r.asked.only_if_cached:
+            await self.r.not_cached("not-cached")
+            return
+        exchange = self.r.exchange()
+        try:
+            with self.served.layer.tighten(no_cache=True, no_store=not keep):
+                outcome, _ = await self.served.handle.landed(exchange, **fields)
+            if exchange.status:
+                self.r.heard(exchange.status)
+                await self._first(exchange, outcome)
+        except Failed as failed:
+            if failed.unshared is exchange.unshared:
+                await self._forward(failed.unshared, self._missed({}, exchange, None))
+        except Unanswered:
+            pass
+        finally:
+            exchange.close()
+        if keep and not exchange.begun:
+            await self._alone(fields)  # it rode on another's call again
+
+    # the app's own answer ----------------------------------------------------------------------------------------
+
+    async def _first(self, exchange: Exchange, outcome: Outcome) -> None:
+        """To the caller whose request was asked: everything as the app sent it."""
+        answer = outcome.answer
+        told = self._missed(outcome.misses, exchange, outcome)
+        if isinstance(answer, Unshared):
+            await self._forward(answer, told)
+            return
+        await self.r.send({"type": START, "status": exchange.status, "headers": [*exchange.headers, told]})
+        if type(answer) is tuple:
+            await self.r.send({"type": BODY, "body": exchange.body, "more_body": False})
+            return
+        send = self.r.send
+        try:
+            await anext(answer)
+            async for piece in answer:
+                await send({"type": BODY, "body": piece, "more_body": True})
+            await send({"type": BODY, "body": b"", "more_body": False})
+        finally:
+            await answer.aclose()
+
+    async def _forward(self, unshared: Unshared, told: status.Header) -> None:
+        async for message in unshared.rest():
+            if message["type"] == START:
+                message = {**message, "headers": [*message.get("headers", ()), told]}
+            await self.r.send(message)
+
+    def _missed(
+        self, misses: Mapping[str, Reason], exchange: Exchange, outcome: Outcome | None
+    ) -> status.Header:
+        if not self.r.reveals:
+            return status.bare(self.settings.name)
+        if outcome is None:
+            return status.missed(misses, status=exchange.status, why_not="error", name=self.settings.name)
+        stored: bool | None = outcome.stored is None
+        why = str(outcome.stored or "")
+        if exchange.unshared is not None:
+            stored, why = False, exchange.unshared.why
+        elif type(outcome.answer) is not tuple:
+            stored = None
+        return status.missed(
+            misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
+        )  # fmt: skip

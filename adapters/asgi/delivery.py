@@ -1,0 +1,138 @@
+"""Answers made before, or for another caller, in the form that this caller asked for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+
+from cachelayer.types import Outcome, Source
+
+from . import replay, status
+from .exchange import BODY, START
+
+if TYPE_CHECKING:
+    from .responder import Responder
+
+_JSON, _EVENTS = b"application/json", b"text/event-stream; charset=utf-8"
+
+
+class Again(Exception):
+    """Another caller's answer is of no use to this one: the app is asked for him."""
+
+
+class Delivery:
+    """Sends what the cache holds, on behalf of a responder."""
+
+    def __init__(self, responder: Responder) -> None:
+        self.r, self.served, self.settings = responder, responder.served, responder.settings
+        self.wanted = responder.wanted
+
+    def suffices(self, frozen: Any) -> bool:
+        """Whether a kept answer has what this caller asked for: a stream with usage needs one that knows it."""
+        if not self.wanted.usage:
+            return True
+        kept = frozen.value
+        return type(kept[0]) is bytes or bool(kept[0].value[3])
+
+    async def hit_slot(self, slot: Any) -> None:
+        """Serve an entry that a raw form led to."""
+        age, ttl = self.served.raws.age(slot)
+        answer = slot.answer.answer()
+        if type(answer) is tuple:
+            await self._send_whole(answer, self._hit_headers("memory", age, ttl))
+        else:
+            await self._send_stream(answer, self._hit_headers("memory", age, ttl), live=False)
+
+    async def _shared(self, outcome: Outcome, slot: Any) -> None:
+        answer = outcome.answer
+        live = outcome.source is Source.COALESCED
+        if (live and slot is None) or outcome.age is None:
+            told = [self._collapsed(outcome)]
+        else:
+            ttl = self.served.raws.age(slot)[1] if slot is not None else 0.0
+            told = self._hit_headers(status.detail_of(outcome), outcome.age, ttl)
+        if type(answer) is tuple:
+            await self._send_whole(answer, told)
+            return
+        await self._send_stream(answer, told, live=live)
+
+    def _hit_headers(self, detail: str, age: float, ttl: float) -> list[status.Header]:
+        if not self.r.reveals:
+            return [status.bare(self.settings.name)]
+        return [status.hit(ttl, detail, self.settings.name), (b"age", b"%d" % max(0, int(age)))]
+
+    def _collapsed(self, outcome: Outcome) -> status.Header:
+        if not self.r.reveals:
+            return status.bare(self.settings.name)
+        return status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name)
+
+    async def _send_whole(self, answer: tuple[Any, ...], told: list[status.Header]) -> None:
+        media, language, _, body = answer
+        openai = self.served.route.openai
+        if self.wanted.stream and openai:
+            await self._start(_EVENTS, language, told)
+            events = replay.as_stream(body, usage=self.wanted.usage)
+            await self._send_events(_one(events))
+            return
+        body = replay.whole(body, openai=openai)
+        await self._start(media, language, told, len(body))
+        await self.r.send({"type": BODY, "body": body, "more_body": False})
+
+    async def _send_stream(
+        self, pieces: AsyncIterator[Any], told: list[status.Header], *, live: bool
+    ) -> None:
+        openai = self.served.route.openai
+        try:
+            media, language, _, recorded_usage = await self._head(pieces)
+            if not self.wanted.stream and openai:
+                body = replay.as_whole(await self._all(pieces))
+                await self._start(_JSON, language, told, len(body))
+                await self.r.send({"type": BODY, "body": body, "more_body": False})
+                return
+            if self.wanted.usage and not recorded_usage:
+                raise Again
+            replayed = replay.Replayed(openai=openai, usage=self.wanted.usage, recorded_usage=recorded_usage)
+            await self._start(media, language, told)
+            await self._send_events(replay.batches(pieces, replayed, live=live), live=live)
+        finally:
+            await pieces.aclose()  # type: ignore[attr-defined]
+
+    async def _head(self, pieces: AsyncIterator[Any]) -> Any:
+        """The first item of another's recording. Raises Again where that one failed before it said anything."""
+        try:
+            return await anext(pieces)
+        except StopAsyncIteration:
+            raise Again from None
+
+    @staticmethod
+    async def _all(pieces: AsyncIterator[Any]) -> bytes:
+        return b"".join([piece async for piece in pieces])
+
+    async def _start(
+        self, media: bytes, language: bytes, told: list[status.Header], length: int | None = None
+    ) -> None:
+        headers = [(b"content-type", media), *told]
+        if length is not None:
+            headers.append((b"content-length", b"%d" % length))
+        if language:
+            headers.append((b"content-language", language))
+        await self.r.send({"type": START, "status": 200, "headers": headers})
+
+    async def _send_events(self, messages: AsyncIterator[bytes], *, live: bool = False) -> None:
+        """What is live goes out as it comes; of the rest the last message is told as the last."""
+        pace, send = self.settings.pace, self.r.send
+        if pace is not None and not live:
+            messages = replay.paced(messages, pace)
+        held = b""
+        async for message in messages:
+            if live or pace is not None:
+                await send({"type": BODY, "body": message, "more_body": True})
+            else:
+                if held:
+                    await send({"type": BODY, "body": held, "more_body": True})
+                held = message
+        await send({"type": BODY, "body": held, "more_body": False})
+
+
+async def _one(message: bytes) -> AsyncIterator[bytes]:
+    yield message

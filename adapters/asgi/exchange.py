@@ -1,0 +1,224 @@
+"""One request as the app behind sees it, and its response as the cache and the first caller see it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from functools import partial
+from typing import Any
+
+from cachelayer.flow.channel import Channel, Channels, Ended
+
+from .storable import Judged, judge
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+START, BODY = "http.response.start", "http.response.body"
+
+
+class NotCached(Exception):
+    """`only-if-cached` was asked, and nothing is."""
+
+
+class Unanswered(Exception):
+    """The app returned before its response was complete."""
+
+
+class Unshared:
+    """A response that is this caller's alone: what came of it so far, the rest follows on the channel."""
+
+    def __init__(self, messages: list[Message], channel: Channel, why: str) -> None:
+        self.messages, self.channel, self.why = messages, channel, why
+
+    async def rest(self) -> AsyncIterator[Message]:
+        """Every message of the response, from the start, as the app sends them."""
+        for message in self.messages:
+            yield message
+        if self.messages and _is_last(self.messages[-1]):
+            return
+        while True:
+            try:
+                message = await self.channel.take()
+            except Ended:
+                raise Unanswered from None
+            yield message
+            if _is_last(message):
+                return
+
+
+class Failed(Exception):
+    """The app answered with 500, 502, 503 or 504: a stale answer may stand in for it (RFC 5861, section 4)."""
+
+    def __init__(self, unshared: Unshared) -> None:
+        super().__init__(unshared.why)
+        self.unshared = unshared
+
+
+class Exchange:
+    """One caller's request. The app is asked at most once through it; `again` makes another of the same.
+
+    After it was asked, `status` and `headers` are the app's own, and `body` the body in its own encoding.
+    """
+
+    __slots__ = (
+        "_channels", "_twin", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached", "request",
+        "scope", "stale_allowed", "status", "unshared", "usage", "vary",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        app: App,
+        scope: MutableMapping[str, Any],
+        request: bytes,
+        channels: Channels,
+        *,
+        vary: frozenset[bytes],
+        limit: int,
+        usage: bool = False,
+        only_if_cached: bool = False,
+        stale_allowed: bool = False,
+    ) -> None:
+        self.app, self.scope, self.request, self._channels = app, scope, request, channels
+        self.vary, self.limit, self.usage = vary, limit, usage
+        self.only_if_cached, self.stale_allowed = only_if_cached, stale_allowed
+        self.begun = self._twin = False
+        self.status = 0
+        self.headers: Iterable[tuple[bytes, bytes]] = ()
+        self.body = b""
+        self.channel: Channel | None = None
+        self.unshared: Unshared | None = None
+
+    def again(self) -> Exchange:
+        """The same request, to be asked behind the caller's back."""
+        twin = Exchange(
+            self.app, dict(self.scope), self.request, self._channels, vary=self.vary, limit=self.limit, usage=self.usage
+        )  # fmt: skip
+        twin._twin = True
+        return twin
+
+    async def ask(self) -> Any:
+        """A whole answer as (media, language, ttl, body), a stream as an iterator of bytes whose first item is
+        (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached."""
+        if self.begun:
+            return await self.again().ask()
+        self.begun = True
+        if self.only_if_cached:
+            raise NotCached
+        channel = self.channel = Channel()
+        self._channels.open(channel, partial(_run, self.app, self.scope, self.request))
+        try:
+            answer = await self._answer(channel)
+        except BaseException:
+            channel.close()
+            raise
+        if self._twin and isinstance(answer, Unshared):
+            channel.close()
+        return answer
+
+    async def _answer(self, channel: Channel) -> Any:
+        start = await self._take(channel)
+        if start["type"] != START:
+            return self._alone([start], channel, "extension")
+        self.status, self.headers = start["status"], list(start.get("headers", ()))
+        judged = judge(self.status, self.headers, self.vary)
+        if start.get("trailers"):
+            judged = judged._replace(why_not="trailers")
+        if judged.why_not:
+            unshared = self._alone([start], channel, judged.why_not)
+            if self.stale_allowed and self.status in (500, 502, 503, 504):
+                raise Failed(unshared)
+            return unshared
+        if judged.is_stream:
+            return _events(channel, (judged.media, judged.language, judged.ttl, self.usage))
+        return await self._whole(start, channel, judged)
+
+    async def _whole(self, start: Message, channel: Channel, judged: Judged) -> Any:
+        messages, parts, size = [start], [], 0
+        while True:
+            message = await self._take(channel)
+            messages.append(message)
+            if message["type"] != BODY:
+                return self._alone(messages, channel, "extension")
+            parts.append(bytes(message.get("body", b"")))
+            size += len(parts[-1])
+            if not message.get("more_body", False):
+                break
+            if size > self.limit:
+                return self._alone(messages, channel, "oversize")
+        self.body = body = parts[0] if len(parts) == 1 else b"".join(parts)
+        if judged.encoding:
+            plain = _decoded(body, judged.encoding, self.limit)
+            if plain is None:
+                return self._alone(messages, channel, "content-encoding")
+            body = plain
+        return (judged.media, judged.language, judged.ttl, body)
+
+    @staticmethod
+    async def _take(channel: Channel) -> Message:
+        try:
+            message: Message = await channel.take()
+        except Ended:
+            raise Unanswered from None
+        return message
+
+    def _alone(self, messages: list[Message], channel: Channel, why: str) -> Unshared:
+        self.unshared = Unshared(messages, channel, why)
+        return self.unshared
+
+    def close(self) -> None:
+        """The caller has what he wanted, or left."""
+        if self.unshared is not None:
+            self.unshared.channel.close()
+
+    async def finished(self) -> None:
+        """Wait for what the app does after its response. Raises what it raises."""
+        if self.channel is not None:
+            await self._channels.finished(self.channel)
+
+
+def _is_last(message: Message) -> bool:
+    return message["type"] == BODY and not message.get("more_body", False)
+
+
+async def _run(app: App, scope: MutableMapping[str, Any], request: bytes, channel: Channel) -> None:
+    given = False
+
+    async def receive() -> Message:
+        nonlocal given
+        if not given:
+            given = True
+            return {"type": "http.request", "body": request, "more_body": False}
+        await channel.gone
+        return {"type": "http.disconnect"}
+
+    await app(scope, receive, channel.put)
+
+
+async def _events(channel: Channel, head: tuple[Any, ...]) -> AsyncIterator[Any]:
+    """A stream's bytes as they pass, in the pieces in which they came."""
+    try:
+        yield head
+        while True:
+            message = await Exchange._take(channel)
+            if message["type"] != BODY:
+                raise Unanswered
+            body = message.get("body", b"")
+            if body:
+                yield bytes(body)
+            if not message.get("more_body", False):
+                return
+    finally:
+        channel.close()
+
+
+def _decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:
+    """The body without its content encoding; None where it is damaged or grows past ten times `limit`."""
+    unpack = zlib.decompressobj(47 if encoding == b"gzip" else 15)
+    try:
+        plain = unpack.decompress(body, 10 * limit)
+    except zlib.error:
+        return None
+    return plain if unpack.eof and not unpack.unconsumed_tail and not unpack.unused_data else None

@@ -1,0 +1,61 @@
+"""The layer starts and ends with the server: the ASGI lifespan protocol, whether the app behind speaks it or not."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any
+
+from cachelayer import CacheLayer
+
+from .exchange import App, Message, Receive, Send
+
+_STARTED, _STOPPED = "lifespan.startup.complete", "lifespan.shutdown.complete"
+
+
+class Lifespan:
+    """Passes the lifespan on; the layer starts before the app says that it has, and is drained after it stopped."""
+
+    def __init__(self, app: App, layer: CacheLayer) -> None:
+        self.app, self.layer = app, layer
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        asked: list[str] = []
+        answered: list[str] = []
+
+        async def hear() -> Message:
+            message = await receive()
+            asked.append(message["type"])
+            return message
+
+        async def tell(message: Message) -> None:
+            answered.append(message["type"])
+            if message["type"] == _STARTED:
+                await self._start()
+            elif message["type"] == _STOPPED or message["type"] == "lifespan.shutdown.failed":
+                await self.layer.aclose()
+            await send(message)
+
+        try:
+            await self.app(scope, hear, tell)
+        except Exception:
+            if not answered:  # an app without a lifespan says so by raising
+                await self._alone(asked, receive, send)
+                return
+            raise
+        if not answered:
+            await self._alone(asked, receive, send)
+
+    async def _start(self) -> None:
+        """Models load, connections open. A fault of the cache keeps no server from starting."""
+        with self.layer._engine.faults.guard("start"):
+            await self.layer.start()
+
+    async def _alone(self, asked: list[str], receive: Receive, send: Send) -> None:
+        if not asked:
+            asked.append((await receive())["type"])
+        if asked[-1] == "lifespan.startup":
+            await self._start()
+            await send({"type": _STARTED})
+            await receive()
+        await self.layer.aclose()
+        await send({"type": _STOPPED})

@@ -1,0 +1,154 @@
+"""`CacheLayerMiddleware`: one line in an app of one's own, and its OpenAI-style routes answer from the cache."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, MutableMapping
+from functools import partial
+from typing import Any, Literal
+
+from cachelayer import CacheLayer
+from cachelayer.durations import Duration, seconds
+from cachelayer.errors import ConfigurationError
+from cachelayer.flow.channel import Channels
+
+from .directives import DIRECTIVES, allowed
+from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
+from .exchange import App, Exchange, Receive, Send
+from .lifespan import Lifespan
+from .principals import Accepted, Principals, Resolver
+from .responder import Responder
+from .routes import CHAT, COMPLETIONS, Route
+from .settings import VARY, Authorize, Settings, Trust, kind_of
+
+ROUTES: tuple[Route, ...] = (CHAT, COMPLETIONS, EMBEDDINGS)
+_log = logging.getLogger("cachelayer")
+
+
+class Served:
+    """One route at work: its place in the layer, and what its responders need."""
+
+    def __init__(self, route: Route, app: App, layer: CacheLayer, settings: Settings, name: str) -> None:
+        self.route, self.app, self.layer, self.settings = route, app, layer, settings
+        self.channels = Channels()
+        self._responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
+        own = layer.policy.ttl
+        cached = layer.wrap(
+            _asker(route),
+            name=f"{name}:{route.path}",
+            text=route.text,
+            ignore=["cachelayer_exchange"],
+            view=route.seen,
+            ttl=partial(_ttl, own),
+            semantic=layer.policy.semantic if route.text is not None else False,
+        )
+        self.handle = cached.handle
+        self.policy = self.handle.function.policy
+        self.raws = self.handle.raw_forms()
+        self.now = layer._clock.monotonic
+        self.guard = layer._engine.faults.guard("authorize")
+        self.limit = self.policy.max_item_bytes
+        self.stale_allowed = self.handle.function.if_error > 0
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        await self._responder(self, scope, receive, send).respond()
+
+
+def _asker(route: Route) -> Any:
+    async def ask(cachelayer_exchange: Exchange, /, **fields: Any) -> Any:
+        """The app behind, asked through one caller's exchange."""
+        return await cachelayer_exchange.ask()
+
+    ask.cachelayer_wire = route.openai  # type: ignore[attr-defined]
+    return ask
+
+
+def _ttl(own: Any, answer: Any) -> float:
+    """The policy's, or what the response itself says where that is shorter."""
+    head = answer if type(answer) is tuple else answer[0]
+    mine = seconds("ttl", own(answer) if callable(own) else own)
+    return mine if head[2] is None else min(mine, head[2])
+
+
+class CacheLayerMiddleware:
+    """Pure ASGI 3. Answers `routes` of the app behind from `layer`; everything else passes untouched.
+
+    `principal` tells whose a request is (`Header`, `JwtClaim`, a callable of the scope); without it a keyed hash of the
+    credentials does, keyed by `secret` (or CACHELAYER_SECRET), which processes that share a store must agree on.
+    Requests of nobody pass uncached, unless `public=True` lets all who give no credentials share. `authorize` (a
+    callable of the scope, or an ASGI app that answers 2xx) runs before every hit; without it a hit answers only
+    credentials that the app behind let in within `recheck`. `trust` says which callers of shared scopes get similar
+    answers and learn whether an entry exists. `allow` lists what request headers may ask; none may loosen a policy.
+    `vary` names request headers that are part of the key. Bodies above `max_body` bytes pass uncached, or are answered
+    with 413 (`too_large="refuse"`). `on_leave`: whether the app's answer is recorded to its end when its last reader
+    left. `pace`: seconds between the events of a replay. `lifespan=False` leaves the layer's start and end to others.
+    Raises ConfigurationError.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        layer: CacheLayer,
+        routes: Iterable[Route] = ROUTES,
+        principal: Resolver | None = None,
+        public: bool = False,
+        secret: bytes | str | None = None,
+        authorize: Authorize | None = None,
+        recheck: Duration = "5m",
+        trust: Trust = False,
+        allow: Iterable[str] = DIRECTIVES,
+        vary: Iterable[str | bytes] = VARY,
+        max_body: int = 4 * 2**20,
+        too_large: Literal["pass", "refuse"] = "pass",
+        on_leave: Literal["stop", "finish"] = "stop",
+        pace: float | None = None,
+        name: str = "asgi",
+        lifespan: bool = True,
+    ) -> None:
+        if not isinstance(layer, CacheLayer):
+            raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
+        for option, value, known in (
+            ("too_large", too_large, ("pass", "refuse")),
+            ("on_leave", on_leave, ("stop", "finish")),
+        ):
+            if value not in known:
+                raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
+        if not isinstance(max_body, int) or max_body < 1:
+            raise ConfigurationError("max_body", max_body, "give a number of bytes above 0")
+        self.app, self.layer = app, layer
+        chosen = frozenset(h.lower().encode() if isinstance(h, str) else h.lower() for h in vary)
+        settings = Settings(
+            principals=Principals(
+                principal, public=public, secret=secret, shared_store=layer._shared is not None
+            ),
+            accepted=Accepted(seconds("recheck", recheck)),
+            authorize=kind_of(authorize),
+            trust=trust,
+            allow=allowed(allow),
+            vary=chosen,
+            covered=frozenset() if principal is not None else frozenset({b"authorization", b"cookie"}),
+            max_body=max_body,
+            too_large=too_large,
+            finish=on_leave == "finish",
+            pace=pace,
+            name=b"cachelayer",
+        )
+        self._served: dict[str, Served] = {}
+        for route in routes:
+            if route.path in self._served:
+                raise ConfigurationError("routes", route.path, "each path once")
+            self._served[route.path] = Served(route, app, layer, settings, name)
+        self._lifespan = Lifespan(app, layer) if lifespan else app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "http":
+            served = self._served.get(scope["path"])
+            if served is not None and scope["method"] == "POST":
+                await served(scope, receive, send)
+                return
+        elif kind == "lifespan":
+            await self._lifespan(scope, receive, send)
+            return
+        await self.app(scope, receive, send)

@@ -1,0 +1,177 @@
+"""Whose request it is: by default a keyed hash of the credentials, else what a resolver says."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import inspect
+import os
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from cachelayer.errors import ConfigurationError
+
+HttpScope = Mapping[str, Any]
+CREDENTIALS = (b"authorization", b"cookie", b"api-key", b"x-api-key")
+"""Request headers by which callers are told apart."""
+
+
+class Resolver(Protocol):
+    """The name of the principal that a request belongs to, or None for a request that has none."""
+
+    def __call__(self, scope: HttpScope, /) -> str | Awaitable[str | None] | None: ...
+
+
+class Principal(NamedTuple):
+    """Whose a request is. `name` is the cache's tenant, None for what is public."""
+
+    name: str | None
+    own: bool
+    """Whether the scope is this caller's alone: nobody without the same credentials shares it."""
+    credentials: bytes
+    """Keyed hash, 16 bytes."""
+
+
+def header_of(scope: HttpScope, wanted: bytes) -> str | None:
+    """The value of a header that comes once; None where it is absent or comes twice."""
+    found = [value for name, value in scope["headers"] if name == wanted]
+    return found[0].decode("latin-1").strip() if len(found) == 1 else None
+
+
+def Header(name: str) -> Resolver:
+    """The principal is what a header says. For behind a proxy that sets it, and removes it from what clients send."""
+    wanted = name.lower().encode("ascii")
+
+    def resolve(scope: HttpScope, /) -> str | None:
+        return header_of(scope, wanted) or None
+
+    return resolve
+
+
+_HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}
+
+
+def JwtClaim(
+    claim: str, *, key: bytes | str, header: str = "authorization", now: Callable[[], float] | None = None
+) -> Resolver:
+    """The principal is a claim of a bearer token signed by `key` (RFC 7519; HS256, HS384, HS512, chosen by the key's
+    length alone, never by what the token says). None for a token that is missing, malformed, forged or out of its time.
+
+    Tokens of other kinds: verify them in a callable of your own.
+    """
+    secret = key.encode() if isinstance(key, str) else key
+    if len(secret) < 32:
+        raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
+    wanted = header.lower().encode("ascii")
+    clock = now or _unix
+
+    def resolve(scope: HttpScope, /) -> str | None:
+        token = (header_of(scope, wanted) or "").removeprefix("Bearer ").strip()
+        claims = _claims(token, secret)
+        if claims is None:
+            return None
+        at = clock()
+        ends, begins = claims.get("exp"), claims.get("nbf")
+        if (ends is not None and not _later(ends, at)) or (begins is not None and _later(begins, at)):
+            return None
+        named = claims.get(claim)
+        return named if isinstance(named, str) and named else None
+
+    return resolve
+
+
+def _unix() -> float:
+    import time
+
+    return time.time()
+
+
+def _later(moment: Any, now: float) -> bool:
+    return isinstance(moment, int | float) and moment > now
+
+
+def _claims(token: str, secret: bytes) -> dict[str, Any] | None:
+    signed, _, signature = token.rpartition(".")
+    try:
+        head, claims = (orjson.loads(_unpacked(part)) for part in signed.split("."))
+        given = _unpacked(signature)
+    except (ValueError, binascii.Error):
+        return None
+    if not isinstance(head, dict) or not isinstance(claims, dict):
+        return None
+    kind = _HASHES.get(str(head.get("alg")))
+    if kind is None or not hmac.compare_digest(hmac.digest(secret, signed.encode(), kind), given):
+        return None
+    return claims
+
+
+def _unpacked(part: str) -> bytes:
+    return base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
+
+
+class Principals:
+    """Tells whose a request is. Raises ConfigurationError at construction."""
+
+    def __init__(
+        self, resolver: Resolver | None, *, public: bool, secret: bytes | str | None, shared_store: bool
+    ) -> None:
+        if resolver is not None and not callable(resolver):
+            raise ConfigurationError("principal", resolver, "give Header(...), JwtClaim(...) or a callable")
+        given = secret if secret is not None else os.environ.get("CACHELAYER_SECRET")
+        if given is None and shared_store and resolver is None:
+            raise ConfigurationError(
+                "secret", None, "entries are shared through a store, so give the key that hashes credentials: the same "
+                "secret=... (or CACHELAYER_SECRET) in every process, 16 bytes or more",
+            )  # fmt: skip
+        key = given.encode() if isinstance(given, str) else given or secrets.token_bytes(32)
+        if len(key) < 16:
+            raise ConfigurationError("secret", f"{len(key)} bytes", "give 16 bytes or more")
+        self._key = hashlib.blake2b(key).digest()
+        self._resolver, self._public = resolver, public
+
+    def digest(self, credentials: Iterable[tuple[bytes, bytes]]) -> bytes:
+        """A keyed hash of the credentials, each with its name and length, in the order in which they came."""
+        told = b"".join([b"%b:%d:%b" % (name, len(value), value) for name, value in credentials])
+        return hashlib.blake2b(told, digest_size=16, key=self._key).digest()
+
+    async def of(self, scope: HttpScope, credentials: list[tuple[bytes, bytes]]) -> Principal | None:
+        """Whose request this is; None where it belongs to nobody and nobody may share it."""
+        digest = self.digest(credentials)
+        if self._resolver is None:
+            if credentials:
+                return Principal(f"own:{digest.hex()}", True, digest)
+            return Principal(None, False, digest) if self._public else None
+        found = self._resolver(scope)
+        name = await found if inspect.isawaitable(found) else found
+        if name:
+            return Principal(f"named:{name}", False, digest)
+        return Principal(None, False, digest) if self._public and not credentials else None
+
+
+class Accepted:
+    """Which credentials the app behind has let in lately. Holds hashes, at most `capacity`."""
+
+    def __init__(self, seconds: float, *, capacity: int = 65536) -> None:
+        self.seconds, self.capacity = seconds, capacity
+        self._since: OrderedDict[tuple[bytes, str | None, str], float] = OrderedDict()
+
+    def __contains__(self, known: tuple[tuple[bytes, str | None, str], float]) -> bool:
+        key, now = known
+        since = self._since.get(key)
+        return since is not None and now - since < self.seconds
+
+    def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
+        """What the app answered: 2xx lets in, 401 and 403 shut out at once."""
+        if 200 <= status < 300:
+            self._since[key] = now
+            self._since.move_to_end(key)
+            if len(self._since) > self.capacity:
+                self._since.popitem(last=False)
+        elif status in (401, 403):
+            self._since.pop(key, None)

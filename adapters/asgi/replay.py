@@ -1,0 +1,149 @@
+"""Kept answers as messages for one caller: whole or streamed as he asked, under a fresh identity."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from ..openai_wire import (
+    DONE,
+    Framer,
+    Marks,
+    body_of,
+    chunks_in,
+    chunks_of,
+    event,
+    events_in,
+    freshen,
+    marks_of,
+    payloads,
+    renewed,
+)
+
+BATCH = 16 * 1024
+"""Bytes of events that one message of a replay carries at most, beside the event that fills it."""
+_NONE = Marks()
+
+
+def whole(body: bytes, *, openai: bool) -> bytes:
+    """A whole answer under a fresh identity."""
+    if not openai:
+        return body
+    marks = _head_marks(body)
+    return freshen(body, marks, renewed(marks, time.time()))
+
+
+def _head_marks(body: bytes) -> Marks:
+    """The marks of a body; without parsing it where it begins with them, as most do."""
+    if body.startswith(b'{"id":"') and (end := body.find(b'"', 7)) > 0 and body.find(b"\\", 7, end) < 0:
+        id_mark = body[1 : end + 1]
+        at = body.find(b'"created":', end, end + 200)
+        if at > 0 and body.find(b"{", end, at) < 0 and body.find(b"[", end, at) < 0:
+            stop = at + 10
+            while body[stop : stop + 1].isdigit():
+                stop += 1
+            if stop > at + 10 and body[stop : stop + 1] in (b",", b"}"):
+                return Marks(id_mark, body[at : stop + 1])
+    try:
+        parsed = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return _NONE
+    return marks_of(body, parsed) if isinstance(parsed, dict) else _NONE
+
+
+def as_stream(body: bytes, *, usage: bool) -> bytes:
+    """A whole answer as the stream it would have been."""
+    parsed = orjson.loads(whole(body, openai=True))
+    return b"".join([event(orjson.dumps(chunk)) for chunk in chunks_of(parsed, usage=usage)]) + DONE
+
+
+def as_whole(stream: bytes) -> bytes:
+    """A recorded stream as the whole answer it would have been. Raises NotAnAnswer."""
+    return whole(orjson.dumps(body_of(chunks_in(stream))), openai=True)
+
+
+def without_usage(events: bytes) -> bytes:
+    """The events without the usage chunk, and without `usage: null` in the others."""
+    kept = []
+    for data in payloads(events):
+        if data.strip() != b"[DONE]":
+            chunk = orjson.loads(data)
+            if chunk.get("usage") is not None and not chunk.get("choices"):
+                continue
+            if "usage" in chunk:
+                del chunk["usage"]
+                data = orjson.dumps(chunk)
+        kept.append(event(data))
+    return b"".join(kept)
+
+
+class Replayed:
+    """Recorded pieces in, what this caller gets out: whole events, a fresh identity, usage only if he asked."""
+
+    def __init__(self, *, openai: bool, usage: bool, recorded_usage: bool) -> None:
+        self._framer = Framer()
+        self._openai = openai
+        self._drop_usage = openai and recorded_usage and not usage
+        self._marks: Marks | None = None if openai else _NONE
+        self._fresh = _NONE
+
+    def feed(self, piece: bytes) -> bytes:
+        """What `piece` completes."""
+        events = self._framer.feed(piece)
+        return self._made(events) if events else b""
+
+    def end(self) -> bytes:
+        """What came after the last whole event, as it came."""
+        return self._framer.rest()
+
+    def _made(self, events: bytes) -> bytes:
+        marks = self._marks
+        if marks is None:
+            marks = self._marks = _first_marks(events)
+            self._fresh = renewed(marks, time.time())
+        events = freshen(events, marks, self._fresh)
+        return without_usage(events) if self._drop_usage and b'"usage"' in events else events
+
+
+def _first_marks(events: bytes) -> Marks:
+    for data in payloads(events):
+        try:
+            parsed = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            return _NONE
+        return marks_of(data, parsed) if isinstance(parsed, dict) else _NONE
+    return _NONE
+
+
+async def batches(pieces: AsyncIterator[Any], replayed: Replayed, *, live: bool) -> AsyncIterator[bytes]:
+    """The messages of a replay: of a live recording each piece as it comes, of a stored one as many as fit."""
+    held: list[bytes] = []
+    size = 0
+    async for piece in pieces:
+        made = replayed.feed(piece)
+        if not made:
+            continue
+        held.append(made)
+        size += len(made)
+        if live or size >= BATCH:
+            yield b"".join(held)
+            held, size = [], 0
+    held.append(replayed.end())
+    rest = b"".join(held)
+    if rest:
+        yield rest
+
+
+async def paced(messages: AsyncIterator[bytes], pause: float) -> AsyncIterator[bytes]:
+    """The events one by one, `pause` seconds apart."""
+    first = True
+    async for message in messages:
+        for one in events_in(message):
+            if not first:
+                await asyncio.sleep(pause)
+            first = False
+            yield one

@@ -1,0 +1,185 @@
+"""One request on a cached route, from its headers to the last byte of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from . import status
+from .answering import Answering
+from .directives import NOTHING, Asked
+from .exchange import BODY, START, Exchange, Message, Receive, Send
+from .principals import Principal
+from .routes import Unreadable, Wanted, parse
+from .settings import Facts, is_let_in, key_of
+
+if TYPE_CHECKING:
+    from .middleware import Served
+
+TOO_LARGE = b'{"error":{"message":"The request body is too large.","type":"invalid_request_error","param":null,"code":"request_too_large"}}'  # noqa: E501 - one body
+
+
+class Responder:
+    """Made for one request."""
+
+    def __init__(self, served: Served, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        self.served, self.settings = served, served.settings
+        self.scope, self.receive, self.send = scope, receive, send
+        self.body = b""
+        self.facts = Facts(scope["headers"], served.settings)
+        self.wanted = Wanted()
+        self.asked: Asked = NOTHING
+        self.principal: Principal | None = None
+        self.reveals = True
+        """Whether this caller may learn that an entry exists."""
+
+    async def respond(self) -> None:
+        """Answer from the cache, or let the app answer."""
+        facts, settings = self.facts, self.settings
+        if facts.bypass:
+            return await self.past(facts.bypass, [])
+        messages: list[Message] = []
+        why = await self._read(messages)
+        if why:
+            return await self.past(why, messages)
+        principal = await settings.principals.of(self.scope, facts.credentials)
+        if principal is None:
+            return await self.past("no-principal", messages)
+        self.principal = principal
+        self.reveals = principal.own or settings.trusts(self.scope)
+        self.asked = facts.asked(settings.allow)
+        let_in = await self._let_in(principal)
+        if let_in is None:
+            return await self.past("unauthorized", messages)
+        raw = self._raw(principal)
+        if let_in and self.asked is NOTHING:
+            slot = self.served.raws.find(raw)
+            if slot is not None:
+                self.wanted = self._wanted_again()
+                answering = Answering(self)
+                if answering.suffices(slot.answer):
+                    return await answering.hit_slot(slot)
+        return await self._ask(raw, messages, let_in)
+
+    async def _let_in(self, principal: Principal) -> bool | None:
+        """True: a hit may answer. False: the app has to see these credentials first. None: they are refused."""
+        settings = self.settings
+        if settings.authorize is not None:
+            with self.served.guard:
+                return True if await is_let_in(settings.authorize, self.scope) else None
+            return None
+        return (key_of(principal, self.served.route.path), self.served.now()) in settings.accepted
+
+    def heard(self, status: int) -> None:
+        """The app answered this caller's own request."""
+        principal = self.principal
+        if principal is not None and self.settings.authorize is None:
+            self.settings.accepted.heard(key_of(principal, self.served.route.path), status, self.served.now())
+
+    def _raw(self, principal: Principal) -> bytes:
+        """The request as bytes: equal where the key is."""
+        told = f"{principal.name}\0{self.facts.vary}".encode()
+        query = self.scope.get("query_string", b"")
+        return b"%b%d,%d;%b%b%b" % (
+            principal.credentials, len(told), len(query), told, query, self.body
+        )  # fmt: skip
+
+    def _wanted_again(self) -> Wanted:
+        """How the answer is wanted, of a body that was read before."""
+        if b'"stream' not in self.body and b"\\u00" not in self.body:
+            return Wanted()
+        return self.served.route.wanted(parse(self.body))
+
+    async def _ask(self, raw: bytes, messages: list[Message], let_in: bool) -> None:
+        route = self.served.route
+        try:
+            body = parse(self.body)
+            self.wanted = route.wanted(body)
+            fields = route.fields(body)
+        except Unreadable as fault:
+            await self.past(str(fault), messages)
+            return
+        await Answering(self).ask({**fields, **self.beside()}, raw, let_in)
+
+    def beside(self) -> dict[str, Any]:
+        """What identifies an answer beside the request's body."""
+        query = self.scope.get("query_string", b"")
+        if not query and not self.facts.vary:
+            return {}
+        return {"cachelayer_request": [query.decode("latin-1"), self.facts.vary]}
+
+    def exchange(self) -> Exchange:
+        """The app's side of this request, not asked yet."""
+        served = self.served
+        return Exchange(
+            served.app,
+            self.scope,
+            self.body,
+            served.channels,
+            vary=self.settings.vary | self.settings.covered,
+            limit=served.limit,
+            usage=self.wanted.usage,
+            only_if_cached=self.asked.only_if_cached,
+            stale_allowed=served.stale_allowed,
+        )
+
+    # the request's body ------------------------------------------------------------------------------------------
+
+    async def _read(self, messages: list[Message]) -> str:
+        """Read the whole body into `self.body`; "" or why that was given up. `messages` are what was read."""
+        limit = self.settings.max_body
+        if self.facts.length > limit:
+            return "too-large"
+        parts, size = [], 0
+        while True:
+            message = await self.receive()
+            messages.append(message)
+            if message["type"] != "http.request":
+                return "disconnected"
+            part = message.get("body", b"")
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                return "too-large"
+            if not message.get("more_body", False):
+                self.body = bytes(parts[0] if len(parts) == 1 else b"".join(parts))
+                return ""
+
+    async def past(self, why: str, messages: list[Message]) -> None:
+        """Let the app answer as if nothing stood before it, but for a word on why in Cache-Status."""
+        if why == "too-large" and self.settings.too_large == "refuse":
+            await self.refuse(413, TOO_LARGE, status.bypass(why, self.settings.name))
+            return
+        if self.asked.only_if_cached:
+            await self.not_cached(why)
+            return
+        at, told = 0, status.bypass(why, self.settings.name)
+
+        async def receive() -> Message:
+            nonlocal at
+            if at < len(messages):
+                at += 1
+                return messages[at - 1]
+            return await self.receive()
+
+        async def send(message: Message) -> None:
+            if message["type"] == START:
+                self.heard(message["status"])
+                message = {**message, "headers": [*message.get("headers", ()), told]}
+            await self.send(message)
+
+        await self.served.app(self.scope, receive, send)
+
+    async def not_cached(self, why: str) -> None:
+        """504 (RFC 9111, section 5.2.1.7): `only-if-cached` was asked and nothing is."""
+        body = b'{"error":{"message":"Nothing is cached for this request.","type":"not_cached","param":null,"code":"only_if_cached"}}'  # noqa: E501
+        told = status.bypass(why, self.settings.name) if self.reveals else status.bare(self.settings.name)
+        await self.refuse(504, body, told)
+
+    async def refuse(self, code: int, body: bytes, told: status.Header) -> None:
+        """Answer with an error of the middleware's own."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), told]
+        if code == 413:
+            headers.append((b"connection", b"close"))
+        await self.send({"type": START, "status": code, "headers": headers})
+        await self.send({"type": BODY, "body": body, "more_body": False})

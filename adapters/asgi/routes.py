@@ -1,0 +1,123 @@
+"""What is cached: how a route's requests are read, what of them is compared by meaning, how answers are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import orjson
+
+from cachelayer.types import Reason
+
+from ..openai_wire import NotAnAnswer, chunks_in
+
+OWN = "cachelayer_"
+"""Names in a request's body that begin so are the middleware's own: a body that has one is not cached."""
+
+
+class Wanted(NamedTuple):
+    """How a request wants its answer."""
+
+    stream: bool = False
+    usage: bool = False
+    """Whether a stream ends with the usage chunk."""
+
+
+class Unreadable(ValueError):
+    """Not cached, and why; the request goes to the app as it came."""
+
+
+class Route:
+    """One POST route of JSON requests. Derive from it for an API of your own.
+
+    `text` names the field that is compared by meaning (None: exact only). `openai`: answers are OpenAI's, whole
+    and streamed forms are made of each other, and each replay gets a fresh id; otherwise they stay as they were.
+    """
+
+    def __init__(self, path: str, *, text: str | None = None, openai: bool = False) -> None:
+        self.path, self.text, self.openai = path, text, openai
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}>"
+
+    def wanted(self, body: dict[str, Any]) -> Wanted:
+        """Whether a stream is wanted. Raises Unreadable."""
+        stream = body.get("stream")
+        if stream is not None and not isinstance(stream, bool):
+            raise Unreadable("stream is not a boolean")
+        options = body.get("stream_options")
+        usage = isinstance(options, dict) and options.get("include_usage") is True
+        return Wanted(bool(stream), usage and bool(stream))
+
+    def fields(self, body: dict[str, Any]) -> dict[str, Any]:
+        """What identifies the answer, by name. Raises Unreadable for a request that is not to be cached."""
+        if self.openai:
+            return {name: value for name, value in body.items() if name != "stream"}
+        return body
+
+    def view(self, whole: bytes) -> Any:
+        """What the cache reads of a whole answer: whether it is complete, its text, its tokens. Or a Reason against."""
+        try:
+            return orjson.loads(whole)
+        except orjson.JSONDecodeError:
+            return Reason.INCOMPLETE
+
+    def view_stream(self, stream: bytes) -> Any:
+        """The same of a stream: the list of its chunks."""
+        try:
+            return chunks_in(stream)
+        except NotAnAnswer:
+            return Reason.INCOMPLETE
+
+    def seen(self, answer: Any) -> Any:
+        """What the cache reads of an answer as it is kept (see `Exchange.ask`)."""
+        if type(answer) is tuple:
+            return self.view(answer[3])
+        return self.view_stream(b"".join(answer[1:]))
+
+
+class JsonRoute(Route):
+    """Any JSON API whose whole answers are JSON. Streams are not kept: nothing says when one ended well."""
+
+    def view_stream(self, stream: bytes) -> Any:
+        return Reason.NOT_KEEPABLE
+
+
+CHAT = Route("/v1/chat/completions", text="messages", openai=True)
+COMPLETIONS = Route("/v1/completions", text="prompt", openai=True)
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """A request's JSON object, read so strictly that no other parser could read it differently. Raises Unreadable.
+
+    Two names that are alike, NaN, and numbers beyond 64 bits mean different things to different parsers; an answer
+    kept under one meaning must not be served for the other.
+    """
+    try:
+        found = json.loads(body, object_pairs_hook=_once, parse_constant=_constant, parse_int=_int)
+    except (ValueError, RecursionError) as fault:
+        raise Unreadable(str(fault) if isinstance(fault, Unreadable) else "invalid JSON") from None
+    if not isinstance(found, dict):
+        raise Unreadable("not a JSON object")
+    if any(name.startswith(OWN) for name in found):
+        raise Unreadable(f"a field whose name begins with {OWN}")
+    return found
+
+
+def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    pairs = list(pairs)
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise Unreadable("a name given twice")
+    return made
+
+
+def _constant(name: str) -> Any:
+    raise Unreadable(f"{name} is no JSON")
+
+
+def _int(digits: str) -> int:
+    if len(digits) > 19 or not -(2**63) <= int(digits) < 2**63:
+        raise Unreadable("a number beyond 64 bits")
+    return int(digits)

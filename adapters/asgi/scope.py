@@ -1,0 +1,73 @@
+"""`ScopeMiddleware`: functions cached inside an app's handlers know whose request they serve, and what it asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from contextlib import ExitStack
+from typing import Any
+
+from cachelayer import CacheLayer
+from cachelayer.durations import Duration, seconds
+
+from .directives import DIRECTIVES, allowed
+from .exchange import App, Receive, Send
+from .principals import Accepted, Principals, Resolver
+from .settings import VARY, Facts, Settings
+
+
+class ScopeMiddleware:
+    """Calls of the layer's functions made while a request is served belong to its principal (see
+    `CacheLayerMiddleware` for `principal`, `public`, `secret` and `allow`), and are tightened as its headers ask.
+
+    A request of nobody is served with `no_cache` and `no_store`: nothing of it is kept, nothing kept answers it.
+    `deadline`: how long tiers may take, counted from the request's arrival.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        layer: CacheLayer,
+        principal: Resolver | None = None,
+        public: bool = False,
+        secret: bytes | str | None = None,
+        allow: Iterable[str] = DIRECTIVES,
+        deadline: Duration | None = None,
+    ) -> None:
+        self.app, self.layer = app, layer
+        self._deadline = None if deadline is None else seconds("deadline", deadline, zero=False)
+        self._settings = Settings(
+            principals=Principals(
+                principal, public=public, secret=secret, shared_store=layer._shared is not None
+            ),
+            accepted=Accepted(0.0),
+            authorize=None,
+            trust=False,
+            allow=allowed(allow),
+            vary=frozenset(VARY),
+            covered=frozenset(),
+            max_body=0,
+            too_large="pass",
+            finish=False,
+            pace=None,
+            name=b"cachelayer",
+        )
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        facts = Facts(scope["headers"], self._settings)
+        principal = await self._settings.principals.of(scope, facts.credentials)
+        tighter = facts.asked(self._settings.allow).tightening()
+        if principal is None:
+            tighter |= {"no_cache": True, "no_store": True}
+        rate = tighter.get("max_error_rate")
+        if rate is not None:
+            tighter["max_error_rate"] = min(rate, self.layer.policy.max_error_rate)
+        with ExitStack() as stack:
+            named = None if principal is None else principal.name
+            stack.enter_context(self.layer.scope(tenant=named, deadline=self._deadline))
+            if tighter:
+                stack.enter_context(self.layer.tighten(**tighter))
+            await self.app(scope, receive, send)

@@ -1,0 +1,141 @@
+"""What the owner of a middleware chose, and what one pass over a request's headers found."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .directives import NOTHING, Asked, asked
+from .exchange import App, Message
+from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals
+
+Authorize = Callable[..., Any]
+"""`authorize(scope)` returns (or awaits to) whether the caller is let in; or an ASGI app that answers 2xx if so."""
+Trust = bool | Callable[[HttpScope], bool]
+VARY = (
+    b"accept-language", b"anthropic-beta", b"anthropic-version", b"openai-beta", b"openai-organization",
+    b"openai-project", b"x-title",
+)  # fmt: skip
+"""Request headers that are part of every key, unless the owner says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """See `CacheLayerMiddleware`."""
+
+    principals: Principals
+    accepted: Accepted
+    authorize: Authorize | None
+    trust: Trust
+    allow: frozenset[str]
+    vary: frozenset[bytes]
+    """Request headers that are part of the key."""
+    covered: frozenset[bytes]
+    """What a response may name in `Vary` beside them."""
+    max_body: int
+    too_large: Literal["pass", "refuse"]
+    finish: bool
+    """Whether a recording goes on when its last reader left."""
+    pace: float | None
+    """Seconds between the events of a replay."""
+    name: bytes
+    """The cache's name in Cache-Status."""
+
+    def trusts(self, scope: HttpScope) -> bool:
+        """Whether the owner trusts this caller in scopes that others share."""
+        return self.trust if isinstance(self.trust, bool) else bool(self.trust(scope))
+
+
+class Facts:
+    """What a request's headers say, found in one pass."""
+
+    __slots__ = ("bypass", "control", "credentials", "length", "own", "vary")
+
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]], settings: Settings) -> None:
+        self.credentials: list[tuple[bytes, bytes]] = []
+        self.control = self.own = b""
+        self.bypass = ""
+        self.length = -1
+        vary: list[tuple[bytes, bytes]] | None = None
+        pragma = b""
+        wanted = settings.vary
+        for header in headers:
+            name, value = header
+            if name in CREDENTIALS:
+                self.credentials.append((name, value))
+            elif name in wanted:
+                vary = [*(vary or ()), (name, value)]
+            elif name in _SPECIAL:
+                match name:
+                    case b"cache-control":
+                        self.control += b"," + value
+                    case b"pragma":
+                        pragma = value
+                    case b"cachelayer":
+                        self.own += b"," + value
+                    case b"content-length":
+                        self.length = int(value) if value.isdigit() else -1
+                    case b"content-encoding" if value.strip().lower() == b"identity":
+                        pass
+                    case _:
+                        self.bypass = name.decode()
+        if pragma and not self.control and b"no-cache" in pragma.lower():
+            self.control = b"no-cache"
+        self.vary = repr(sorted(vary)) if vary else ""
+
+    def asked(self, allow: frozenset[str]) -> Asked:
+        """The directives in them."""
+        return asked(self.control, self.own, allow) if self.control or self.own else NOTHING
+
+
+_SPECIAL = frozenset({
+    b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"upgrade",
+})  # fmt: skip
+
+
+def kind_of(authorize: Authorize | None) -> Authorize | None:
+    """`authorize` as a function of the scope, whichever of the two forms it has."""
+    if authorize is None:
+        return None
+    try:
+        required = [
+            p
+            for p in inspect.signature(authorize).parameters.values()
+            if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        return authorize
+    return authorize if len(required) < 3 else _sub_app(authorize)
+
+
+def _sub_app(app: App) -> Callable[[HttpScope], Awaitable[bool]]:
+    """An ASGI app as a function: asked with the request's head and no body, it lets in by answering 2xx."""
+
+    async def lets_in(scope: HttpScope) -> bool:
+        status = 0
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+
+        await app(dict(scope), receive, send)
+        return 200 <= status < 300
+
+    return lets_in
+
+
+async def is_let_in(authorize: Authorize, scope: HttpScope) -> bool:
+    """What `authorize` says of a request."""
+    said = authorize(scope)
+    return bool(await said if inspect.isawaitable(said) else said)
+
+
+def key_of(principal: Principal, path: str) -> tuple[bytes, str | None, str]:
+    """Who was let in where."""
+    return principal.credentials, principal.name, path

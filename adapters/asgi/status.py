@@ -1,0 +1,70 @@
+"""The header `Cache-Status` (RFC 9211) and `Age` (RFC 9111, section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cachelayer.types import Outcome, Reason, Source
+
+Header = tuple[bytes, bytes]
+_REQUEST = frozenset({Reason.NO_CACHE, Reason.NO_STORE})
+NAME = b"cachelayer"
+
+
+def hit(ttl: float, detail: str, name: bytes = NAME) -> Header:
+    """An answer from the cache: `ttl` seconds of freshness are left, negative where it is stale."""
+    return b"cache-status", b"%b; hit; ttl=%d; detail=%b" % (name, int(ttl), detail.encode())
+
+
+def bypass(detail: str, name: bytes = NAME) -> Header:
+    """A request that went past the cache, and why."""
+    return b"cache-status", b"%b; fwd=bypass; detail=%b" % (name, _text(detail))
+
+
+def missed(
+    misses: Mapping[str, Reason],
+    *,
+    status: int,
+    stored: bool | None = None,
+    why_not: str = "",
+    collapsed: bool = False,
+    name: bytes = NAME,
+) -> Header:
+    """A request that was forwarded. `stored` is None where the answer is still on its way."""
+    memory = misses.get("memory", Reason.ABSENT)
+    fwd = "request" if memory in _REQUEST else "stale" if memory is Reason.EXPIRED else "uri-miss"
+    parts = [name.decode(), f"fwd={fwd}", f"fwd-status={status}"]
+    if stored:
+        parts.append("stored")
+    if collapsed:
+        parts.append("collapsed")
+    reasons = [f"{tier}:{reason}" for tier, reason in misses.items()]
+    if why_not:
+        reasons.append(f"kept:{why_not}")
+    if reasons:
+        parts.append(f'detail="{" ".join(reasons)}"')
+    return b"cache-status", "; ".join(parts).encode("latin-1", "replace")
+
+
+def bare(name: bytes = NAME) -> Header:
+    """For callers who are not to learn whether an entry exists."""
+    return b"cache-status", name
+
+
+def detail_of(outcome: Outcome) -> str:
+    """Where a hit came from, as a token of structured fields: 'memory', 'redis-similar'."""
+    source = str(outcome.source)
+    return f"{source}-similar" if outcome.match == "similar" else source
+
+
+def is_hit(outcome: Outcome) -> bool:
+    return outcome.source not in (Source.BACKEND, Source.BYPASS, Source.COALESCED)
+
+
+def _text(detail: str) -> bytes:
+    """A token where the characters allow it, else a string (RFC 8941, section 3.3)."""
+    plain = detail.replace("_", "-")
+    if plain and plain[0].isalpha() and all(c.isascii() and (c.isalnum() or c in "-:./") for c in plain):
+        return detail.encode()
+    safe = "".join(c if 32 <= ord(c) < 127 and c not in '"\\' else " " for c in detail)
+    return b'"%b"' % safe.encode()

@@ -1,0 +1,78 @@
+"""Which responses of the app behind may be kept, by status and headers (RFC 9111, section 3), and what is kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+Headers = Sequence[tuple[bytes, bytes]]
+_PLAIN_VARY = frozenset(
+    {b"accept-encoding", b"origin", b"authorization", b"cookie", b"content-type", b"accept"}
+)
+"""What a stored answer does not depend on: it is kept unencoded and without CORS headers, under the principal, and the
+media type that was asked for is that of the request's own form."""
+_AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?(\d{1,10})")
+
+
+class Judged(NamedTuple):
+    """A response's head: whether it may be kept, and what of its headers goes with it."""
+
+    why_not: str
+    """Empty where it may be kept."""
+    media: bytes = b""
+    language: bytes = b""
+    encoding: bytes = b""
+    ttl: float | None = None
+    """Seconds for which the response itself says it is fresh."""
+
+    @property
+    def is_stream(self) -> bool:
+        return self.media.partition(b";")[0].strip().lower() == b"text/event-stream"
+
+
+def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[bytes]) -> Judged:
+    """`vary`: request headers, in lower case, that are part of the key."""
+    media = language = encoding = b""
+    why = "" if status == 200 else f"status {status}"
+    ttl: float | None = None
+    for name, value in headers:
+        name = name.lower()
+        if name == b"content-type":
+            media = value
+        elif name == b"content-language":
+            language = value
+        elif name == b"content-encoding":
+            encoding = value.strip().lower()
+        elif name == b"set-cookie":
+            why = why or "set-cookie"
+        elif name == b"cache-control":
+            control = value.lower()
+            if b"no-store" in control or b"private" in control:
+                why = why or "cache-control"
+            ttl = _fresh_for(control, ttl)
+        elif name == b"vary":
+            wanted = {part.strip().lower() for part in value.split(b",")}
+            if not wanted <= vary | _PLAIN_VARY:
+                why = why or "vary"
+        elif name == b"trailer":
+            why = why or "trailers"
+    if encoding in (b"identity",):
+        encoding = b""
+    kind = media.partition(b";")[0].strip().lower()
+    if not why and kind != b"text/event-stream" and not (kind.endswith((b"/json", b"+json"))):
+        why = "content-type"
+    if not why and encoding not in (b"", b"gzip", b"deflate"):
+        why = "content-encoding"
+    if not why and encoding and kind == b"text/event-stream":
+        why = "content-encoding"
+    return Judged(why, media, language, encoding, ttl)
+
+
+def _fresh_for(control: bytes, known: float | None) -> float | None:
+    """Shared lifetimes go before private ones; `no-cache` means that every use asks the app."""
+    if b"no-cache" in control:
+        return 0.0
+    lifetimes = {name: float(value) for name, value in _AGE.findall(control)}
+    told = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
+    return known if told is None else told if known is None else min(known, told)

@@ -1,0 +1,22 @@
+"""OpenAI's wire form as bytes: server-sent events, streams and whole answers made of each other, fresh identities."""
+
+from .fresh import Marks, freshen, marks_of, renewed
+from .merge import body_of
+from .split import chunks_of
+from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads
+
+__all__ = [
+    "DONE",
+    "Framer",
+    "Marks",
+    "NotAnAnswer",
+    "body_of",
+    "chunks_in",
+    "chunks_of",
+    "event",
+    "events_in",
+    "freshen",
+    "marks_of",
+    "payloads",
+    "renewed",
+]

@@ -1,0 +1,76 @@
+"""A whole answer as the stream that it would have been: role, text, tool calls, end, and usage where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_KINDS = {"chat.completion": "chat.completion.chunk"}
+_WHOLE = ("choices", "usage", "object")
+
+
+def chunks_of(
+    body: Mapping[str, Any], *, usage: bool = False, piece: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The chunks of a chat completion or completion, without [DONE].
+
+    `usage`: end with the usage chunk (`stream_options.include_usage`), where the answer knows it; the others then
+    say `null`. `piece`: at most so many characters of text a chunk.
+    """
+    kind = body.get("object", "")
+    top = {name: value for name, value in body.items() if name not in _WHOLE}
+    head = {"id": top.pop("id", None), "object": _KINDS.get(kind, kind), **top}
+    tail = {"usage": None} if usage else {}
+    for choice in body.get("choices") or ():
+        parts = _chat(choice, piece) if "message" in choice else _text(choice, piece)
+        for part in parts:
+            yield {**head, "choices": [part], **tail}
+    if usage and body.get("usage") is not None:
+        yield {**head, "choices": [], "usage": body["usage"]}
+
+
+def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, Any]]:
+    index = choice.get("index", 0)
+    message = dict(choice["message"] or {})
+    logprobs = choice.get("logprobs")
+
+    def part(delta: dict[str, Any], finish: Any = None) -> dict[str, Any]:
+        nonlocal logprobs
+        made = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
+        if logprobs is not None and ("content" in delta or "refusal" in delta) and "role" not in delta:
+            made["logprobs"], logprobs = logprobs, None
+        return made
+
+    content, calls = message.pop("content", None), message.pop("tool_calls", None)
+    opening = {"role": message.pop("role", "assistant"), "content": "" if content is not None else None}
+    yield part(opening)
+    for name, value in message.items():
+        if value is not None:
+            for text in _pieces(value, piece):
+                yield part({name: text})
+    if content:
+        for text in _pieces(content, piece):
+            yield part({"content": text})
+    for place, call in enumerate(calls or ()):
+        yield part({"tool_calls": [{"index": place, **call}]})
+    known = ("index", "message", "logprobs", "finish_reason")
+    extra = {name: value for name, value in choice.items() if name not in known}
+    end = {**part({}, choice.get("finish_reason")), **extra}
+    if logprobs is not None:
+        end["logprobs"] = logprobs
+    yield end
+
+
+def _text(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, Any]]:
+    texts = list(_pieces(choice.get("text") or "", piece))
+    for text in texts[:-1]:
+        yield {"index": choice.get("index", 0), "text": text, "logprobs": None, "finish_reason": None}
+    yield {**choice, "text": texts[-1]}
+
+
+def _pieces(value: Any, size: int | None) -> Iterator[Any]:
+    if size is None or not isinstance(value, str) or not value:
+        yield value
+        return
+    for start in range(0, len(value), size):
+        yield value[start : start + size]

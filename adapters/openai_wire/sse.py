@@ -1,0 +1,93 @@
+"""Server-sent events as bytes (WHATWG HTML, section 9.2): framing that neither merges nor splits an event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+DONE = b"data: [DONE]\n\n"
+"""The event that ends an OpenAI stream."""
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
+_LINES = re.compile(rb"\r\n|\n|\r")
+
+
+class NotAnAnswer(ValueError):
+    """What was recorded is no OpenAI answer that ended well; the message says why."""
+
+
+class Framer:
+    """Bytes that were cut anywhere in, whole events out, in the spelling in which they came."""
+
+    __slots__ = ("_rest",)
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """The events that `data` completes, one after the other; b"" where it completes none."""
+        rest = self._rest
+        if not rest and data.endswith(b"\n\n"):
+            return data
+        rest += data
+        end = 0
+        for found in _END.finditer(rest, max(0, len(self._rest) - 3)):
+            end = found.end()
+        self._rest = rest[end:]
+        return rest[:end]
+
+    def rest(self) -> bytes:
+        """What came after the last whole event."""
+        rest, self._rest = self._rest, b""
+        return rest
+
+
+def event(data: bytes) -> bytes:
+    """One event of one line of data."""
+    return b"data: " + data + b"\n\n"
+
+
+def events_in(stream: bytes) -> Iterator[bytes]:
+    """The events one by one, in their spelling; what follows the last whole one comes last."""
+    start = 0
+    for found in _END.finditer(stream):
+        yield stream[start : found.end()]
+        start = found.end()
+    if start < len(stream):
+        yield stream[start:]
+
+
+def payloads(stream: bytes) -> Iterator[bytes]:
+    """The data of each whole event, its lines joined by a newline; comments and other fields are left out."""
+    data: list[bytes] = []
+    for line in _LINES.split(stream.removeprefix(b"\xef\xbb\xbf")):
+        if not line:
+            if data:
+                yield b"\n".join(data)
+                data = []
+        elif line.startswith(b"data:"):
+            data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+
+
+def chunks_in(stream: bytes) -> list[dict[str, Any]]:
+    """The chunks of a whole stream. Raises NotAnAnswer where it has no [DONE] at its end, or is not JSON objects."""
+    chunks: list[dict[str, Any]] = []
+    done = False
+    for data in payloads(stream):
+        if done:
+            raise NotAnAnswer("events after [DONE]")
+        if data.strip() == b"[DONE]":
+            done = True
+            continue
+        try:
+            chunk = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            raise NotAnAnswer("an event that is not JSON") from None
+        if not isinstance(chunk, dict):
+            raise NotAnAnswer("an event that is no JSON object")
+        chunks.append(chunk)
+    if not done:
+        raise NotAnAnswer("no [DONE] at its end")
+    return chunks

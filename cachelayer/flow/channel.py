@@ -1,0 +1,97 @@
+"""Work that hands out items while it runs, at the pace of whoever takes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+AHEAD = 2
+"""Items that the work may be ahead of the taker: an answer's start and its only part cost no switch of tasks."""
+
+
+class Ended(Exception):
+    """The work is over and had nothing more to give."""
+
+
+class Channel:
+    """One task that `put`s, one reader that `take`s. Whoever stops reading calls `close`, and `put` raises OSError."""
+
+    __slots__ = ("_error", "_items", "_loop", "_over", "_room", "_taker", "gone")
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._items: deque[Any] = deque()
+        self._taker: asyncio.Future[None] | None = None
+        self._room: asyncio.Future[None] | None = None
+        self._error: BaseException | None = None
+        self._over = False
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        """Done once nobody reads any more."""
+
+    async def put(self, item: Any) -> None:
+        """Hand out an item; waits while the reader is behind. Raises OSError where nobody reads any more."""
+        while len(self._items) >= AHEAD and not self.gone.done():
+            self._room = self._loop.create_future()
+            await self._room
+        if self.gone.done():
+            raise OSError("the client is gone")
+        self._items.append(item)
+        _wake(self._taker)
+
+    async def take(self) -> Any:
+        """The next item. Raises what the work raised, or Ended, after the last."""
+        while not self._items:
+            if self._over:
+                raise self._error or Ended
+            self._taker = self._loop.create_future()
+            await self._taker
+        item = self._items.popleft()
+        _wake(self._room)
+        return item
+
+    def close(self) -> None:
+        """Nobody reads any more."""
+        if not self.gone.done():
+            self.gone.set_result(None)
+        self._items.clear()
+        _wake(self._room)
+
+    def over(self, error: BaseException | None) -> None:
+        """The work ended."""
+        self._over, self._error = True, error
+        _wake(self._taker)
+
+
+def _wake(future: asyncio.Future[None] | None) -> None:
+    if future is not None and not future.done():
+        future.set_result(None)
+
+
+class Channels:
+    """Runs works and holds on to them until they are done, readers or not."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[asyncio.Task[None], Channel] = {}
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def open(self, channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
+        """Start `work(channel)` as a task of its own."""
+        task = asyncio.get_running_loop().create_task(work(channel))
+        self._tasks[task] = channel
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        channel = self._tasks.pop(task)
+        channel.over(asyncio.CancelledError() if task.cancelled() else task.exception())
+
+    async def finished(self, channel: Channel) -> None:
+        """Wait until the work of a channel is over. Raises what it raised."""
+        while not channel._over:
+            channel._taker = channel._loop.create_future()
+            await channel._taker
+        if channel._error is not None:
+            raise channel._error

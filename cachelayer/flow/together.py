@@ -1,0 +1,73 @@
+"""What several callers of one request turn out to need is fetched by one call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
+
+
+async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+    """The results of works that run side by side, in their order. The first fault cancels the others and is raised."""
+    tasks = [asyncio.get_running_loop().create_task(work) for work in works]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        raise
+
+
+class Gathering:
+    """`need(i)` for those of `expected` members that are not known yet; one `call(needed)` answers them all.
+
+    The call starts when every member either needs or is `known`, at the latest `patience` seconds after the first need:
+    a member may be waiting for somebody else's call, which may be waiting for ours.
+    """
+
+    def __init__(
+        self, expected: int, call: Callable[[list[int]], Coroutine[Any, Any, Sequence[Any]]], patience: float
+    ) -> None:
+        self._left, self._call, self._patience = expected, call, patience
+        self._needed: dict[int, asyncio.Future[Any]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def need(self, member: int) -> Any:
+        """The member's result. Raises what the call raises."""
+        loop = asyncio.get_running_loop()
+        future = self._needed[member] = loop.create_future()
+        if self._timer is None:
+            self._timer = loop.call_later(self._patience, self._fire)
+        self.known()
+        return await future
+
+    def known(self) -> None:
+        """One member less to wait for."""
+        self._left -= 1
+        if self._left <= 0:
+            self._fire()
+
+    def _fire(self) -> None:
+        needed, self._needed = self._needed, {}
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if needed:
+            task = asyncio.get_running_loop().create_task(self._fetch(needed))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _fetch(self, needed: dict[int, asyncio.Future[Any]]) -> None:
+        try:
+            results = await self._call(list(needed))
+        except BaseException as fault:
+            for future in needed.values():
+                if not future.done():
+                    future.set_exception(fault)
+                    future.exception()  # told to those who still wait; the others left
+            raise
+        for future, result in zip(needed.values(), results, strict=True):
+            if not future.done():
+                future.set_result(result)

@@ -1,0 +1,56 @@
+"""The upstream, in process and behind a real server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import openai
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from asgi_client import Client
+from upstream import Server, Upstream
+
+from cachelayer import CacheLayer, Policy
+
+
+@pytest.fixture
+def upstream() -> Upstream:
+    return Upstream()
+
+
+@pytest.fixture
+def layer() -> CacheLayer:
+    return CacheLayer(semantic=False, policy=Policy(ttl="1h", ttl_jitter=0))
+
+
+@pytest.fixture
+def client() -> Callable[..., Client]:
+    return Client
+
+
+@pytest.fixture
+def serving() -> Iterator[Callable[..., Server]]:
+    """Servers that end with the test."""
+    with ExitStack() as stack:
+
+        def start(app: Any, **options: Any) -> Server:
+            return stack.enter_context(Server(app, **options))
+
+        yield start
+
+
+@pytest.fixture
+def sync_client() -> Iterator[Callable[..., openai.OpenAI]]:
+    with ExitStack() as stack:
+
+        def make(url: str, key: str = "sk-test") -> openai.OpenAI:
+            made = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0)
+            return stack.enter_context(made)
+
+        yield make

@@ -1,0 +1,101 @@
+"""Embeddings over ASGI: each item is cached, only unknown ones are asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from hypothesis import given
+from hypothesis import strategies as st
+from upstream import Upstream
+
+from cachelayer import CacheLayer
+
+PATH = "/v1/embeddings"
+
+
+@pytest.fixture
+def c(upstream: Upstream, layer: CacheLayer) -> Client:
+    return Client(CacheLayerMiddleware(upstream, layer=layer))
+
+
+def embed(given: Any, **fields: Any) -> dict[str, Any]:
+    return {"model": "e", "input": given, **fields}
+
+
+async def test_of_a_hundred_with_ninety_known_ten_are_asked_for(c: Client, upstream: Upstream) -> None:
+    known, unknown = [f"text {i}" for i in range(90)], [f"new {i}" * 3 for i in range(10)]
+    await c.post(PATH, embed(known))
+    both = [x for pair in zip(known[:10], unknown, strict=True) for x in pair] + known[10:]
+    answer = await c.post(PATH, embed(both))
+    assert upstream.requests[1]["input"] == unknown and len(upstream.requests) == 2
+    data = answer.json()["data"]
+    assert [d["index"] for d in data] == list(range(100))
+    assert [d["embedding"][0] for d in data] == [float(len(text)) for text in both]
+    assert answer.json()["usage"]["prompt_tokens"] == 10 and "items:90/100" in answer.header("cache-status")
+    again = await c.post(PATH, embed(list(reversed(both))))
+    assert again.hit and len(upstream.requests) == 2
+
+
+async def test_a_first_batch_passes_as_the_app_answered_it(c: Client) -> None:
+    alone = await Client(Upstream()).post(PATH, embed(["a", "b"]))
+    behind = await c.post(PATH, embed(["a", "b"]))
+    assert behind.body == alone.body and behind.header("x-request-id") == alone.header("x-request-id")
+
+
+@pytest.mark.parametrize("given", ["one", ["one"], [1, 2, 3], [[1, 2], [3]], ["twice", "twice"]])
+async def test_every_form_of_input_hits(c: Client, upstream: Upstream, given: Any) -> None:
+    first, again = [await c.post(PATH, embed(given)) for _ in range(2)]
+    assert again.hit and len(upstream.requests) == 1
+    assert first.json()["data"] == again.json()["data"]
+
+
+async def test_what_changes_a_vector_keeps_items_apart(c: Client, upstream: Upstream) -> None:
+    variants = [{}, {"dimensions": 8}, {"encoding_format": "base64"}, {"model": "f"}]
+    for fields in variants:
+        await c.post(PATH, {**embed("x"), **fields})
+    await c.post(PATH, embed("x"), query=b"api-version=2")
+    assert len(upstream.requests) == 5
+    assert (await c.post(PATH, embed("x", user="me", encoding_format="float"))).hit
+
+
+async def test_a_refused_batch_gets_the_apps_own_words_and_keeps_nothing(
+    c: Client, upstream: Upstream
+) -> None:
+    await c.post(PATH, embed(["fine"]))
+    for _ in range(2):
+        answer = await c.post(PATH, embed(["fine", "bad item"]))
+        assert answer.status == 400 and answer.json()["error"]["message"] == "bad item"
+
+
+async def test_bursts_that_wait_for_each_other_do_not_stand_still(c: Client, upstream: Upstream) -> None:
+    await c.post(PATH, embed("warm"))
+    first = c.start(PATH, embed(["a", "b", "c"]))
+    second = c.start(PATH, embed(["c", "b", "a"]))
+    answers = [await asyncio.wait_for(call.wait(), 10) for call in (first, second)]
+    assert [a.status for a in answers] == [200, 200]
+    asked = [item for r in upstream.requests[1:] for item in r["input"]]
+    assert sorted(asked) == ["a", "b", "c"]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=6), min_size=1, max_size=6))
+def test_no_batch_ever_gets_anothers_vectors(batches: list[list[str]]) -> None:
+    async def run() -> None:
+        upstream = Upstream()
+        c = Client(CacheLayerMiddleware(upstream, layer=CacheLayer(semantic=False)))
+        calls = [c.start(PATH, embed([letter * (ord(letter) - 96) for letter in b])) for b in batches]
+        for batch, call in zip(batches, calls, strict=True):
+            data = (await call.wait()).json()["data"]
+            assert [d["embedding"][0] for d in data] == [float(ord(letter) - 96) for letter in batch]
+
+    asyncio.run(run())
+
+
+async def test_only_if_cached_needs_every_item(c: Client) -> None:
+    await c.post(PATH, embed(["a", "b"]))
+    told = {"cache_control": "only-if-cached"}
+    assert (await c.post(PATH, embed(["b"]), **told)).status == 200
+    assert (await c.post(PATH, embed(["b", "c"]), **told)).status == 504

@@ -1,0 +1,124 @@
+"""The wire form by itself: framing, merging, splitting, fresh identities, strict reading."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from cachelayer.adapters.asgi.routes import Unreadable, parse
+from cachelayer.adapters.openai_wire import (
+    DONE,
+    Framer,
+    NotAnAnswer,
+    body_of,
+    chunks_in,
+    chunks_of,
+    event,
+    events_in,
+    freshen,
+    marks_of,
+    payloads,
+    renewed,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+
+texts = st.text(min_size=1, max_size=20)
+ends = st.sampled_from([b"\n\n", b"\r\n\r\n", b"\r\r"])
+
+
+@given(st.lists(st.tuples(texts, ends), max_size=8), st.data())
+def test_events_survive_any_cut(told: list[tuple[str, bytes]], data: st.DataObject) -> None:
+    whole = b"".join(b"data: " + json.dumps(t).encode() + end for t, end in told)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=10)))
+    framer = Framer()
+    parts = [framer.feed(whole[a:b]) for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    assert b"".join(parts) + framer.rest() == whole
+    assert [json.loads(p) for p in payloads(whole)] == [t for t, _ in told]
+    assert [json.loads(p) for part in parts for p in payloads(part)] == [t for t, _ in told]
+    assert b"".join(events_in(whole)) == whole and len(list(events_in(whole))) == len(told)
+
+
+calls = st.fixed_dictionaries(
+    {
+        "id": texts,
+        "type": st.just("function"),
+        "function": st.fixed_dictionaries({"name": texts, "arguments": texts}),
+    }
+)
+said = st.fixed_dictionaries(
+    {"role": st.just("assistant"), "content": texts},
+    optional={"reasoning_content": texts, "refusal": st.none(), "tool_calls": st.lists(calls, min_size=1, max_size=3)},
+)  # fmt: skip
+logprobs = st.none() | st.builds(
+    lambda t: {"content": [{"token": t, "logprob": -1.0}], "refusal": None}, texts
+)
+choices = st.lists(
+    st.fixed_dictionaries(
+        {"message": said, "logprobs": logprobs, "finish_reason": st.sampled_from(["stop", "tool_calls"])}
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(choices, st.booleans(), st.none() | st.integers(1, 4))
+def test_a_whole_answer_is_what_its_stream_adds_up_to(made: Any, usage: bool, piece: int | None) -> None:
+    listed = [{"index": i, **choice} for i, choice in enumerate(made)]
+    body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "m", "choices": listed,
+            "usage": {"total_tokens": 3}}  # fmt: skip
+    chunks = list(chunks_of(body, usage=usage, piece=piece))
+    again = body_of(json.loads(json.dumps(chunks)))
+    if not usage:
+        del body["usage"]
+    for one in (again, body):
+        for choice in one["choices"]:  # type: ignore[attr-defined]
+            choice["message"].pop("refusal", None)
+    assert again == body
+    assert all(("usage" in chunk) is usage for chunk in chunks)
+
+
+@given(texts, st.integers(0, 2**40), st.dictionaries(texts, texts), st.booleans())
+def test_a_fresh_identity_changes_nothing_else(name: str, created: int, rest: Any, spaced: bool) -> None:
+    body = {
+        **{k: v for k, v in rest.items() if k not in ("id", "created")},
+        "id": name,
+        "created": created,
+        "z": 1,
+    }
+    raw = json.dumps(body, ensure_ascii=False, separators=(", ", ": ") if spaced else (",", ":")).encode()
+    marks = marks_of(raw, body)
+    fresh = json.loads(freshen(raw, marks, renewed(marks, 5.0)))
+    assert {**fresh, "id": name, "created": created} == body
+    if marks.id:
+        assert fresh["id"] != name and fresh["created"] == 5
+
+
+def test_a_name_inside_a_text_is_no_identity() -> None:
+    said = '"id":"chatcmpl-1","created":7,'
+    body = {"id": "chatcmpl-1", "created": 7, "choices": [{"text": said}]}
+    raw = json.dumps(body, separators=(",", ":")).encode()
+    marks = marks_of(raw, body)
+    fresh = json.loads(freshen(raw, marks, renewed(marks, 9.0)))
+    assert (
+        fresh["choices"][0]["text"] == said and fresh["id"].startswith("chatcmpl-") and fresh["created"] == 9
+    )
+
+
+@pytest.mark.parametrize(
+    "stream", [b"", event(b"{}"), DONE + event(b"{}"), event(b"{") + DONE, event(b"[1]") + DONE]
+)
+def test_what_did_not_end_with_done_is_no_answer(stream: bytes) -> None:
+    with pytest.raises(NotAnAnswer):
+        chunks_in(stream)
+
+
+@pytest.mark.parametrize(("body", "why"), [
+    (b'{"a":1,"a":2}', "twice"), (b'{"a":{"b":1,"b":1}}', "twice"), (b"{", "invalid"), (b"[1]", "object"),
+    (b'{"a":NaN}', "NaN"), (b'{"seed":18446744073709551617}', "64 bits"), (b'{"cachelayer_x":1}', "cachelayer_"),
+    (b"[" * 100_000, "invalid"), (b"\xff\xfe", "invalid"), (b"", "invalid"),
+])  # fmt: skip
+def test_a_body_that_two_parsers_may_read_differently_is_not_cached(body: bytes, why: str) -> None:
+    with pytest.raises(Unreadable, match=why):
+        parse(body)
