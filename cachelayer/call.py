@@ -66,8 +66,11 @@ class Function:
         self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
         """Whether any call could be keyed yet."""
+        self.store_budget = float(policy.budgets.store)  # type: ignore[arg-type]
+        self.in_memory = policy.max_bytes > 0
+        """Whether answers are kept in process."""
         self.records = policy.record is not None
-        self.linkable = linkable and policy.variants == 1 and not self.records
+        self.linkable = linkable and policy.variants == 1 and self.in_memory and not self.records
         """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
         self.templated = any("{" in tag for tag in tags)
         self.stats = FunctionStats()
@@ -160,9 +163,9 @@ class Landing:
     """What a flight brought back; every rider makes its own answer of it."""
 
     answer: Any = None
-    """The backend's own object: the leader's alone."""
+    """The object that was made for this very call, the leader's alone; None where all thaw."""
     frozen: Frozen | None = None
-    """What riders thaw; None where the answer cannot be kept."""
+    """What riders thaw; None where the answer is not kept in process."""
     recording: Any = None
     """A live stream: `Recording` or `Tee`."""
     slot: Slot | None = None
@@ -174,6 +177,8 @@ class Landing:
     confidence: float | None = None
     age: float | None = None
     seconds: float = 0.0
+    tokens: int = 0
+    """Where there is no slot to ask."""
     stored: Reason | None = None
 
     def __init__(self, source: Source) -> None:

@@ -21,6 +21,10 @@ from .holdings import Holdings
 from .protocols import Clock
 from .types import Reason, Record, Source
 
+BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
+ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+
 
 class Keeper(Holdings):
     """The in-process tier: what it recalls, what it admits, how it is kept."""
@@ -62,23 +66,23 @@ class Keeper(Holdings):
         """What the memory answers: a fresh entry, a stale one that may be served, or the reason for neither."""
         tightening, function = call.tightening, call.function
         if tightening.no_cache:
-            return None, Reason.NO_CACHE
+            return None, NO_CACHE
         slot = function.memory.get(call.digest, call.canonical)
         if slot is None:
-            return None, Reason.ABSENT
+            return None, ABSENT if function.in_memory else OFF
         age = now - slot.created
         if tightening.max_age is not None and age > tightening.max_age:
-            return None, Reason.EXPIRED
+            return None, EXPIRED
         kept: Kept = slot.meta
         if now < kept.fresh_until:
             if function.policy.refresh_ahead and self._refresh_early(slot, now):
-                return self.landing(slot, Source.STALE, now), Reason.EXPIRED
+                return self.landing(slot, STALE, now), EXPIRED
             self._link(call, slot)
-            return self.landing(slot, Source.MEMORY, now), Reason.EXPIRED
+            return self.landing(slot, MEMORY, now), EXPIRED
         call.stale = slot
         if now < kept.fresh_until + function.revalidate:
-            return self.landing(slot, Source.STALE, now), Reason.EXPIRED
-        return None, Reason.EXPIRED
+            return self.landing(slot, STALE, now), EXPIRED
+        return None, EXPIRED
 
     def _refresh_early(self, slot: Slot, now: float) -> bool:
         """Whether this reader refreshes a popular entry shortly before it expires."""
@@ -91,10 +95,12 @@ class Keeper(Holdings):
         landing.seconds, landing.slot = slot.cost, slot
         return landing
 
-    def tokens(self, function: Function, slot: Slot | None) -> int:
-        """Tokens that a slot's answer says it took; read from the answer when first asked for."""
-        if slot is None:
-            return 0
+    def tokens(self, function: Function, landing: Landing) -> int:
+        """Tokens that an answer says it took; read from a kept one when first asked for."""
+        return landing.tokens if landing.slot is None else self.tokens_of(function, landing.slot)
+
+    def tokens_of(self, function: Function, slot: Slot) -> int:
+        """The same of a slot."""
         kept: Kept = slot.meta
         if kept.tokens is not None:
             return kept.tokens
@@ -107,7 +113,7 @@ class Keeper(Holdings):
 
     def keep(self, call: Call, answer: Any, seconds: float, now: float) -> Landing:
         """Freeze the backend's answer, made just `now`, for riders, and keep it where it may be kept."""
-        landing = Landing(Source.BACKEND)
+        landing = Landing(BACKEND)
         landing.answer, landing.seconds = answer, seconds
         function = call.function
         try:
@@ -155,6 +161,32 @@ class Keeper(Holdings):
         nbytes = 56 + sum(8 + chunk.nbytes for chunk in chunks)
         return Frozen(tuple(chunks), replay if call.function.plain else Replay, nbytes)
 
+    def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
+        """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.
+
+        `wall`: now, in Unix seconds. `riders`: others may want answers made of it.
+        """
+        landing = Landing(REDIS if wall < record.fresh_until else STALE)
+        landing.answer, landing.age = answer, wall - record.created
+        landing.seconds, landing.tokens = record.seconds, record.tokens
+        slot = landing.slot = self.adopt(call, record, answer, wall)
+        if slot is not None:
+            landing.frozen = slot.answer
+        elif riders:
+            landing.frozen = self._frozen(call, answer)
+        if type(answer) is Chunks:
+            whole = landing.frozen or self._stream(call, [Frozen(chunk, None, 0) for chunk in answer])
+            landing.answer = None if landing.frozen is not None else whole.answer()
+        return landing
+
+    def _frozen(self, call: Call, answer: Any) -> Frozen | None:
+        try:
+            if type(answer) is Chunks:
+                return self._stream(call, [self.freeze_chunk(call, chunk) for chunk in answer])
+            return self._freezer.freeze(answer, share=call.function.share)
+        except NotKeepable:
+            return None
+
     def adopt(
         self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
     ) -> Slot | None:
@@ -162,15 +194,11 @@ class Keeper(Holdings):
 
         None where it cannot be. `wall`: now, in Unix seconds.
         """
+        frozen = self._frozen(call, answer) if call.function.in_memory else None
+        if frozen is None:
+            return None
         now = self.clock.monotonic()
         offset = now - wall
-        try:
-            if isinstance(answer, Chunks):
-                frozen = self._stream(call, [self.freeze_chunk(call, chunk) for chunk in answer])
-            else:
-                frozen = self._freezer.freeze(answer, share=call.function.share)
-        except NotKeepable:
-            return None
         slot = self._slot(
             call,
             frozen,
@@ -216,7 +244,7 @@ class Keeper(Holdings):
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
                 return self._refuse(call, landing, Reason.INVALIDATED)
-            if not function.memory.put(slot, now):
+            if function.in_memory and not function.memory.put(slot, now):
                 return self._refuse(call, landing, Reason.OVERSIZE)
         landing.slot = slot
         return landing

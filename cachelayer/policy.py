@@ -114,6 +114,7 @@ class Policy(_Settings):
     refresh_ahead: bool = False
     """Refresh popular answers shortly before they expire, by probability (XFetch)."""
     max_bytes: int = 256 * MIB
+    """Of the in-process tier, all overhead counted; 0 turns it off, and with it the similar tier."""
     max_item_bytes: int = 1 * MIB
     semantic: bool | Literal["auto"] = "auto"
     max_error_rate: float = 0.01
@@ -148,10 +149,14 @@ class Policy(_Settings):
         _share("max_error_rate", self.max_error_rate)
         if self.shadow != "auto":
             _share("shadow", self.shadow)
-        for name, least in (("max_bytes", 64 * 1024), ("max_item_bytes", 1), ("variants", 1)):
-            _whole(name, getattr(self, name), least)
+        if self.max_bytes != 0 or isinstance(self.max_bytes, bool):
+            _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
+        for name in ("max_item_bytes", "variants"):
+            _whole(name, getattr(self, name), 1)
         if self.semantic not in (True, False, "auto"):
             raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
+        if self.semantic is True and not self.max_bytes:
+            raise ConfigurationError("max_bytes", 0, "similar answers are served from memory: give it room")
         for name, kind in (("budgets", Budgets), ("normalize", Normalize)):
             if not isinstance(getattr(self, name), kind):
                 raise ConfigurationError(name, getattr(self, name), f"give a cachelayer.{kind.__name__}(...)")
@@ -218,9 +223,9 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")
 
 
-def _whole(name: str, value: object, least: int) -> None:
+def _whole(name: str, value: object, least: int, otherwise: str = "") -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(name, value, f"give a whole number of at least {least}")
+        raise ConfigurationError(name, value, f"give a whole number of at least {least}{otherwise}")
 
 
 def _share(name: str, value: object) -> None:

@@ -128,14 +128,20 @@ class Lease(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """A shared tier outside the process. Every method may be slow or raise; the engine budgets and breaks."""
+    """A shared tier outside the process. Every method may be slow or raise; the engine budgets and breaks.
+
+    One whose attribute `bounded` is true keeps to the budget of `get` by itself, which is cheaper than a timeout.
+    """
 
     name: str
 
     async def start(self) -> None: ...
 
-    async def get(self, key: bytes, canonical: bytes) -> Record | None:
-        """The record under `key` whose canonical bytes are equal, fresh or stale, else None."""
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        """The record under `key` whose canonical bytes are equal, fresh or stale, else None.
+
+        One that is `bounded` raises StoreFault with reason BUDGET after `budget` seconds.
+        """
 
     async def put(self, records: Sequence[Record]) -> None: ...
 

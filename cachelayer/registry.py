@@ -126,7 +126,7 @@ class Registry:
         if off and policy.semantic is not False and self._why_off != wiring.BY_CHOICE and not self._told:
             self._told = True
             _log.warning("exact caching only: %s", self._why_off)
-        return not off and policy.semantic is not False
+        return not off and policy.semantic is not False and policy.max_bytes > 0
 
     def _memory_for(self, policy: Policy, fields: dict[str, Any]) -> Memory:
         """The layer's memory, or one of the function's own where it has limits of its own."""

@@ -7,15 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .call import Call, Landing
+from .errors import StoreFault
 from .exact.codec import Chunks, Codec
 from .exact.memory import Slot
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import Breaker
+from .flow.waiting import within
 from .holdings import Invalidation
 from .keeper import Keeper
 from .protocols import Clock, Lease, Store
-from .types import Reason, Record, Source
+from .types import Reason, Record
 
 LEASE = 30.0
 """Seconds after which the lease of a dead leader ends; a living one renews it."""
@@ -42,6 +44,10 @@ class SharedTier:
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
         self._listening: asyncio.AbstractEventLoop | None = None
+        self._reading, self._decoding = faults.guard("store"), faults.guard("decode")
+        self._get = store.get if getattr(store, "bounded", False) else self._bounded
+        self.found: Callable[[Call, Landing], None] = lambda call, landing: None
+        """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
         """Told when memory was emptied because news may have been missed."""
 
@@ -56,49 +62,76 @@ class SharedTier:
 
     # reading -----------------------------------------------------------------------------------------------------
 
-    async def find(self, call: Call) -> Landing | Reason:
-        """The entry that any process left for exactly this request."""
+    async def find(self, call: Call, *, riders: bool = False) -> Landing | None:
+        """The answer that any process left for exactly this request, or None with the reason in `call.misses`.
+
+        `riders`: others may want answers made of it.
+        """
         self.listen()
-        started = self.clock.monotonic()
-        record = await self._get(call)
-        call.timings["store"] = self.clock.monotonic() - started
-        if not isinstance(record, Record):
-            return record
+        found: Landing | Reason
+        if call.tightening.no_cache:
+            found = Reason.NO_CACHE
+        elif not self.breaker.allow():
+            found = Reason.BREAKER_OPEN
+        else:
+            started, done, record = self.clock.monotonic(), False, None
+            try:
+                with self._reading:
+                    record = await self._get(
+                        call.digest.to_bytes(16, "big"), call.canonical, self._budget(call)
+                    )
+                    done = True
+            except asyncio.CancelledError:
+                self.breaker.abandoned()
+                raise
+            call.timings["store"] = self.clock.monotonic() - started
+            found = self._landing(call, record, riders) if done else self._failed(self._reading.reason)
+        if isinstance(found, Landing):
+            self.found(call, found)
+            return found
+        call.misses[self.store.name] = found
+        return None
+
+    def _failed(self, reason: Reason) -> Reason:
+        if reason is Reason.BUDGET or reason is Reason.FAULT:
+            self.breaker.failure()
+        else:
+            self.breaker.success()
+        return reason
+
+    async def _bounded(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        """The record of a store that leaves budgets to us."""
+        try:
+            return await within(budget, self.store.get(key, canonical, budget))
+        except TimeoutError:
+            raise StoreFault("the store took longer than the budget", Reason.BUDGET) from None
+
+    def _landing(self, call: Call, record: Record | None, riders: bool) -> Landing | Reason:
+        self.breaker.success()
+        if record is None:
+            return Reason.ABSENT
         now = self.clock.time()
         age = call.tightening.max_age
         if age is not None and now - record.created > age:
             return Reason.EXPIRED
-        if now >= record.fresh_until + call.function.revalidate:
+        late = now - record.fresh_until
+        if late >= 0 and late >= call.function.outlasts:
             return Reason.EXPIRED
-        answer = self.faults.attempt_now("decode", self.codec.decode, record.payload)
-        if isinstance(answer, Reason):
-            return answer
-        slot = self.keeper.adopt(call, record, answer, now)
-        if slot is None:
-            return Reason.OVERSIZE
-        source = Source.REDIS if now < record.fresh_until else Source.STALE
-        return self.keeper.landing(slot, source, self.clock.monotonic())
-
-    async def _get(self, call: Call) -> Record | Reason:
-        if not self.breaker.allow():
-            return Reason.BREAKER_OPEN
-        work = self.store.get(call.digest.to_bytes(16, "big"), call.canonical)
-        try:
-            found = await self.faults.attempt("store", work, self._budget(call))
-        except asyncio.CancelledError:
-            self.breaker.abandoned()
-            raise
-        if found is Reason.BUDGET or found is Reason.FAULT:
-            self.breaker.failure()
-            return found
-        self.breaker.success()
-        return Reason.ABSENT if found is None else found
+        with self._decoding:
+            answer = self.codec.decode(record.payload)
+            landing = self.keeper.brought(call, record, answer, now, riders=riders)
+            if late < call.function.revalidate:
+                return landing
+            call.stale = landing.slot  # for where the backend fails
+            return Reason.EXPIRED
+        return self._decoding.reason
 
     def _budget(self, call: Call) -> float:
         """Seconds that a caller may wait for the store: its budget, or what is left of its deadline."""
-        budget = float(call.policy.budgets.store)  # type: ignore[arg-type]
-        left = float("inf") if call.deadline is None else call.deadline - self.clock.monotonic()
-        return max(min(budget, left), 0.0)
+        budget = call.function.store_budget
+        if call.deadline is None:
+            return budget
+        return max(min(budget, call.deadline - self.clock.monotonic()), 0.0)
 
     # one call in the fleet ---------------------------------------------------------------------------------------
 
@@ -119,8 +152,7 @@ class SharedTier:
         if call.deadline is not None:
             patience = min(patience, max(call.deadline - self.clock.monotonic(), 0.0))
         await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
-        found = await self.find(call)
-        return found if isinstance(found, Landing) else None
+        return await self.find(call, riders=True)
 
     def let_go(self, call: Call) -> None:
         """Release the call's lease behind the caller's back, so that followers go on."""
@@ -139,7 +171,7 @@ class SharedTier:
         for call, slot in items:
             record = (
                 self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
-                if slot.resident
+                if slot.resident or not call.function.in_memory
                 else None
             )
             if isinstance(record, Reason):
@@ -235,7 +267,7 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
         text=identity.text if identity is not None else None,
         function=call.function.name,
         seconds=slot.cost,
-        tokens=keeper.tokens(call.function, slot),
+        tokens=keeper.tokens_of(call.function, slot),
         principal=call.principal,
     )
 

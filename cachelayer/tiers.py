@@ -70,6 +70,8 @@ class Tiers:
         self.writeback: WriteBack[Written] = WriteBack(self._write)
         self.recorder = Recorder(clock, faults, portal)
         self.elsewhere: Elsewhere | None = None
+        if shared is not None and similar is not None:
+            shared.found = self._index_later
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
@@ -88,14 +90,12 @@ class Tiers:
         )
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
-        """The first tier's answer, or the backend's, which starts when the similar tier overruns its budget."""
+        """What the shared store has not: a similar answer, or the backend's, which starts when the similar tier
+        overruns its budget."""
         if call.tightening.no_cache:
             return await answer()
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
-        found = await self._stored(call)
-        if found is not None:
-            return found
         if self._unfit(call) is not None:
             await self._similar(call, None)  # notes the reason
             return await self._elsewhere(call) or await answer()
@@ -115,14 +115,12 @@ class Tiers:
         return landing
 
     async def _stored(self, call: Call) -> Landing | None:
-        if self.shared is None:
-            return None
-        found = await self.shared.find(call)
-        if isinstance(found, Reason):
-            call.misses[self.shared.store.name] = found
-            return None
-        self._index_later(call, found)
-        return found
+        return await self.shared.find(call, riders=True) if self.shared is not None else None
+
+    async def newer(self, call: Call) -> Landing | None:
+        """A fresh answer in place of a stale one, where another process has made it or makes it now."""
+        found = await self._stored(call)
+        return found if found is not None and found.source is Source.REDIS else await self._elsewhere(call)
 
     async def _elsewhere(self, call: Call) -> Landing | None:
         """The answer that another process is making now, where it is worth waiting for."""
@@ -201,7 +199,9 @@ class Tiers:
 
     def _index_later(self, call: Call, landing: Landing) -> None:
         """Make an entry that another process left findable by meaning here too."""
-        if landing.slot is not None and self.similar is not None and call.function.similar:
+        if self.elsewhere is not None:
+            self.elsewhere.listen(call.function.name)
+        if landing.slot is not None and call.function.similar:
             self._offer(Written(call, landing.slot, made=False))
 
     def _offer(self, item: Written) -> None:

@@ -108,6 +108,8 @@ class Identifier:
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
         if self._simple and not kwargs and len(args) == len(self._positional):
+            if len(args) == 1:
+                return {self._positional[0]: args[0]}
             return dict(zip(self._positional, args, strict=True))
         bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
         if len(args) > len(self._positional):

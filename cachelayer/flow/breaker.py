@@ -20,6 +20,10 @@ class State(StrEnum):
     HALF_OPEN = "half_open"
 
 
+CLOSED = State.CLOSED
+"""A look at an enum's member costs 0.1 us in Python 3.11."""
+
+
 class Breaker:
     """Opens after `threshold` failures in a row, or when half of the calls fail, for `pause` seconds, doubled with each
     failed trial up to `longest`.
@@ -48,7 +52,7 @@ class Breaker:
 
     def allow(self) -> bool:
         """Whether the call may be made; while open and while a trial is under way, no."""
-        if self.state is State.CLOSED:
+        if self.state is CLOSED:
             return True
         now = self._clock.monotonic()
         if now < self._until:
@@ -61,7 +65,7 @@ class Breaker:
         """The call ended well."""
         if self.share:
             self.share *= self._keep
-        if self.state is not State.CLOSED:
+        if self.state is not CLOSED:
             self.state, self.share, self._pause = State.CLOSED, 0.0, self.pause
 
     def failure(self) -> None:

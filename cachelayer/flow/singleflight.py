@@ -53,6 +53,9 @@ class SingleFlight:
     def __len__(self) -> int:
         return len(self._flights)
 
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._flights
+
     def ride(
         self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, wait: float, max_age: float
     ) -> eager.Finished | Coroutine[Any, Any, tuple[Any, bool]]:

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-async def within(seconds: float, work: Awaitable[T]) -> T:
-    """The result of `work`; TimeoutError after `seconds`, when `work` is cancelled."""
+async def within(seconds: float | None, work: Awaitable[T]) -> T:
+    """The result of `work`; TimeoutError after `seconds` (None: never), when `work` is cancelled."""
     async with asyncio.timeout(seconds):
         return await work
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from random import random
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from ..types import Reason, Source
 from .histogram import Histogram
 
+_FOLD = 256
 _STRIDE = 126
 """Fast hits that may pass between two that are looked at closely, at most; fewer while there were few."""
 
@@ -28,7 +29,7 @@ class FunctionStats:
         self.hits: Counter[tuple[Source, str]] = Counter()
         self.passed: Counter[Source] = Counter()
         """Requests that the backend answered, by source: BACKEND or BYPASS."""
-        self.misses: Counter[tuple[str, Reason]] = Counter()
+        self.misses: dict[tuple[str, Reason], int] = {}
         self.kept_out: Counter[Reason] = Counter()
         self.timings: dict[str, Histogram] = {}
         self.requests: dict[str, Histogram] = {}
@@ -50,7 +51,9 @@ class FunctionStats:
         """Whether streams are timed as their readers see them."""
         self.listener: Listener | None = None
         self._backend_mean: float | None = None
-        self._untold: list[tuple[Mapping[str, Reason], Mapping[str, float], str]] = []
+        self._stages: defaultdict[str, list[float]] = defaultdict(list)
+        self._whole: defaultdict[str, list[float]] = defaultdict(list)
+        self._added = 0
         self._looked = 0
         self._looks: list[tuple[float, int]] = []
         self._previous: dict[str, int] = {}
@@ -83,31 +86,33 @@ class FunctionStats:
             self.listener(of, which, seconds)
 
     def add(self, misses: Mapping[str, Reason], timings: Mapping[str, float], result: str = "") -> None:
-        """Add one request: the tiers that did not answer, and its stages. Counted when some have come together.
+        """Add one request: the tiers that did not answer, and its stages; these are folded when some have gathered.
 
-        `result` says under what the stage `total` counts as the time of a whole request; empty for none.
+        `result` says under what the stage `total` counts as the time of a whole request; empty for none. Nothing of
+        the request is held on to: what outlives its call costs the collector as much as all of this.
         """
-        self._untold.append((misses, timings, result))
-        took = timings.get("backend")
-        if took is not None:
+        counts, stages = self.misses, self._stages
+        for miss in misses.items():
+            counts[miss] = counts.get(miss, 0) + 1
+        for stage, took in timings.items():
+            if stage != "total":
+                stages[stage].append(took)
+            elif result:
+                self._whole[result].append(took)
+        called = timings.get("backend")
+        if called is not None:
             mean = self._backend_mean
-            self._backend_mean = took if mean is None else mean + 0.1 * (took - mean)
-        if len(self._untold) >= 256:
+            self._backend_mean = called if mean is None else mean + 0.1 * (called - mean)
+        self._added += 1
+        if self._added >= _FOLD:
             self.fold()
 
     def fold(self) -> None:
-        """Count what the last requests missed and put their latencies into the histograms."""
-        told, self._untold = self._untold, []
+        """Put the latencies of the last requests into the histograms."""
+        self._added = 0
         looks, self._looks = self._looks, []
-        self.misses.update(item for misses, _, _ in told for item in misses.items())
-        stages: dict[str, list[float]] = {}
-        whole: dict[str, list[float]] = {}
-        for _, timings, result in told:
-            for stage, seconds in timings.items():
-                if stage != "total":
-                    stages.setdefault(stage, []).append(seconds)
-                elif result:
-                    whole.setdefault(result, []).append(seconds)
+        stages, self._stages = self._stages, defaultdict(list)
+        whole, self._whole = self._whole, defaultdict(list)
         self._count("stage", self.timings, stages)
         self._count("request", self.requests, whole)
         if looks:
@@ -166,7 +171,7 @@ class FunctionStats:
         }
 
 
-def _nested(counts: Counter[tuple[str, Reason]]) -> dict[str, dict[str, int]]:
+def _nested(counts: Mapping[tuple[str, Reason], int]) -> dict[str, dict[str, int]]:
     out: dict[str, dict[str, int]] = {}
     for (tier, reason), n in counts.items():
         out.setdefault(tier, {})[str(reason)] = n

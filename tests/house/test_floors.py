@@ -18,7 +18,18 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
     (
-        {"engine", "call", "explain", "holdings", "keeper", "rawforms", "recorder", "shared", "tiers"}
+        {
+            "engine",
+            "call",
+            "delivery",
+            "explain",
+            "holdings",
+            "keeper",
+            "rawforms",
+            "recorder",
+            "shared",
+            "tiers",
+        }
         | {"arrivals", "local"},
     ),
     ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep"}),

@@ -47,6 +47,7 @@ class RedisStore:
     """
 
     name = "redis"
+    bounded = True
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """A record as bytes: a versioned header, the epochs it was written under, then scope, meta, canonical and payload.
 
-    header (94) | epochs (24 each; the scope's first) | body, perhaps compressed, signed or encrypted as in `seal`
+    header (110) | epochs (24 each; the scope's first) | body, perhaps compressed, signed or encrypted as in `seal`
 
 The header begins with magic, format version, flags and schema version, then a checksum (XXH3-64) of all that follows;
 where the body is signed or encrypted, all of the header but that checksum is vouched for too. All times on the wire are
@@ -22,14 +22,15 @@ from ...types import Reason, Record
 from .names import digest_of
 from .seal import ENCRYPTED, SIGNED, Seal
 
-MAGIC, VERSION = b"CL", 1
+MAGIC, VERSION = b"CL", 2
 COMPRESSED = 1
 FLAGS = COMPRESSED | SIGNED | ENCRYPTED
 START = Struct("<2sBBI")
-HEADER = Struct("<8sQQ4s8s8sddddIIIIH")
+HEADER = Struct("<8sQQ4s8s8sdddddQIIIIH")
 """Start, checksum, fence, key id, incarnation, function's digest, times of writing, creation, end of freshness and of
-staleness, lengths of scope, meta, canonical and the unpacked body, number of epochs."""
-_READ = Struct("<8sQ8x4x8s8xddddIIIIH")  # what a read needs of it
+staleness, seconds and tokens that the answer took, lengths of scope, meta, canonical and the unpacked body, number of
+epochs."""
+_READ = Struct("<8sQ8x4x8s8xdddddQIIIIH")  # what a read needs of it
 PEEK = 24
 """Bytes that tell whether an entry may be overwritten: start, checksum, fence."""
 SUMMED = 16
@@ -39,7 +40,7 @@ LARGEST = 64 << 20
 Dep = tuple[bytes, bytes]
 """Digest of a tag's or scope's name, 16 bytes, and the epoch's token, 8 bytes."""
 
-COLD = ("key", "canonical", "scope", "tags", "text", "function", "seconds", "tokens", "principal")
+COLD = ("key", "canonical", "scope", "tags", "text", "function", "principal")
 Opened = tuple[Record, bytes, bytes, float]
 """An entry that a peer wrote for this very request: the record; its epochs, yet to be compared, 24 bytes each; the
 incarnation of the server process that it was written to; when, by that server's clock."""
@@ -77,8 +78,9 @@ class Stored(Record):
 _CHECKSUM = Struct("<Q")
 _new = object.__new__
 _SET_COLD = [vars(Record)[name].__set__ for name in COLD]
-_set_payload, _set_created, _set_fresh, _set_stale = (
-    vars(Record)[name].__set__ for name in ("payload", "created", "fresh_until", "stale_until")
+_set_payload, _set_created, _set_fresh, _set_stale, _set_seconds, _set_tokens = (
+    vars(Record)[name].__set__
+    for name in ("payload", "created", "fresh_until", "stale_until", "seconds", "tokens")
 )
 _set_source = vars(Stored)["_source"].__set__
 
@@ -104,9 +106,7 @@ class Wire:
         fence: int = 0,
     ) -> bytes:
         """`offset` is the server's clock minus ours, `now` the server's time; seconds. `deps[0]` is the scope's."""
-        meta = orjson.dumps(
-            (record.tags, record.text, record.function, record.seconds, record.tokens, record.principal)
-        )
+        meta = orjson.dumps((record.tags, record.text, record.function, record.principal))
         plain = b"".join((record.scope, meta, record.canonical, record.payload))
         body, flags = plain, self.seal.flag
         if self._compress_above is not None and len(plain) > self._compress_above:
@@ -117,6 +117,7 @@ class Wire:
         header = HEADER.pack(
             start, 0, fence, self.seal.key_id, incarnation, _function(record.function),
             now, record.created + offset, record.fresh_until + offset, record.stale_until + offset,
+            record.seconds, record.tokens,
             len(record.scope), len(meta), len(record.canonical), len(plain), len(deps),
         )  # fmt: skip
         rest = header[SUMMED:] + b"".join(digest + token for digest, token in deps)
@@ -132,8 +133,8 @@ class Wire:
         `offset` and `now` as for `write`. The record's times are ours.
         """
         try:
-            (start, checksum, incarnation, written, created, fresh, stale, scope_length, meta_length,
-             canonical_length, length, deps) = _READ.unpack_from(raw)  # fmt: skip
+            (start, checksum, incarnation, written, created, fresh, stale, seconds, tokens, scope_length,
+             meta_length, canonical_length, length, deps) = _READ.unpack_from(raw)  # fmt: skip
         except error as fault:
             raise Unusable("an entry is shorter than its header", Reason.CORRUPT) from fault
         end = HEADER.size + DEP * deps
@@ -157,6 +158,8 @@ class Wire:
         _set_created(record, created - offset)
         _set_fresh(record, fresh - offset)
         _set_stale(record, stale - offset)
+        _set_seconds(record, seconds)
+        _set_tokens(record, tokens)
         _set_source(record, (key, canonical, body, at, meta, text))
         return record, raw[HEADER.size : end], incarnation, written
 

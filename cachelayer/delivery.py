@@ -1,0 +1,78 @@
+"""What a caller is given of a landing: counted, timed, and an answer of the caller's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .call import Call, Landing
+from .exact.memory import Slot
+from .keeper import Keeper
+from .observe.pace import timed
+from .protocols import Clock
+from .recorder import Recorder
+from .types import Match, Outcome, Saved, Source
+
+BACKEND, BYPASS, COALESCED = Source.BACKEND, Source.BYPASS, Source.COALESCED
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+_MADE = frozenset({BACKEND, Source.REDIS, Source.INDEX})
+
+
+class Delivery:
+    """Hands landings to callers; `led`: whether this caller's own work brought it."""
+
+    def __init__(self, clock: Clock, keeper: Keeper, recorder: Recorder) -> None:
+        self._now, self._keeper, self._recorder = clock.monotonic, keeper, recorder
+
+    def answer(self, call: Call, landing: Landing, led: bool) -> Any:
+        """This caller's own answer."""
+        self._count(call, landing, led)
+        return self._own(call, landing, led)
+
+    def outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
+        """The answer and how it came to be."""
+        source, match = self._count(call, landing, led)
+        hit = source is not BACKEND and source is not BYPASS
+        saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
+        return Outcome(
+            self._own(call, landing, led), self._keeper.id_of(landing), source, match, landing.similarity,
+            landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
+        )  # fmt: skip
+
+    def with_slot(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome, Slot | None]:
+        """The outcome, and the entry that stands behind it."""
+        return self.outcome(call, landing, led), landing.slot
+
+    def _count(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
+        """Count one caller; the source and match that the caller is told."""
+        source, function = landing.source, call.function
+        stats = function.stats
+        if not led and source in _MADE and "memory" in call.misses:
+            source = COALESCED
+        if source is BACKEND or source is BYPASS:
+            match, result = landing.match, "miss"
+            stats.requests_that_missed += 1
+            stats.passed[source] += 1
+            if call.identity is not None and stats.requests_that_missed & 7 == 1:
+                stats.scope_differs(call.identity.scope)
+        else:
+            match = result = landing.match or "exact"
+            stats.hits[source, match] += 1
+            stats.saved_seconds += landing.seconds
+            stats.saved_tokens += self._keeper.tokens(function, landing)
+        streams = landing.recording is not None
+        call.timings["total"] = self._now() - call.arrived
+        stats.add(call.misses, call.timings, "" if streams else result)  # its readers are timed at their ends
+        if function.records and not (led and streams):  # a stream led is told at its end
+            self._recorder.add(call, landing, source, match)
+        return source, match
+
+    def _own(self, call: Call, landing: Landing, led: bool) -> Any:
+        frozen = landing.frozen
+        if landing.recording is not None:
+            answer, result = landing.recording.reader(), "miss" if led else "coalesced"
+        elif frozen is None or (led and landing.answer is not None):
+            return landing.answer
+        else:
+            answer, result = frozen.answer(), "hit"
+        stats = call.function.stats
+        return timed(answer, stats, result, call.arrived, self._now) if stats.paced else answer
