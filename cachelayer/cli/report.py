@@ -90,6 +90,11 @@ def prose(*paragraphs: str) -> str:
     return "".join(f"<p>{escape(paragraph)}</p>" for paragraph in paragraphs)
 
 
+def listing(text: str) -> str:
+    """A program or settings, as they are written."""
+    return f"<pre>{escape(text)}</pre>"
+
+
 def folded(summary: str, *parts: str) -> str:
     """Parts that open on a click."""
     return f"<details><summary>{escape(summary)}</summary>{''.join(parts)}</details>"

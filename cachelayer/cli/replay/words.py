@@ -42,6 +42,11 @@ def opening(trace: Trace) -> str:
             f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "
             "record with shadow checks and answers='digest' or 'text'"
         )
+    if trace.prose > 0.1:
+        told += (
+            f"\n{trace.prose:.0%} of the answers are prose without a label: one that says the same in other words "
+            "counts as wrong here, so errors are overstated; give labels"
+        )
     return told
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ...errors import CacheLayerError
 from ...observe.traffic import digest
 from ...recorder import SHADOW
-from ...semantic.answers import normalize
+from ...semantic.answers import is_prose, normalize
 from .fields import answer_of, arrival, chat_of, first, number
 
 PAIRS = (("q1", "q2"), ("question1", "question2"), ("text1", "text2"), ("a", "b"))
@@ -63,6 +63,8 @@ class Trace:
     """Whether it was made of labelled pairs, each in a scope of its own."""
     unlabelled: int = 0
     """Requests left out because nobody knows their true answer: the cache served them, and nobody checked."""
+    prose: float = 0.0
+    """Share of requests whose truth is an answer in prose: other words count as another answer."""
 
 
 def read(paths: list[Path], *, limit: int | None = None) -> Trace:
@@ -88,7 +90,9 @@ def read(paths: list[Path], *, limit: int | None = None) -> Trace:
     if not found:
         raise TraceError(f"{', '.join(map(str, paths))}: no request in it; see the formats in --help")
     left_out = len(asked) + len(unknown) - len(found)
-    return Trace(paths[0].name, found[:limit], pairs, left_out)
+    if limit is not None:
+        found = found[: 2 * limit if pairs else limit]
+    return Trace(paths[0].name, found, pairs, left_out, _prose(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +200,10 @@ def _pair(row: dict[str, Any], names: tuple[str, str], where: Where, number: int
         Asked(row[names[0]], other, other, scope, counted=False),
         Asked(row[names[1]], second, second, scope),
     ]
+
+
+def _prose(asked: list[Asked]) -> float:
+    return sum(is_prose(one.truth) for one in asked) / max(len(asked), 1)
 
 
 def _settled(asked: list[Asked], unknown: list[Asked], checks: dict[Any, str]) -> list[Asked]:

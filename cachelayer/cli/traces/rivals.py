@@ -16,6 +16,7 @@ from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 GRID = np.round(np.concatenate([np.arange(0.60, 0.97, 0.02), np.arange(0.97, 0.9951, 0.005)]), 3)
 """Thresholds tried."""
 _BLOCK = 256
+Cosines = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +33,35 @@ class _Threshold:
 
     def __init__(self, threshold: float, n: int) -> None:
         self.threshold = threshold
-        self.kept = np.zeros(n, bool)
-        self.known: dict[Any, int] = {}
-        self.tally = Tally(f"cosine >= {threshold:g}", "threshold")
+        self.tally = Tally(f"cosine >= {threshold:g}", "threshold", path=[MISS] * n)
+        self.enter(0)
 
-    def ask(self, place: int, asked: Sequence[Asked], cosines: NDArray[np.float32]) -> None:
-        """`cosines`: to all requests before, -2 in other scopes."""
-        one, path = asked[place], self.tally.path
-        repeat = self.known.get(one.key)
+    def enter(self, size: int) -> None:
+        """Begin a scope of so many requests, empty."""
+        self.kept = np.zeros(size, bool)
+        self.known: dict[str, int] = {}
+
+    def ask(self, row: int, places: Sequence[int], asked: Sequence[Asked], cosines: Cosines) -> None:
+        """The request in a row of the scope; `cosines` are those to all rows before."""
+        place = places[row]
+        one, tally = asked[place], self.tally
+        repeat = self.known.get(one.text)
         if repeat is not None:
-            path.append(EXACT if one.counted else FILLED)
-            self.tally.changed += asked[repeat].truth != one.truth
+            tally.path[place] = EXACT if one.counted else FILLED
+            tally.changed += asked[repeat].truth != one.truth
             return
-        if one.counted and place:
-            near = np.where(self.kept[:place], cosines, -2.0)
+        if one.counted and row:
+            near = np.where(self.kept[:row], cosines, -2.0)
             best = int(near.argmax())
             if near[best] >= self.threshold:
-                right = asked[best].truth == one.truth
-                path.append(RIGHT if right else WRONG)
-                if not right:
-                    self.tally.mistakes.append(Mistake(place, asked[best].answer, float(near[best])))
+                served = asked[places[best]]
+                tally.path[place] = RIGHT if served.truth == one.truth else WRONG
+                if served.truth != one.truth:
+                    tally.mistakes.append(Mistake(place, served.answer, float(near[best])))
                 return
-        self.kept[place], self.known[one.key] = True, place
-        path.append(MISS if one.counted else FILLED)
+        self.kept[row], self.known[one.text] = True, place
+        if not one.counted:
+            tally.path[place] = FILLED
 
 
 def thresholds(
@@ -62,29 +69,36 @@ def thresholds(
 ) -> tuple[list[Tally], Nearest]:
     """One run per threshold, all at once; entries of other scopes are never seen, equal requests are exact hits."""
     n = len(asked)
-    scopes = {key: i for i, key in enumerate(dict.fromkeys((one.scope, one.turns) for one in asked))}
-    scope = np.array([scopes[one.scope, one.turns] for one in asked])
+    scopes: dict[Any, list[int]] = {}
+    for place, one in enumerate(asked):
+        scopes.setdefault((one.scope, one.turns), []).append(place)
     caches = [_Threshold(float(level), n) for level in levels]
     nearest = Nearest(np.full(n, np.nan, np.float32), np.zeros(n, bool))
-    for start in range(0, n, _BLOCK):
-        stop = min(start + _BLOCK, n)
-        block = vectors[start:stop] @ vectors[:stop].T
-        for place in range(start, stop):
-            cosines = block[place - start, :place]
-            if len(scopes) > 1:
-                cosines = np.where(scope[:place] == scope[place], cosines, np.float32(-2.0))
-            for cache in caches:
-                cache.ask(place, asked, cosines)
-            _note(nearest, place, asked, cosines)
+    for places in scopes.values():
+        _scope(places, asked, vectors[places], caches, nearest)
+    for cache in caches:
+        cache.tally.mistakes.sort(key=lambda mistake: mistake.asked)
     return [cache.tally for cache in caches], nearest
 
 
-def _note(nearest: Nearest, place: int, asked: Sequence[Asked], cosines: NDArray[np.float32]) -> None:
-    if place and asked[place].counted:
-        best = int(cosines.argmax())
-        if cosines[best] > -2.0 and asked[best].key != asked[place].key:
-            nearest.cosine[place] = cosines[best]
-            nearest.same[place] = asked[best].truth == asked[place].truth
+def _scope(
+    places: list[int], asked: Sequence[Asked], vectors: Vectors, caches: list[_Threshold], nearest: Nearest
+) -> None:
+    for cache in caches:
+        cache.enter(len(places))
+    for start in range(0, len(places), _BLOCK):
+        stop = min(start + _BLOCK, len(places))
+        block = vectors[start:stop] @ vectors[:stop].T
+        for row in range(start, stop):
+            cosines = block[row - start, :row]
+            for cache in caches:
+                cache.ask(row, places, asked, cosines)
+            if row and asked[places[row]].counted:
+                best = int(cosines.argmax())
+                place, other = places[row], asked[places[best]]
+                if other.text != asked[place].text:
+                    nearest.cosine[place] = cosines[best]
+                    nearest.same[place] = other.truth == asked[place].truth
 
 
 def oracle(asked: Sequence[Asked]) -> Tally:

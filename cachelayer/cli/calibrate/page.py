@@ -1,0 +1,144 @@
+"""The HTML report of a calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import plots, report
+from ..charts import NOTHING
+from ..replay.words import interval, opening
+from ..report import Cell, Tile
+from ..traces.intervals import exact
+from ..traces.rivals import Nearest
+from . import words
+from .choose import reliability
+
+if TYPE_CHECKING:
+    from .run import Calibrated
+
+BINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 1.01)
+
+
+def page(found: Calibrated) -> str:
+    """The whole document."""
+    parts = [
+        report.section("Recommended", words.verdict(found), report.tiles(_tiles(found)), _snippets(found)),
+        report.section(
+            "Hits against realised error",
+            "Up is cheaper, left is safer. Every dot is one error budget on the part that no choice has seen.",
+            report.figure(plots.plane(_hits(found)), "Grey: static thresholds. Bars are 95 % intervals."),
+        ),
+        report.section(
+            "Foretold against realised risk",
+            "On the line, a foretold risk of 2 % is wrong in 2 of 100; below it, the layer was too careful.",
+            report.figure(
+                plots.plane(_reliability(found)), "Of the budget that served most. Bars are 95 % intervals."
+            ),
+        ),
+        report.section(
+            "How near the nearest request was",
+            "Where both humps overlap, no threshold can tell right from wrong.",
+            report.figure(plots.histograms(_scores(found), "cosine to the nearest earlier request")),
+        ),
+        report.section("Every budget", "", _table(found)),
+        report.section("How to read this", "", report.prose(*_notes(found))),
+    ]
+    return report.page("Calibration", opening(found.trace).replace("\n", ". "), parts)
+
+
+def _tiles(found: Calibrated) -> list[Tile]:
+    run, best = found.choice.run, found.held_out(found.best)
+    tiles = []
+    if run is not None:
+        part = found.held_out(run)
+        tiles.append(
+            Tile(f"{part.hit:.0%}", "expected net hits", f"95 %: {interval(part.hit_interval)}", "teal")
+        )
+        bad = part.share_wrong_interval[0] > found.target
+        remark = f"95 %: {interval(part.share_wrong_interval)}; {part.wrong:,} of {part.similar:,}"
+        wrong = f"{part.share_wrong:.2%}" if part.similar else NOTHING
+        tiles.append(Tile(wrong, "wrong among similar", remark, "red" if bad else "teal"))
+        tiles.append(Tile(f"{part.checks:,}", "shadow checks", f"of {part.similar:,} similar answers"))
+    tiles.append(Tile(f"{best.hit:.0%}", "oracle", "what a cache that knows every answer could spare"))
+    return tiles
+
+
+def _snippets(found: Calibrated) -> str:
+    settings = found.settings()
+    return report.listing(words.python(settings)) + report.listing(words.toml(settings))
+
+
+def _hits(found: Calibrated) -> plots.Plane:
+    parts = [(run, found.held_out(run)) for run in found.runs]
+    dots = [
+        plots.Dot(
+            run.name, part.share_wrong, part.hit, "teal" if run is found.choice.run else "blue",
+            part.share_wrong_interval, part.hit_interval,
+        )
+        for run, part in parts if part.similar
+    ]  # fmt: skip
+    grid = [found.held_out(run) for run in found.grid]
+    curve = [(part.share_wrong, part.hit) for part in reversed(grid) if part.similar]
+    right = max([found.target * 3, 0.03, *(dot.x * 1.1 for dot in dots)])
+    top = max([*(dot.y for dot in dots), found.held_out(found.best).hit, 0.1])
+    return plots.Plane(
+        "share of wrong answers among similar ones", "answered without the backend (net)",
+        x_most=plots.round_up(right), y_most=plots.round_up(top),
+        dots=[*dots, *(plots.Dot("threshold", x, y, "grey", small=True) for x, y in curve)],
+        curves=[plots.Curve("static thresholds", curve, "grey", dashed=True)],
+        marks=[(found.target, f"target {found.target:.1%}")],
+    )  # fmt: skip
+
+
+def _reliability(found: Calibrated) -> plots.Plane:
+    points = reliability(max(map(found.held_out, found.runs), key=lambda part: part.similar), BINS)
+    most = plots.round_up(max([0.05, *(max(x, wrong / n) for x, wrong, n in points)]))
+    dots = [
+        plots.Dot(f"{wrong:,} of {n:,}", x, wrong / n, "teal", None, exact(wrong, n))
+        for x, wrong, n in points
+    ]
+    even = [(most * i / 20, most * i / 20) for i in range(21)]
+    return plots.Plane(
+        "foretold risk", "realised share of wrong answers", most, most, dots,
+        [plots.Curve("as foretold", even, "grey", dashed=True)],
+    )  # fmt: skip
+
+
+def _scores(found: Calibrated) -> list[tuple[str, list[float], str]]:
+    later = Nearest(found.nearest.cosine[found.cut :], found.nearest.same[found.cut :])
+    known = ~np.isnan(later.cosine)
+    return [
+        ("same answer", later.cosine[known & later.same].tolist(), "teal"),
+        ("another answer", later.cosine[known & ~later.same].tolist(), "red"),
+    ]
+
+
+def _table(found: Calibrated) -> str:
+    rows: list[Sequence[str | Cell]] = []
+    for row in words.rows(found):
+        tone = "good" if row[-1] else ""
+        rows.append(
+            [
+                Cell(row[0], tone, row[-1]),
+                Cell(row[1], remark=row[2]),
+                row[3],
+                Cell(row[4], remark=row[5]),
+                row[6],
+            ]
+        )
+    head = ("error budget", "net hits", "similar", "wrong of them", "checks")
+    return report.table(head, rows, numbers=range(1, len(head)))
+
+
+def _notes(found: Calibrated) -> list[str]:
+    return [
+        "All figures are of the part of the trace that no choice has seen. Layers lived through the part before it, as "
+        "they would have in service. Hits are net: shadow checks count as calls.",
+        "Intervals are of 95 %: Wilson's for shares of requests, Clopper and Pearson's for errors. Requests of a "
+        "stream depend on each other, so the truth is a little wider.",
+        "An error budget (max_error_rate) is what the layer keeps to by its own evidence; the realised error of a "
+        "budget on your traffic may be smaller or larger, which is what this report is for.",
+    ]

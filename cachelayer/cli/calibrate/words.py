@@ -1,0 +1,141 @@
+"""A calibration in words and numbers, and its settings as Python and TOML."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..charts import NOTHING
+from ..demo.words import plain_table
+from ..replay.words import interval
+from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
+
+if TYPE_CHECKING:
+    from .run import Calibrated
+
+HEAD = ("error budget", "net hits", "95 %", "similar", "wrong of them", "95 %", "checks", "")
+
+
+def recommendation(found: Calibrated) -> Iterator[str]:
+    """What the terminal shows."""
+    yield f"\nMeasured on {_reported(found)}:\n"
+    yield from plain_table(HEAD, rows(found))
+    yield ""
+    yield verdict(found)
+    yield from (f"  {line}" for line in expected(found))
+    yield "\nPython:"
+    yield from (f"  {line}" for line in python(found.settings()).splitlines())
+    yield "\nTOML:"
+    yield from (f"  {line}" for line in toml(found.settings()).splitlines())
+
+
+def rows(found: Calibrated) -> list[tuple[str, ...]]:
+    """Every budget on the part that is reported, in the order of `HEAD`."""
+    out = []
+    for run in found.runs:
+        part = found.held_out(run)
+        out.append(
+            (
+                run.name,
+                f"{part.hit:.1%}",
+                interval(part.hit_interval),
+                f"{part.similar:,}",
+                f"{part.share_wrong:.2%}" if part.similar else NOTHING,
+                interval(part.share_wrong_interval) if part.similar else NOTHING,
+                f"{part.checks:,}",
+                "recommended" if run is found.choice.run else "",
+            )
+        )
+    best = found.held_out(found.best)
+    row = (
+        "oracle",
+        f"{best.hit:.1%}",
+        interval(best.hit_interval),
+        f"{best.similar:,}",
+        "0.00%",
+        "",
+        "0",
+        "",
+    )
+    return [*out, row]
+
+
+def verdict(found: Calibrated) -> str:
+    """The recommendation in a sentence."""
+    choice, target = found.choice, f"{found.target:.1%}"
+    if choice.run is None:
+        return (
+            f"Recommended: semantic=False. Even the smallest error budget had more than {target} of wrong answers on "
+            "the part that settings were chosen on; look at the wrong ones in `cachelayer replay`."
+        )
+    sure = (
+        f"kept wrong answers under {target} on the part it was chosen on, interval included"
+        if choice.verdict == "shown"
+        else f"does not contradict {target} there, but there is too little evidence to show it "
+        f"(it takes {evidence(found.target):,} similar answers without an error, more with some)"
+    )
+    return f"Recommended: max_error_rate={choice.run.bound:g}, which {sure}."
+
+
+def evidence(target: float) -> int:
+    """Error-free similar answers after which the Clopper-Pearson interval keeps a target; 0 for no target."""
+    return math.ceil(math.log(0.025) / math.log1p(-target)) if 0 < target < 1 else 0
+
+
+def expected(found: Calibrated) -> Iterator[str]:
+    """What to expect of the recommended settings, with intervals."""
+    if found.choice.run is None:
+        return
+    part = found.held_out(found.choice.run)
+    yield f"expected net hits            {part.hit:.1%}  (95 %: {interval(part.hit_interval)})"
+    if part.similar:
+        yield (
+            f"expected wrong among similar {part.share_wrong:.2%}  (95 %: {interval(part.share_wrong_interval)}; "
+            f"{part.wrong:,} of {part.similar:,})"
+        )
+        yield f"expected wrong of all        {part.error:.2%}  (95 %: {interval(part.error_interval)})"
+        if part.share_wrong_interval[0] > found.target:
+            yield f"NOTE: that is above the target of {found.target:.1%}; take a smaller --target"
+    if found.trace.pairs:
+        yield from _pairs(part, found.held_out(found.best))
+    calls = part.hits - part.checks
+    money = f", ${calls * found.cost:,.2f}" if found.cost else ""
+    yield f"calls spared                 {calls:,} of {part.requests:,}{money}"
+
+
+def _pairs(part: Tally, best: Tally) -> Iterator[str]:
+    same = sum(code != MISS for code in best.path) - best.path.count(FILLED)
+    other = part.requests - same
+    if same:
+        yield f"same-answer pairs served     {(part.path.count(RIGHT) + part.path.count(EXACT)) / same:.1%} of {same:,}"
+    if other:
+        yield f"other pairs served (wrong)   {part.path.count(WRONG) / other:.2%} of {other:,}"
+
+
+def _reported(found: Calibrated) -> str:
+    n = sum(one.counted for one in found.trace.asked[found.cut :])
+    if found.trace.pairs:
+        return f"{n:,} pairs, none of whose questions occurs in the part that settings were chosen on"
+    return f"the last {n:,} requests; settings were chosen on those before"
+
+
+def python(settings: dict[str, Any]) -> str:
+    """As a program says it."""
+    fields = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+    return f"from cachelayer import CacheLayer, Policy\n\nlayer = CacheLayer(policy=Policy({fields}))"
+
+
+def toml(settings: dict[str, Any]) -> str:
+    """As a file says it: `Policy(**tomllib.load(file)["cachelayer"]["policy"])`."""
+    lines = [f"{name} = {_toml(value)}" for name, value in settings.items() if _toml(value) is not None]
+    return "\n".join(["[cachelayer.policy]", *lines])
+
+
+def _toml(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return json.dumps(value) if isinstance(value, str) else None
