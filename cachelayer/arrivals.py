@@ -21,7 +21,8 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .keeper import Keeper
 from .protocols import Clock, Feed
-from .semantic.tier import Ask, SimilarTier, State
+from .semantic.asks import Ask, State
+from .semantic.tier import SimilarTier
 from .shared import SharedTier
 from .types import Findable, Reason, Record
 

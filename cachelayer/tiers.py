@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,10 +19,13 @@ from .flow.portal import Portal
 from .flow.race import race
 from .flow.writeback import WriteBack
 from .keeper import Keeper
-from .policy import Budgets
+from .policy import NOT_TIGHTENED, Budgets
 from .protocols import Clock
 from .recorder import Recorder
-from .semantic.tier import Ask, Entry, SimilarTier
+from .rides import Rides
+from .semantic.asks import Ask, Entry, Explained
+from .semantic.inflight import Flight, InFlight
+from .semantic.tier import SimilarTier
 from .shared import SharedTier
 from .types import Reason, Source
 
@@ -35,15 +38,6 @@ class Written:
     slot: Slot
     made: bool
     """By this process; what came from the shared store is only indexed."""
-
-
-@dataclass(slots=True)
-class Explained:
-    """What the similar tier would say: no reason means a hit."""
-
-    reason: Reason | None
-    candidates: list[dict[str, Any]] = field(default_factory=list)
-    detail: str = ""
 
 
 GENEROUS = Budgets(embed=5, search=5, verify=5)
@@ -72,6 +66,7 @@ class Tiers:
         self.elsewhere: Elsewhere | None = None
         if shared is not None and similar is not None:
             shared.found = self._index_later
+        self.rides = Rides(similar.inflight if similar is not None else InFlight(), faults, clock)
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
@@ -83,11 +78,8 @@ class Tiers:
             return None
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
-        return (
-            await self._stored(call)
-            or await self._similar(call, call.policy.budgets)
-            or await self._elsewhere(call)
-        )
+        found = await self._stored(call) or await self._similar(call, call.policy.budgets)
+        return found if isinstance(found, Landing) else await self._elsewhere(call)
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
         """What the shared store has not: a similar answer, or the backend's, which starts when the similar tier
@@ -100,18 +92,26 @@ class Tiers:
             await self._similar(call, None)  # notes the reason
             return await self._elsewhere(call) or await answer()
 
-        async def miss() -> Landing:
-            call.misses.setdefault("similar", Reason.BUDGET)
+        async def alone() -> Landing:
             return await self._elsewhere(call) or await answer()
 
-        budgets = call.policy.budgets
-        head_start = float(budgets.embed) + float(budgets.search) + float(budgets.verify)  # type: ignore[arg-type]
-        if call.deadline is not None:
-            head_start = min(head_start, max(call.deadline - self.clock.monotonic(), 0.0))
-        landing, similar = await race(self._similar(call, None), miss, head_start)
-        if similar and call.misses.pop("similar", None) is not None:
-            call.function.stats.hedges_cancelled += 1
-            self.let_go(call)
+        async def miss() -> Landing | Flight:
+            call.misses.setdefault("similar", Reason.BUDGET)
+            return await alone()
+
+        try:
+            raced: tuple[Landing | Flight, bool] = await race(
+                self._similar(call, None), miss, self.rides.head_start(call)
+            )
+            won, similar = raced
+            if similar and call.misses.pop("similar", None) is not None:
+                call.function.stats.hedges_cancelled += 1
+                self.let_go(call)
+            landing = await self.rides.ride(call, won) or await alone() if isinstance(won, Flight) else won
+        except BaseException:
+            self.rides.landed(call, None)
+            raise
+        self.rides.landed(call, landing)
         return landing
 
     async def _stored(self, call: Call) -> Landing | None:
@@ -126,7 +126,7 @@ class Tiers:
         """The answer that another process is making now, where it is worth waiting for."""
         return await self.shared.lead_or_wait(call) if self.shared is not None else None
 
-    async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | None:
+    async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | Flight | None:
         tier = self.similar
         reason = self._unfit(call)
         if reason is not None or tier is None:
@@ -134,11 +134,14 @@ class Tiers:
                 call.misses["similar"] = reason or Reason.OFF
             return None
         ask = call.similar = self._ask(call)
+        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED
         found = await tier.find(ask, budgets)
         call.timings.update(ask.timings)
         if isinstance(found, Reason):
             call.misses["similar"] = found
             return None
+        if isinstance(found, Flight):
+            return found
         landing = self._landing(call, ask, found)
         if landing is None:
             call.misses["similar"] = Reason.EXPIRED
@@ -176,11 +179,8 @@ class Tiers:
             return None
         landing = self.keeper.landing(slot, Source.INDEX, now)
         slot.hits += 1
-        landing.match, landing.similarity, landing.confidence = (
-            "similar",
-            decision.similarity,
-            decision.confidence,
-        )
+        landing.match = "similar"
+        landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
 
     # behind the caller's back ------------------------------------------------------------------------------------
@@ -189,11 +189,12 @@ class Tiers:
         """Queue what was kept in memory for the tiers behind it; never waits."""
         if landing.slot is not None and self.wanted(call):
             self._offer(Written(call, landing.slot, made=True))
-        elif call.lease is not None:
+        else:
             self.let_go(call)
 
     def let_go(self, call: Call) -> None:
         """Nothing will be stored for this call: those who wait for it elsewhere go on."""
+        self.rides.findable(call)
         if call.lease is not None and self.shared is not None:
             self.shared.let_go(call)
 
@@ -220,6 +221,12 @@ class Tiers:
         made: list[Indexed] = []
         for item in batch:
             await self.faults.attempt("write-back", self._index(item, made), None)
+            if (
+                self.similar is not None
+                and item.call.similar is not None
+                and item.call.similar.flight is not None
+            ):
+                self.similar.inflight.end(item.call.similar.flight)
         if self.elsewhere is not None:
             await self.elsewhere.wrote(made)
         if self.similar is not None and self.similar.due:

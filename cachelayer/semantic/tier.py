@@ -6,8 +6,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -17,49 +15,13 @@ from ..flow.attempt import Faults
 from ..flow.background import Background, offload
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
-from ..types import Candidate, Decision, Embedded, Query, Reason, Turn
+from ..types import Candidate, Decision, Embedded, Query, Reason
+from .asks import Ask, Entry, State
+from .inflight import Flight, InFlight
 
 NEIGHBOURS = 8
 INLINE = 4096
 """Vectors up to which a search is cheaper on the loop than off it."""
-
-
-class State(StrEnum):
-    """Whether the tier serves."""
-
-    COLD = "cold"
-    WARMING = "warming"
-    READY = "ready"
-    FAILED = "failed"
-
-
-@dataclass(slots=True)
-class Ask:
-    """One request as the tier sees it, and what it found, for learning from the true answer."""
-
-    function: str
-    partition: bytes
-    text: str
-    turns: tuple[Turn, ...]
-    max_error_rate: float
-    preview: bool = False
-    """Only to explain: nothing is accounted."""
-    query: Query | None = None
-    candidates: list[Candidate] = field(default_factory=list)
-    decision: Decision | None = None
-    timings: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Entry:
-    """What the tier knows of a kept answer."""
-
-    partition: bytes
-    text: str
-    turns: tuple[Turn, ...]
-    answer: str | None
-    value: Any
-    """The engine's own: the slot."""
 
 
 class SimilarTier:
@@ -70,6 +32,7 @@ class SimilarTier:
         self.embedder, self.decider = embedder, decider
         self.index = index
         self._make_index = make_index
+        self.inflight = InFlight()
         self.restore: Callable[[], Awaitable[None]] | None = None
         """What fills the index before the tier serves."""
         self._faults, self._background = faults, background
@@ -113,8 +76,11 @@ class SimilarTier:
     async def _warm(self) -> None:
         await self._faults.attempt("warm-up", self.start(), None)
 
-    async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Reason:
-        """The entry to serve, or why none; fills `ask` with what was seen. Without budgets it takes its time."""
+    async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Flight | Reason:
+        """The entry to serve, one in flight, or why none; fills `ask` with what was seen.
+
+        Without budgets it takes its time.
+        """
         if self.state is not State.READY:
             self.warm()
             return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
@@ -123,9 +89,38 @@ class SimilarTier:
         reason = await self._embed(ask, None if budgets is None else float(budgets.embed))  # type: ignore[arg-type]
         if reason is None:
             reason = await self._search(ask, None if budgets is None else float(budgets.search))  # type: ignore[arg-type]
-        if reason is not None:
+        found = self._decide(ask) if reason is None else reason
+        return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
+
+    def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
+        """Join a flight by the rules for entries, or open one's own: in one step, so that no two of a kind take off."""
+        query = ask.query
+        if query is None:
             return reason
-        return self._decide(ask)
+        near = self.inflight.near(ask.partition, query)
+        if near:
+            decision = self._faults.attempt_now("verify", self._judge_flights, ask, query, near)
+            for _, flight in near:
+                if isinstance(decision, Decision) and decision.entry == flight.id:
+                    ask.decision = decision
+                    self.inflight.joined += 1
+                    return flight
+        ask.flight = self.inflight.begin(ask.partition, query)
+        return reason
+
+    def _judge_flights(self, ask: Ask, query: Query, near: list[tuple[Candidate, Flight]]) -> Decision:
+        """Each is an answer of its own, known to the decider for this moment."""
+        with self._lock:
+            try:
+                for one, flight in near:
+                    self.decider.stored(
+                        one.entry, ask.function, ask.partition, flight.query, f"\0in flight {one.entry}"
+                    )
+                found = [one for one, _ in near]
+                return self.decider.decide(ask.function, ask.partition, query, found, ask.max_error_rate)
+            finally:
+                for one, _ in near:
+                    self.decider.forget(one.entry)
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
@@ -277,7 +272,13 @@ class SimilarTier:
         """State, size and what the decider knows."""
         with self._lock:
             decided = self.decider.stats()
-        out = {"state": str(self.state), "entries": len(self), "repaired": self.repaired, "decider": decided}
+        out = {
+            "state": str(self.state),
+            "entries": len(self),
+            "repaired": self.repaired,
+            "joined": self.inflight.joined,
+            "decider": decided,
+        }
         return {**out, "failure": self.failure} if self.failure else out
 
     async def aclose(self) -> None:

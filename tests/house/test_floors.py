@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shared",
             "tiers",
         }
-        | {"arrivals", "local"},
+        | {"arrivals", "local", "rides"},
     ),
     ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep"}),
     ({"layer"}, {"testing"}),

@@ -1,0 +1,61 @@
+"""What the similar tier is asked, what it knows of an entry, and whether it serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ..types import Candidate, Decision, Query, Reason, Turn
+from .inflight import Flight
+
+
+class State(StrEnum):
+    """Whether the tier serves."""
+
+    COLD = "cold"
+    WARMING = "warming"
+    READY = "ready"
+    FAILED = "failed"
+
+
+@dataclass(slots=True)
+class Ask:
+    """One request as the tier sees it, and what it found, for learning from the true answer."""
+
+    function: str
+    partition: bytes
+    text: str
+    turns: tuple[Turn, ...]
+    max_error_rate: float
+    preview: bool = False
+    """Only to explain: nothing is accounted."""
+    boards: bool = False
+    """Whether it may wait for a near-duplicate in flight, and be waited for."""
+    flight: Flight | None = None
+    """Its own, which near-duplicates may wait for."""
+    query: Query | None = None
+    candidates: list[Candidate] = field(default_factory=list)
+    decision: Decision | None = None
+    timings: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Entry:
+    """What the tier knows of a kept answer."""
+
+    partition: bytes
+    text: str
+    turns: tuple[Turn, ...]
+    answer: str | None
+    value: Any
+    """The engine's own: the slot."""
+
+
+@dataclass(slots=True)
+class Explained:
+    """What the similar tier would say: no reason means a hit."""
+
+    reason: Reason | None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
+    detail: str = ""

@@ -1,0 +1,94 @@
+"""Requests whose answers are being made now: a near-duplicate waits for one instead of starting a call of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ..types import Candidate, Query
+
+MOST = 128
+"""Flights of one partition that a newcomer is compared with; what is beyond does without."""
+NEAREST = 3
+LEAST = 0.5
+"""Similarity from which a flight is worth judging: the rules that decide are stricter by far."""
+
+
+class Flight:
+    """One answer in the making. `landing` is the engine's own; None where there will be none to share."""
+
+    __slots__ = ("id", "landing", "loop", "partition", "query", "waiters")
+
+    def __init__(self, id: int, partition: bytes, query: Query, loop: asyncio.AbstractEventLoop) -> None:
+        self.id, self.partition, self.query, self.loop = id, partition, query, loop
+        self.waiters: list[asyncio.Future[Any]] | None = []
+        """None once it landed."""
+        self.landing: Any = None
+
+    def wait(self) -> asyncio.Future[Any]:
+        """What the flight brings, for one rider on its loop."""
+        waiter: asyncio.Future[Any] = self.loop.create_future()
+        if self.waiters is None:
+            waiter.set_result(self.landing)
+        else:
+            self.waiters.append(waiter)
+        return waiter
+
+    def land(self, landing: Any) -> None:
+        """Tell all riders; nothing where it landed before."""
+        waiters, self.waiters = self.waiters, None
+        if waiters is None:
+            return
+        self.landing = landing
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(landing)
+
+
+class InFlight:
+    """The flights of all loops; a loop's requests see that loop's alone. Ids are negative, so they are no entries'."""
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[int, bytes], dict[int, Flight]] = {}
+        self._last = -1
+        self.joined = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self._flights.values()))
+
+    def begin(self, partition: bytes, query: Query) -> Flight | None:
+        """A flight that others may join until `end`; None where there are too many."""
+        loop = asyncio.get_running_loop()
+        here = self._flights.setdefault((id(loop), partition), {})
+        if len(here) >= MOST:
+            return None
+        self._last -= 1
+        flight = here[self._last] = Flight(self._last, partition, query, loop)
+        return flight
+
+    def end(self, flight: Flight) -> None:
+        """Nobody joins any more: its entry is findable now, or there is none."""
+        flight.land(None)
+        place = (id(flight.loop), flight.partition)
+        here = self._flights.get(place, {})
+        here.pop(flight.id, None)
+        if not here:
+            self._flights.pop(place, None)
+
+    def near(self, partition: bytes, query: Query) -> list[tuple[Candidate, Flight]]:
+        """The nearest flights of the running loop, most similar first."""
+        here = self._flights.get((id(asyncio.get_running_loop()), partition))
+        if not here:
+            return []
+        flights: Sequence[Flight] = list(islice(here.values(), MOST))
+        scores = np.stack([flight.query.vector for flight in flights]) @ query.vector
+        best = [(score, flights[at]) for at, score in enumerate(scores.tolist()) if score >= LEAST]
+        best.sort(key=lambda pair: -pair[0])
+        return [
+            (Candidate(flight.id, score, flight.query.text, None, flight.query.turns), flight)
+            for score, flight in best[:NEAREST]
+        ]

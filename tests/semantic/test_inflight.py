@@ -1,0 +1,176 @@
+"""Near-duplicates in flight: one call for all of them, by the rules that decide hits, and nobody left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, Policy, Source
+from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.types import Candidate, Query
+
+FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
+
+
+class SameWords:
+    """Two requests take the same answer where they have the same words."""
+
+    identity = "same words"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        words = set(query.text.split())
+        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
+
+
+def make(**policy: Any) -> CacheLayer:
+    settings = Policy(**{"max_error_rate": 0.05, "shadow": 0, **policy})
+    return CacheLayer(policy=settings, embedder=WordEmbedder(), verifier=SameWords())
+
+
+async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
+    gate, layer = Gate(), make()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        callers = [asyncio.create_task(ask.outcome(q)) for q in (FORWARDS, BACKWARDS, FORWARDS)]
+        await gate.entered()
+        gate.open()
+        first, near, same = await asyncio.gather(*callers)
+        assert gate.calls == 1 and {first.answer, near.answer, same.answer} == {"answer 1"}
+        assert (first.source, near.source, near.match) == (Source.BACKEND, Source.COALESCED, "similar")
+        assert (same.source, same.match) == (Source.COALESCED, "exact")
+        assert near.similarity == pytest.approx(1.0) and near.confidence > 0.9
+        await layer.flush()
+        tier = layer._similar
+        assert tier is not None and len(tier.inflight) == 0
+        assert layer.stats()["similar"]["joined"] == 1
+
+
+async def test_what_the_rules_refuse_makes_its_own_call() -> None:
+    gate, layer = Gate(), make()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        callers = [asyncio.create_task(ask.outcome(q)) for q in (FORWARDS, "where is my blue parcel today")]
+        await gate.entered()
+        await gate.entered()
+        gate.open()
+        outcomes = await asyncio.gather(*callers)
+    assert [outcome.source for outcome in outcomes] == [Source.BACKEND] * 2
+
+
+async def test_tenants_and_stricter_requests_never_ride_along() -> None:
+    gate, layer = Gate(), make()
+    ask = layer.wrap(gate, name="ask")
+
+    async def as_tenant(tenant: str, question: str) -> Any:
+        with layer.scope(tenant=tenant):
+            return await ask.outcome(question)
+
+    async def strict(question: str) -> Any:
+        with layer.scope(tenant="a"), layer.tighten(max_error_rate=0):
+            return await ask.outcome(question)
+
+    async with layer:
+        callers = [asyncio.create_task(one) for one in (as_tenant("a", FORWARDS), as_tenant("b", BACKWARDS))]
+        callers.append(asyncio.create_task(strict(BACKWARDS)))
+        for _ in callers:
+            await gate.entered()
+        gate.open()
+        assert [o.source for o in await asyncio.gather(*callers)] == [Source.BACKEND] * 3
+
+
+async def test_when_the_first_call_fails_the_others_make_their_own() -> None:
+    calls = []
+    failing = asyncio.Event()
+
+    async def answer(question: str) -> str:
+        calls.append(question)
+        if len(calls) == 1:
+            await failing.wait()
+            raise KeyError("down")
+        return "well"
+
+    layer = make()
+    ask = layer.wrap(answer, name="ask")
+    async with layer:
+        first = asyncio.create_task(ask.outcome(FORWARDS))
+        tier = layer._similar
+        assert tier is not None
+        while not len(tier.inflight):
+            await asyncio.sleep(0)
+        second = asyncio.create_task(ask.outcome(BACKWARDS))
+        while not tier.inflight.joined:
+            await asyncio.sleep(0)
+        failing.set()
+        with pytest.raises(KeyError):
+            await first
+        outcome = await second
+        assert (outcome.answer, outcome.source) == ("well", Source.BACKEND)
+        assert len(tier.inflight) == 0 or (await layer.flush()) is None
+
+
+async def test_a_first_caller_who_leaves_does_not_strand_the_others() -> None:
+    gate, layer = Gate(), make()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        first = asyncio.create_task(ask.outcome(FORWARDS))
+        await gate.entered()
+        second = asyncio.create_task(ask.outcome(BACKWARDS))
+        tier = layer._similar
+        assert tier is not None
+        while not tier.inflight.joined:
+            await asyncio.sleep(0)
+        first.cancel()
+        await gate.entered()  # the second one's own call
+        gate.open()
+        assert (await second).source is Source.BACKEND and gate.cancelled == 1
+
+
+async def test_a_rider_who_waits_too_long_goes_alone() -> None:
+    gate, layer = Gate(), make(rider_wait=0.02)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        callers = [asyncio.create_task(ask.outcome(q)) for q in (FORWARDS, BACKWARDS)]
+        await gate.entered()
+        await gate.entered()
+        gate.open()
+        assert [o.source for o in await asyncio.gather(*callers)] == [Source.BACKEND] * 2
+
+
+async def test_a_stream_in_flight_is_read_from_its_beginning() -> None:
+    runs = []
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        runs.append(prompt)
+        yield "a"
+        await more.wait()
+        yield "b"
+
+    layer = make()
+    ask = layer.wrap(stream, name="stream")
+    async with layer:
+        first = ask(FORWARDS)
+        assert await anext(first) == "a"
+        near = ask(BACKWARDS)
+        assert await anext(near) == "a"
+        more.set()
+        assert [c async for c in first] == [c async for c in near] == ["b"]
+    assert runs == [FORWARDS]
+
+
+async def test_flights_are_bounded_and_none_is_left() -> None:
+    gate, layer = Gate(), make()
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        callers = [asyncio.create_task(ask(f"w{n} x{n} y{n}")) for n in range(300)]
+        for _ in callers:
+            await gate.entered()
+        tier = layer._similar
+        assert tier is not None and len(tier.inflight) == 128
+        gate.open()
+        await asyncio.gather(*callers)
+        await layer.flush()
+        assert len(tier.inflight) == 0
