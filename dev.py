@@ -169,11 +169,6 @@ def set_up_library(extras: Sequence[str]) -> None:
     set_up(VENV, pins, extras, install_library)
 
 
-def set_up_redis() -> None:
-    if not shutil.which("redis-server"):
-        apt("redis-server", "tests start their own on loopback")
-
-
 def set_up_triton() -> None:
     """A Triton server for the CPU, in an environment of its own: it needs an older numpy."""
     library = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
@@ -191,9 +186,12 @@ def set_up_triton() -> None:
 def set_up_servers() -> list[str]:
     """The servers that tests start on loopback; returns a sentence for each that cannot be had here."""
     missing = []
-    for server, bring in (("Redis", set_up_redis), ("Triton", set_up_triton)):
+    for server, program in (("redis-server", "redis-server"), ("prometheus", "promtool"), ("Triton", "")):
         try:
-            bring()
+            if not program:
+                set_up_triton()
+            elif not shutil.which(program):
+                apt(server, "tests start their own on loopback")
         except Failed as fault:
             what = str(fault).splitlines()[0]
             missing.append(f"tests with a {server} server were skipped: {what}; {fault.remedy}")

@@ -12,6 +12,7 @@ from .exact.identity import Identifier, Identity
 from .exact.lane import Lane
 from .exact.memory import Memory, Slot
 from .flow.background import offload
+from .observe.cost import Bill
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
@@ -199,3 +200,5 @@ class Kept(NamedTuple):
     """The true end of freshness; the slot's own may be earlier, to look at refreshing ahead."""
     tokens: int | None = None
     """None until somebody asks."""
+    bill: Bill | None = None
+    """Likewise."""

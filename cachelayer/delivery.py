@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .accounts import account
 from .call import Call, Landing
 from .exact.memory import Slot
 from .keeper import Keeper
@@ -64,6 +65,8 @@ class Delivery:
         stats.add(call.misses, call.timings, "" if streams else result)  # its readers are timed at their ends
         if function.records and not (led and streams):  # a stream led is told at its end
             self._recorder.add(call, landing, source, match)
+        if stats.ledger is not None:
+            account(self._keeper, call, landing, hit=result != "miss")
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterat
 from functools import partial
 from typing import Any
 
+from .accounts import account
 from .call import Call, Landing
 from .delivery import Delivery
 from .exact.kinds import ATOMS
@@ -139,6 +140,8 @@ class Engine:
             self.tiers.keep(call, landing)
             if call.function.records:
                 self.tiers.recorder.add(call, landing, BACKEND, None)
+            if call.function.stats.ledger is not None:
+                account(self.keeper, call, landing, hit=False)
 
         def leave() -> None:
             self.flights.close(self._flight_key(call), landing)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .call import MAX_LANES, Call, Function
 from .exact.canonical import encode
-from .exact.memory import Memory, Slot
+from .exact.memory import Gone, Memory, Slot
 
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
@@ -41,6 +41,8 @@ class Holdings:
         self._scopes: dict[bytes, tuple[str, str | None]] = {}
         self._log: deque[Invalidation] = deque(maxlen=_LOG)
         self.memories: list[Memory] = []
+        self.gone: Counter[Gone] = Counter()
+        """Entries that left a memory, by why."""
         self.epoch = 0
         self.reset()
 
@@ -50,9 +52,13 @@ class Holdings:
 
     def memory(self, max_bytes: int, max_item_bytes: int) -> Memory:
         """A new in-process memory under this keeper's care."""
-        memory = Memory(max_bytes, max_item_bytes=max_item_bytes, on_evict=lambda slot, why: self._gone(slot))
+        memory = Memory(max_bytes, max_item_bytes=max_item_bytes, on_evict=self._left)
         self.memories.append(memory)
         return memory
+
+    def _left(self, slot: Slot, why: Gone) -> None:
+        self.gone[why] += 1
+        self._gone(slot)
 
     def scope_of(self, function: Function, tenant: str | None) -> bytes:
         scope = encode([function.name, tenant])

@@ -106,7 +106,7 @@ class Keeper(Holdings):
             return kept.tokens
         seen = self.faults.attempt_now("view", function.seen, self.answer_of(slot))
         tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
-        slot.meta = Kept(kept.fresh_until, tokens)
+        slot.meta = kept._replace(tokens=tokens)
         return tokens
 
     # writing -----------------------------------------------------------------------------------------------------

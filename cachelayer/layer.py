@@ -31,6 +31,7 @@ from .semantic.tier import SimilarTier
 from .tiers import Tiers
 from .types import Outcome
 from .upkeep import Upkeep
+from .watching import Watched, Watching
 
 R = TypeVar("R")
 
@@ -42,7 +43,7 @@ class SystemClock:
     time = staticmethod(time.time)
 
 
-class CacheLayer:
+class CacheLayer(Watched):
     """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
@@ -106,9 +107,10 @@ class CacheLayer:
         self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
         self._registry = Registry(
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
-            tenancy_required=tenancy == "required",
+            tenancy_required=tenancy == "required", wrapped=lambda function: self._watching.attend(function),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
+        self._watching = Watching(self._registry.functions, self.stats, self._clock)
         _after_fork(self)
 
     def __repr__(self) -> str:
@@ -231,6 +233,7 @@ class CacheLayer:
 
     async def start(self) -> None:
         """Load models: when it returns every tier serves."""
+        self._watching.start()
         if self._shared is not None:
             await self._shared.start()
         if self._similar is not None:
@@ -246,6 +249,7 @@ class CacheLayer:
     async def aclose(self, timeout: Duration = "5s") -> None:
         """Drain the write-back for at most `timeout`, then stop everything."""
         limit = seconds("timeout", timeout)
+        self._watching.stop()
         await self._tiers.writeback.drain(limit)
         await self._tiers.recorder.aclose(limit)
         await self._background.cancel()
@@ -285,6 +289,7 @@ def _after_fork(layer: CacheLayer) -> None:
                 mine._background,
                 mine._tiers.writeback,
                 mine._tiers.recorder,
+                mine._watching,
             ):
                 part.reset()
 

@@ -46,11 +46,12 @@ class Registry:
         *,
         why_off: str,
         tenancy_required: bool,
+        wrapped: Callable[[Function], None],
     ) -> None:
         self.functions: dict[str, Function] = {}
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._why_off, self._tenancy_required = why_off, tenancy_required
-        self._told = False
+        self._wrapped, self._told = wrapped, False
 
     def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
         """The cached callable. Raises ConfigurationError naming option, value and remedy."""
@@ -97,6 +98,7 @@ class Registry:
             linkable=not ("key" in own or "vary" in own or callable(identifier.text)),
         )
         self.functions[name] = function
+        self._wrapped(function)
         return function
 
     def _identifier(self, name: str, fn: Any, policy: Policy, own: dict[str, Any], wire: bool) -> Identifier:

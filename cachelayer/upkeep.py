@@ -82,6 +82,8 @@ class Upkeep:
                 "dropped": writeback.dropped,
                 "done": writeback.handled,
             },
+            "gone": dict(keeper.gone),
+            "background": {"running": len(tiers.background), "refused": tiers.background.refused},
             "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},
             "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},

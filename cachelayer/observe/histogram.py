@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,14 @@ SHOWN = (*(float(f"{m}e{e}") for e in range(-6, 1) for m in (1, 2, 5)), 10.0)
 _SHOWN_AT = np.searchsorted(_EDGES, SHOWN)
 
 
+class Shown(NamedTuple):
+    """A histogram as it was at one moment."""
+
+    below: tuple[tuple[float, int], ...]
+    """(upper edge in seconds, how many are not above it), for the edges in `SHOWN` and infinity."""
+    total: float
+
+
 class Histogram:
     """Latencies in buckets at most 12.5 % wide; a bucket holds what is above its lower edge and up to its upper one."""
 
@@ -67,8 +76,8 @@ class Histogram:
         mean = self.total / self.count if self.count else 0.0
         return {"count": self.count, "mean": mean, "p50": self.quantile(0.5), "p99": self.quantile(0.99)}
 
-    def shown(self) -> Iterator[tuple[float, int]]:
-        """(upper edge, how many are not above it), for the edges in `SHOWN` and for infinity."""
+    def shown(self) -> Shown:
+        """As metrics show it."""
         below = np.cumsum(self._counts)
-        yield from zip(SHOWN, below[_SHOWN_AT].tolist(), strict=True)
-        yield math.inf, int(below[-1])
+        counts = zip((*SHOWN, math.inf), [*below[_SHOWN_AT].tolist(), int(below[-1])], strict=True)
+        return Shown(tuple(counts), self.total)

@@ -8,6 +8,7 @@ from random import random
 from typing import Any
 
 from ..types import Reason, Source
+from .cost import Ledger
 from .histogram import Histogram
 
 _FOLD = 256
@@ -49,6 +50,8 @@ class FunctionStats:
         """Of streams, by what ('first_token', 'token_gap', 'stream') and for whom ('hit', 'coalesced', 'miss')."""
         self.paced = False
         """Whether streams are timed as their readers see them."""
+        self.ledger: Ledger | None = None
+        """Where money is counted."""
         self.listener: Listener | None = None
         self._backend_mean: float | None = None
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
@@ -63,8 +66,8 @@ class FunctionStats:
         """Seconds that the backend took, a moving mean; None before the first answer."""
         return self._backend_mean
 
-    def look(self, seconds: float, slot: Any) -> int:
-        """A fast hit took `seconds` and was answered by `slot`. Returns how many hits it stands for.
+    def look(self, seconds: float, slot: Any) -> None:
+        """A fast hit took `seconds` and was answered by `slot`; it stands for all since the one before.
 
         Chance decides how many hits pass until the next look, so that traffic that repeats itself is not
         seen at one point of its period only.
@@ -75,9 +78,10 @@ class FunctionStats:
         self._looks.append((seconds, weight))
         self.saved_seconds += weight * slot.cost
         self.saved_tokens += weight * (slot.meta.tokens or 0)
+        if self.ledger is not None and slot.meta.bill is not None:
+            self.ledger.add(slot.meta.bill, slot.cost, slot.tags, hit=True, times=weight)
         if len(self._looks) >= 256:
             self.fold()
-        return weight
 
     def tell(self, of: str, which: str, seconds: Sequence[float]) -> None:
         """Latencies of a stream."""
@@ -116,10 +120,10 @@ class FunctionStats:
         self._count("stage", self.timings, stages)
         self._count("request", self.requests, whole)
         if looks:
-            seconds, weights = [s for s, _ in looks], [w for _, w in looks]
-            self.requests.setdefault("exact", Histogram()).add_all(seconds, weights)
+            took, weights = [seconds for seconds, _ in looks], [weight for _, weight in looks]
+            self.requests.setdefault("exact", Histogram()).add_all(took, weights)
             if self.listener is not None:
-                self.listener("request", "exact", seconds)
+                self.listener("request", "exact", took)
 
     def _count(self, of: str, histograms: dict[str, Histogram], latencies: dict[str, list[float]]) -> None:
         for which, seconds in latencies.items():

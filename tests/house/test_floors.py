@@ -30,9 +30,9 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shared",
             "tiers",
         }
-        | {"arrivals", "local", "rides"},
+        | {"accounts", "arrivals", "local", "rides"},
     ),
-    ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep"}),
+    ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"}),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
     ({"adapters"},),

@@ -1,0 +1,42 @@
+"""Who pays what: every answer's bill, made once and kept with its entry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .call import Call, Kept, Landing
+from .exact.usage import usage_of
+from .keeper import Keeper
+from .observe.cost import Bill
+from .types import Reason
+
+
+def account(keeper: Keeper, call: Call, landing: Landing, *, hit: bool) -> None:
+    """Enter one caller's answer in the ledger of its function. A fault is counted and goes no further."""
+    keeper.faults.attempt_now("account", _account, keeper, call, landing, hit)
+
+
+def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
+    ledger, slot = call.function.stats.ledger, landing.slot
+    if ledger is None or (landing.frozen is None and landing.answer is None):
+        return  # a stream: its bill comes at its end
+    kept: Kept | None = None if slot is None else slot.meta
+    bill: Bill | None = None if kept is None else kept.bill
+    if bill is None:
+        bill = _bill(call, landing.answer if landing.frozen is None else keeper.whole(landing.frozen), keeper)
+        if slot is not None and kept is not None:
+            slot.meta = slot.meta._replace(bill=bill)
+    seconds = landing.seconds or call.timings.get("backend", 0.0)
+    ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit)
+
+
+def _bill(call: Call, answer: Any, keeper: Keeper) -> Bill:
+    seen = keeper.faults.attempt_now("view", call.function.seen, answer)
+    prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
+    return Bill(model_of(call), prompt, cached, completion, call.tenant)
+
+
+def model_of(call: Call) -> str:
+    """The model that a call names in an argument `model`, else the function's own name."""
+    model = call.identity.fields.get("model") if call.identity is not None else None
+    return model if isinstance(model, str) and model else call.function.name

@@ -1,0 +1,42 @@
+"""The token counts that an answer reports, in the wire forms of OpenAI, Anthropic, LangChain and their like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .fields import fields
+
+_USAGES = ("usage", "usage_metadata", "token_usage")
+_PROMPT = ("prompt_tokens", "input_tokens")
+_COMPLETION = ("completion_tokens", "output_tokens")
+_DETAILS = (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens"),
+            ("input_token_details", "cache_read"))  # fmt: skip
+_CACHED = ("cache_read_input_tokens", "cached_tokens")
+
+
+def usage_of(answer: Any) -> tuple[int, int, int]:
+    """(prompt, of it cached, completion) tokens; of a stream's list of chunks what its last count says; else zeros."""
+    if isinstance(answer, str | bytes | None):
+        return 0, 0, 0
+    if isinstance(answer, list | tuple):
+        return next((usage for chunk in reversed(answer) if any(usage := _usage(chunk))), (0, 0, 0))
+    return _usage(answer)
+
+
+def _usage(answer: Any) -> tuple[int, int, int]:
+    if isinstance(answer, str | bytes | None):
+        return 0, 0, 0
+    of = fields(answer)
+    told = next((usage for name in _USAGES if (usage := of.get(name)) is not None), None)
+    if told is None:
+        return 0, 0, 0
+    counts = fields(told)
+    cached = _first(counts, _CACHED)
+    for outer, inner in _DETAILS:
+        cached = cached or _first(fields(counts.get(outer)), (inner,))
+    prompt = _first(counts, _PROMPT)
+    return max(prompt, cached), cached, _first(counts, _COMPLETION)
+
+
+def _first(counts: Any, names: tuple[str, ...]) -> int:
+    return next((n for name in names if isinstance(n := counts.get(name), int) and n > 0), 0)

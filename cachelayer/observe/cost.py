@@ -1,0 +1,163 @@
+"""What answers cost and what hits spare: prices per model, tokens, GPU seconds, by tenant and tag."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ConfigurationError
+from .topn import TopN
+
+MILLION = 1e6
+
+
+class Bill(NamedTuple):
+    """What an answer took: the model's name, tokens, and for whom it was made."""
+
+    model: str
+    prompt: int = 0
+    """Tokens of the prompt, those that the model's own cache held included."""
+    cached: int = 0
+    """Of these, held by the model's own cache."""
+    completion: int = 0
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Of one model. Tokens: money a million. GPUs: how many serve one request, how many requests share them, money an
+    hour each; for models that one runs oneself."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+    cached: float | None = None
+    """None: as `prompt`."""
+    gpus: float = 0.0
+    batch: float = 1.0
+    gpu_hour: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if value is None and name == "cached":
+                continue
+            if not isinstance(value, int | float) or isinstance(value, bool) or value < (name == "batch"):
+                least = "1" if name == "batch" else "0"
+                raise ConfigurationError(f"price.{name}", value, f"give a number of at least {least}")
+
+    def gpu_seconds(self, seconds: float) -> float:
+        """GPU seconds of a request that took `seconds`."""
+        return seconds * self.gpus / self.batch
+
+    def of(self, bill: Bill, seconds: float) -> float:
+        """Money for one answer that took `seconds`."""
+        cached = self.prompt if self.cached is None else self.cached
+        tokens = (
+            (bill.prompt - bill.cached) * self.prompt
+            + bill.cached * cached
+            + bill.completion * self.completion
+        )
+        return tokens / MILLION + self.gpu_seconds(seconds) * self.gpu_hour / 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """Prices by model; a name that is not there takes the longest one that it begins with, then `default`."""
+
+    models: Mapping[str, Price]
+    currency: str = "USD"
+    date: str = ""
+    source: str = ""
+    default: Price = field(default_factory=Price)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Prices:
+        """Of a JSON file: {"currency", "date", "source", "models": {name: {"prompt", "completion", ...}}}.
+
+        Raises ConfigurationError naming the file and the field.
+        """
+        try:
+            held: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+            models = {name: Price(**fields) for name, fields in held.pop("models").items()}
+            default = Price(**held.pop("default", {}))
+            return cls(models, default=default, **held)
+        except ConfigurationError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+            shape = '{"models": {"name": {"prompt": 2.5, "completion": 10}}}, money a million tokens'
+            raise ConfigurationError("prices", str(path), f"{fault}; give JSON like {shape}") from None
+
+    def of(self, model: str) -> Price:
+        """The price of a model."""
+        found = self.models.get(model)
+        if found is None:
+            near = [name for name in self.models if model.startswith(name)]
+            found = self.models[max(near, key=len)] if near else self.default
+        return found
+
+
+class Ledger:
+    """Adds up what was spent on backend calls and what hits spared. Bounded: `MODELS` models, n tenants and tags."""
+
+    MODELS = 64
+
+    def __init__(self, prices: Prices, *, tenants: int = 0, tags: int = 0) -> None:
+        self.prices = prices
+        self._by_model: dict[str, Counter[str]] = {}
+        self._tenants = TopN(tenants) if tenants else None
+        self._tags = TopN(tags) if tags else None
+
+    def add(self, bill: Bill, seconds: float, tags: tuple[str, ...], *, hit: bool, times: int = 1) -> float:
+        """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
+        price = self.prices.of(bill.model)
+        money, gpu = price.of(bill, seconds), price.gpu_seconds(seconds)
+        kind = "saved" if hit else "spent"
+        counts = self._model(bill.model)
+        counts[f"{kind}_cost"] += times * money  # type: ignore[assignment]
+        counts[f"{kind}_gpu"] += times * gpu  # type: ignore[assignment]
+        if not hit:
+            for token, n in (
+                ("prompt", bill.prompt),
+                ("cached", bill.cached),
+                ("completion", bill.completion),
+            ):
+                counts[token] += times * n
+        if self._tenants is not None:
+            result = "hit" if hit else "miss"
+            self._tenants.add(bill.tenant or "none", {result: times, kind: times * money}, times)
+        if self._tags is not None:
+            for tag in tags:
+                self._tags.add(tag, {kind: times * money}, times)
+        return money
+
+    def _model(self, name: str) -> Counter[str]:
+        if name not in self._by_model and len(self._by_model) >= self.MODELS:
+            name = "other"
+        return self._by_model.setdefault(name, Counter())
+
+    def readings(self) -> Iterator[tuple[str, tuple[str, ...], float]]:
+        """(metric, labels, value)."""
+        currency = self.prices.currency
+        for model, counts in self._by_model.items():
+            for kind in ("spent", "saved"):
+                yield f"{kind}_cost_total", (model, currency), counts[f"{kind}_cost"]
+                yield "gpu_seconds_total", (model, kind), counts[f"{kind}_gpu"]
+            for token in ("prompt", "cached", "completion"):
+                yield "tokens_total", (model, token), counts[token]
+        for tenant, kind, amount in self._tenants or ():
+            metric = "tenant_requests_total" if kind in ("hit", "miss") else "tenant_cost_total"
+            yield metric, (tenant, kind), amount
+        for tag, kind, amount in self._tags or ():
+            yield "tag_cost_total", (tag, kind), amount
+
+    def stats(self) -> dict[str, Any]:
+        """Per model: money spent and saved, GPU seconds, tokens; money for an answer before and after."""
+        return {
+            "currency": self.prices.currency,
+            "prices_of": self.prices.date,
+            "models": {model: dict(counts) for model, counts in self._by_model.items()},
+        }

@@ -1,0 +1,112 @@
+"""Watching a layer: metrics, money, and the meters that need a running loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from .call import Function
+from .errors import ConfigurationError
+from .observe.cost import Ledger, Prices
+from .observe.health import LoopMeter
+from .observe.readings import Readings
+from .observe.stats import FunctionStats
+from .protocols import Clock
+
+if TYPE_CHECKING:
+    from .observe.prometheus import Metrics
+
+
+class Watching:
+    """One for a layer. Nothing is watched, and nothing costs anything, until it is asked for."""
+
+    def __init__(
+        self, functions: Mapping[str, Function], stats: Callable[[], dict[str, Any]], clock: Clock
+    ) -> None:
+        self._functions, self.stats, self._clock = functions, stats, clock
+        self.readings = Readings(self, clock)
+        self.ledger: Ledger | None = None
+        self.watches = False
+        self._metrics: Metrics | None = None
+        self.reset()
+
+    def reset(self) -> None:
+        """After a fork the meters are the parent's."""
+        self._meters: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopMeter] = WeakKeyDictionary()
+
+    @property
+    def counters(self) -> Mapping[str, FunctionStats]:
+        """Of every function, by name."""
+        return {name: function.stats for name, function in self._functions.items()}
+
+    def metrics(self) -> Metrics:
+        """See `CacheLayer.metrics`."""
+        if self._metrics is None:
+            from .observe.prometheus import Metrics
+
+            self._metrics = Metrics(self.readings)
+        self.watch()
+        return self._metrics
+
+    def account(self, prices: Prices | str | Path, *, tenants: int, tags: int) -> Ledger:
+        """See `CacheLayer.account`."""
+        for name, value in (("tenants", tenants), ("tags", tags)):
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
+                raise ConfigurationError(name, value, "give how many to tell apart, from 0 to 1000")
+        held = prices if isinstance(prices, Prices) else Prices.load(prices)
+        self.ledger = self.readings.ledger = Ledger(held, tenants=tenants, tags=tags)
+        for function in self._functions.values():
+            self.attend(function)
+        return self.ledger
+
+    def watch(self) -> None:
+        """Time streams from now on, and meter the running loop, where there is one."""
+        self.watches = True
+        for function in self._functions.values():
+            self.attend(function)
+        self.start()
+
+    def attend(self, function: Function) -> None:
+        """Watch this function as all the others are."""
+        function.stats.paced, function.stats.ledger = self.watches, self.ledger
+
+    def start(self) -> None:
+        """Meter the running loop, if anything is watched and there is one."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        if self.watches and loop not in self._meters:
+            self._meters[loop] = LoopMeter(self._clock.monotonic, self.readings.tick)
+            self.readings.meters = list(self._meters.values())
+
+    def stop(self) -> None:
+        """Stop the running loop's meter."""
+        meter = self._meters.pop(asyncio.get_running_loop(), None)
+        if meter is not None:
+            meter.stop()
+            self.readings.meters = list(self._meters.values())
+
+
+class Watched:
+    """What `CacheLayer` offers to those who run it."""
+
+    _watching: Watching
+
+    def metrics(self) -> Metrics:
+        """Everything that is counted, for Prometheus; see `docs/metrics.md`. The same object each time.
+
+        From the first call on streams are timed as their readers see them and the event loop is metered. Raises
+        MissingExtra where prometheus-client is not installed.
+        """
+        return self._watching.metrics()
+
+    def account(self, prices: Prices | str | Path, *, tenants: int = 0, tags: int = 0) -> Ledger:
+        """Count money from now on, by `prices` (or a JSON file of them); the `tenants` and `tags` busiest apart.
+
+        Raises ConfigurationError naming the file and the field.
+        """
+        return self._watching.account(prices, tenants=tenants, tags=tags)

@@ -1,0 +1,129 @@
+"""The parts that metrics are made of: buckets, samples of hits, the busiest names, the fall of a hit rate."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer import ConfigurationError
+from cachelayer.exact.usage import usage_of
+from cachelayer.observe.cost import Price, Prices
+from cachelayer.observe.health import HitRate
+from cachelayer.observe.histogram import SHOWN, Histogram
+from cachelayer.observe.stats import FunctionStats
+from cachelayer.observe.topn import TopN
+
+SECONDS = st.lists(st.floats(2e-7, 90.0), min_size=1, max_size=200)
+
+
+@given(SECONDS)
+def test_a_bucket_holds_what_is_not_above_its_edge(seconds: list[float]) -> None:
+    histogram = Histogram()
+    histogram.add_all(seconds)
+    shown = histogram.shown()
+    assert [edge for edge, _ in shown.below] == [*SHOWN, math.inf]
+    for edge, n in shown.below:
+        assert n == sum(s <= edge for s in seconds)
+    assert shown.total == pytest.approx(sum(seconds))
+
+
+@given(SECONDS, st.floats(0.01, 1.0))
+def test_quantiles_are_right_to_an_eighth(seconds: list[float], q: float) -> None:
+    histogram = Histogram()
+    histogram.add_all(seconds)
+    true = float(np.quantile(seconds, q, method="inverted_cdf"))
+    assert true <= histogram.quantile(q) * (1 + 1e-9) and histogram.quantile(q) <= true * 1.126
+
+
+@given(st.integers(1, 5000))
+def test_looks_stand_for_all_hits_up_to_the_last_one(hits: int) -> None:
+    stats, slot = FunctionStats(), SimpleNamespace(cost=2.0, meta=SimpleNamespace(tokens=3, bill=None))
+    looked = 0
+    for n in range(1, hits + 1):
+        stats.fast_hits = n
+        if n >= stats.look_at:
+            stats.look(1e-6, slot)
+            looked = n
+    stats.fold()
+    assert stats.requests["exact"].count == looked and hits - looked < 127
+    assert stats.saved_seconds == 2.0 * looked and stats.saved_tokens == 3 * looked
+
+
+@given(st.lists(st.sampled_from("abcdefghijkl"), max_size=300), st.integers(1, 4))
+def test_the_sum_over_names_is_everything_and_no_name_s_sum_falls_to_nothing(
+    names: list[str], n: int
+) -> None:
+    top, seen = TopN(n), 0.0
+    for name in names:
+        top.add(name, {"x": 1.0})
+        seen += 1
+        told = list(top)
+        assert sum(amount for _, _, amount in told) == seen
+        assert len({name for name, _, _ in told} - {"other"}) <= n
+
+
+def test_a_name_that_becomes_busy_is_told_apart() -> None:
+    top = TopN(2)
+    for name in ("quiet", "still", *["busy"] * 10):
+        top.add(name, {"x": 1.0})
+    assert "busy" in {name for name, _, _ in top}
+
+
+def fallen(before: float, after: float, asked: int) -> HitRate:
+    rate = HitRate()
+    hits = requests = 0
+    for second in range(1200):
+        share = before if second < 1140 else after
+        requests += asked
+        hits += round(asked * share)
+        rate.see(float(second), hits, requests)
+    return rate
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked", "collapsed"),
+    [
+        (0.6, 0.0, 10, True),
+        (0.6, 0.2, 10, True),
+        (0.6, 0.5, 10, False),
+        (0.6, 0.0, 1, False),
+        (0.0, 0.0, 9, False),
+    ],
+)
+def test_a_fall_beyond_chance_is_a_collapse(before: float, after: float, asked: int, collapsed: bool) -> None:
+    assert fallen(before, after, asked).collapsed is collapsed
+
+
+@pytest.mark.parametrize(
+    ("answer", "usage"),
+    [
+        ({"usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 8}}}, (9, 8, 0)),
+        ({"usage": {"input_tokens": 9, "output_tokens": 4}}, (9, 0, 4)),
+        ([{"x": 1}, {"usage": {"prompt_tokens": 2, "completion_tokens": 1}}, {"usage": None}], (2, 0, 1)),
+        ("text", (0, 0, 0)),
+        ({"usage": {"prompt_tokens": "many"}}, (0, 0, 0)),
+        (["a", "b"], (0, 0, 0)),
+    ],
+)  # fmt: skip
+def test_usage_is_read_in_every_wire_form(answer: object, usage: tuple[int, int, int]) -> None:
+    assert usage_of(answer) == usage
+
+
+def test_a_model_takes_the_longest_name_that_it_begins_with() -> None:
+    prices = Prices({"gpt": Price(prompt=1), "gpt-mini": Price(prompt=2)}, default=Price(prompt=9))
+    assert [prices.of(m).prompt for m in ("gpt-mini-2026", "gpt-5", "llama")] == [2, 1, 9]
+
+
+def test_a_price_file_that_cannot_be_read_names_file_and_field(tmp_path: object) -> None:
+    path = f"{tmp_path}/prices.json"
+    with pytest.raises(ConfigurationError, match=r"prices.json.*give JSON like"):
+        Prices.load(path)
+    with open(path, "w") as file:
+        file.write('{"models": {"m": {"prompt": -1}}}')
+    with pytest.raises(ConfigurationError, match=r"price.prompt=-1"):
+        Prices.load(path)
