@@ -243,12 +243,8 @@ class SharedTier:
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""
         told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
-        return {
-            "breaker": str(self.breaker.state),
-            "breaker_opened": self.breaker.opened,
-            "listening": self._listening is not None,
-            "store": told(),
-        }
+        breaker = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened}
+        return {**breaker, "listening": self._listening is not None, "store": told()}
 
     async def aclose(self) -> None:
         """Close this loop's connections."""
