@@ -135,8 +135,9 @@ def _decider(
 ) -> Decider:
     if verifier is None or isinstance(verifier, Verifier):
         from .semantic.decide import EvidenceDecider
+        from .semantic.verifier import PairVerifier
 
-        return EvidenceDecider(verifier, random=random, shadow=shadow)
+        return EvidenceDecider(verifier or PairVerifier(), random=random, shadow=shadow)
     if isinstance(verifier, Decider):
         return verifier
     raise ConfigurationError(

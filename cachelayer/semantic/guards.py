@@ -63,16 +63,18 @@ def antonyms(a: Signature, b: Signature) -> bool:
     for word in only_left:
         if not only_right.isdisjoint(lx.ANTONYMS.get(word, ())):
             return True
+    return _negated(only_left, only_right) or _negated(only_right, only_left)
+
+
+def _negated(words: set[str], plain: set[str]) -> bool:
+    """Whether a word is another with a negative prefix."""
     return any(
-        longer == prefix + shorter
+        word.removeprefix(prefix) in plain
+        for word in words
+        if word.startswith(lx.NEGATIVE_PREFIXES)
         for prefix in lx.NEGATIVE_PREFIXES
-        for longer, shorter in _prefixed(only_left, only_right, prefix)
+        if word.startswith(prefix)
     )
-
-
-def _prefixed(left: set[str], right: set[str], prefix: str) -> list[tuple[str, str]]:
-    pairs = [(w, w[len(prefix) :]) for w in left if w.startswith(prefix) and w[len(prefix) :] in right]
-    return pairs + [(w, w[len(prefix) :]) for w in right if w.startswith(prefix) and w[len(prefix) :] in left]
 
 
 def roles(a: Signature, b: Signature) -> bool:

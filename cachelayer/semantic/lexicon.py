@@ -161,12 +161,25 @@ _MONTH_NAMES = (
 MONTHS: Final = {name: str(i + 1) for i, names in enumerate(_MONTH_NAMES) for name in names.split()}
 """Without 'march' and 'may', which are a verb and a modal far more often."""
 WEEKDAYS: Final = {
-    name: names.split()[0][:3]
-    for names in ("monday mon", "tuesday tue tues", "wednesday wed", "thursday thu thur thurs", "friday fri",
-                  "saturday", "sunday")
+    name: names[:3]
+    for names in ("monday mondays mon", "tuesday tuesdays tue tues", "wednesday wednesdays wed",
+                  "thursday thursdays thu thur thurs", "friday fridays fri", "saturday saturdays", "sunday sundays")
     for name in names.split()
 }  # fmt: skip
-RELATIVE_DAYS: Final = _words("today tonight tomorrow yesterday weekend")
+RELATIVE_DAYS: Final = {
+    "today": "today", "tonight": "tonight", "tomorrow": "tomorrow", "yesterday": "yesterday", "weekend": "weekend",
+    "weekends": "weekend", "weekday": "weekday", "weekdays": "weekday", "workday": "weekday", "workdays": "weekday",
+    "summer": "summer", "winter": "winter", "autumn": "autumn", "noon": "noon", "midnight": "midnight",
+}  # fmt: skip
+"""Days and times that are named by what they are. Without 'spring' and 'fall', which are much else besides."""
+PERIODS: Final = _words(
+    "week month year quarter semester term season decade century weekend night morning evening"
+)
+WHICH_PERIOD: Final = {
+    "this": "this", "current": "this", "next": "next", "coming": "next", "following": "next", "last": "last",
+    "past": "last", "previous": "last",
+}  # fmt: skip
+"""'next year', 'last week': a date that moves."""
 
 DIRECTIONS: Final = _words(
     "from to into onto than by before after over under above below against for with via between"

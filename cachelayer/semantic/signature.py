@@ -171,13 +171,15 @@ class _Reader:
         if low in lx.NEGATIONS or low.endswith("n't"):
             self.negations += 1
         if low in lx.WEEKDAYS or low in lx.MONTHS or low in lx.RELATIVE_DAYS:
-            self.dates.add(lx.WEEKDAYS.get(low) or lx.MONTHS.get(low) or low)
+            self.dates.add(lx.WEEKDAYS.get(low) or lx.MONTHS.get(low) or lx.RELATIVE_DAYS[low])
         elif any(c.isdigit() for c in low) and len(low) > 1:
             self.ids.add(low)
         elif (raw[0].isupper() and not self.opening and low not in lx.FUNCTION_WORDS) or (
             len(raw) > 1 and raw.isupper() and low not in lx.FUNCTION_WORDS
         ):
             self.names.add(stem(low))
+        if low in lx.PERIODS and len(self.words) > 1 and self.words[-2] in lx.WHICH_PERIOD:
+            self.dates.add(f"{lx.WHICH_PERIOD[self.words[-2]]} {low}")
         if low in lx.DIRECTIONS:
             self.direction = low
         if low in lx.FUNCTION_WORDS:

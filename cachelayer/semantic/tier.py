@@ -18,6 +18,7 @@ from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .asks import Ask, Entry, State
 from .inflight import Flight, InFlight
+from .verifier import load
 
 NEIGHBOURS = 8
 INLINE = 4096
@@ -55,6 +56,7 @@ class SimilarTier:
         self.state = State.WARMING
         try:
             await self.embedder.start()
+            await offload(load)
             if self.index is None:
                 self.index = self._make_index(self.embedder.dimension, self.embedder.identity)
                 if hasattr(self.index, "load"):

@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..boosted import Trees
 from ..risk import Prior
+
+
+def load_arrays(name: str) -> dict[str, NDArray[Any]]:
+    """The arrays of one file of this folder."""
+    with np.load(BytesIO(files(__package__).joinpath(name).read_bytes()), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def load_prior() -> Prior:
     """Where the risk model of a new function starts."""
-    with np.load(BytesIO(files(__package__).joinpath("risk.npz").read_bytes()), allow_pickle=False) as arrays:
-        return Prior(arrays["mean"], arrays["scale"], arrays["weights"])
+    arrays = load_arrays("risk.npz")
+    return Prior(arrays["mean"], arrays["scale"], arrays["weights"])
+
+
+class PairWeights:
+    """Trees over the features of a pair, and the risk of each score. `grid` rises, `risk` falls; both (g,)."""
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self._trees = Trees(
+            arrays["feature"], arrays["threshold"], arrays["mask"], arrays["value"], float(arrays["start"])
+        )
+        self._grid, self._risk = arrays["grid"], arrays["risk"]
+
+    def probabilities(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
+        """(n, d) features to (n,) probabilities."""
+        out: NDArray[np.float64] = 1.0 - np.interp(self._trees.logits(x), self._grid, self._risk)
+        return out
+
+
+@cache
+def load_pairs() -> PairWeights:
+    """The pair verifier's weights; read once, at the first call."""
+    return PairWeights(load_arrays("pairs.npz"))

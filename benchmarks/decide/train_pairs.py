@@ -1,0 +1,155 @@
+"""Fit the pair verifier: does the answer to one request also answer another?
+
+    python -m benchmarks.decide.train_pairs --data DATA --wordnet DIR --kept DIR --out OUT.npz
+
+DATA holds dev/ and train/open/ as benchmarks/decide/sources.py reads them; WordNet's files draw edits and synonyms.
+Pairs are generated with a fixed seed, embedded once (kept in --kept) and read with the library's own features; trees
+are fitted to the part 'fit', their number and the risk of each score are set on 'tune'. 'report' is for
+`python -m benchmarks.decide pairs`. About ten minutes on one core, eight of them for the vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from cachelayer.semantic.boosted import LEAVES
+from cachelayer.semantic.pairing import FEATURES, features
+from cachelayer.semantic.reading import Reading, read
+from cachelayer.semantic.words import words
+
+from .pair_vectors import Embedded, embed
+from .pairs_data import CLASSED, Pair, near_other_class, pairs
+from .sources import texts
+
+Floats = NDArray[np.float64]
+FAMILIES = {
+    "number": ("number", "year", "unit", "identifier"), "date": ("date",), "entity": ("entity", "noun"),
+    "negation": ("negation", "antonym"), "scope": ("scope", "added", "modifier", "dropped"), "role": ("role",),
+    "question": ("question", "verb"),
+}  # fmt: skip
+LOOSE = 0.6
+"""Cosine below which two requests of one class are not taken for the same."""
+CAUTION = 2.5
+"""How many times the share of generated traps is foretold as risk: traps by people are harder than generated ones."""
+
+
+def matrix(found: list[Pair], vectors: Embedded) -> NDArray[np.float32]:
+    """(n, len(FEATURES)): what the library reads of each pair."""
+    table = words()
+    readings: dict[str, Reading] = {}
+    out = np.empty((len(found), len(FEATURES)), np.float32)
+    for i, p in enumerate(found):
+        for text in (p.a, p.b):
+            if text not in readings:
+                readings[text] = read(text, table)
+        out[i] = features(readings[p.a], readings[p.b], vectors.cosine(p.a, p.b), table)
+        if i % 20_000 == 0:
+            print(f"  features of {i} of {len(found)} pairs", flush=True)
+    return out
+
+
+def balance(found: list[Pair]) -> Floats:
+    """Weights: both labels alike in sum, within them each kind by the root of its number."""
+    kinds = [f"{p.same}:{p.kind}" for p in found]
+    many = {k: kinds.count(k) for k in set(kinds)}
+    w = np.array([p.weight / many[k] ** 0.5 for p, k in zip(found, kinds, strict=True)])
+    same = np.array([p.same for p in found])
+    w[same] /= w[same].sum()
+    w[~same] /= w[~same].sum()
+    return w * len(found) / 2.0
+
+
+def fit(
+    x: NDArray[np.float32], y: NDArray[np.bool_], w: Floats, trees: int
+) -> HistGradientBoostingClassifier:
+    model = HistGradientBoostingClassifier(
+        max_iter=trees, learning_rate=0.09, max_leaf_nodes=LEAVES, min_samples_leaf=60, l2_regularization=5.0,
+        max_features=0.5, early_stopping=False, random_state=0,
+    )  # fmt: skip
+    return model.fit(x, y, sample_weight=w)
+
+
+def flat(model: Any) -> dict[str, NDArray[Any]]:
+    """The trees in the arrays that cachelayer.semantic.boosted reads."""
+    count = len(model._predictors)
+    feature = np.zeros((count, LEAVES - 1), np.int16)
+    threshold = np.full((count, LEAVES - 1), np.inf, np.float32)
+    mask = np.full((count, LEAVES - 1), 0xFFFFFFFF, np.uint32)
+    value = np.zeros((count, LEAVES), np.float32)
+    for t, (tree,) in enumerate(model._predictors):
+        _walk(tree.nodes, 0, [0, 0], feature[t], threshold[t], mask[t], value[t])
+    start = np.array(float(np.ravel(model._baseline_prediction)[0]))
+    return {"feature": feature, "threshold": threshold, "mask": mask, "value": value, "start": start}
+
+
+def _walk(nodes: Any, at: int, seen: list[int], feature: Any, threshold: Any, mask: Any, value: Any) -> None:
+    """Number leaves from left to right; `seen`: inner nodes and leaves numbered so far."""
+    node = nodes[at]
+    if node["is_leaf"]:
+        value[seen[1]] = node["value"]
+        seen[1] += 1
+        return
+    mine, first = seen[0], seen[1]
+    seen[0] += 1
+    feature[mine], threshold[mine] = node["feature_idx"], _down(node["num_threshold"])
+    _walk(nodes, node["left"], seen, feature, threshold, mask, value)
+    ruled_out = ((1 << seen[1]) - 1) & ~((1 << first) - 1)
+    mask[mine] = 0xFFFFFFFF & ~ruled_out
+    _walk(nodes, node["right"], seen, feature, threshold, mask, value)
+
+
+def _down(threshold: float) -> np.float32:
+    """The nearest float32 that is not above, so that no float32 value changes sides."""
+    near = np.float32(threshold)
+    return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
+
+
+def risk_table(scores: Floats, found: list[Pair]) -> tuple[Floats, Floats]:
+    """Log odds and the risk of each: CAUTION times the share of traps that score higher, families alike."""
+    grid = np.linspace(-4.0, 9.0, 53)
+    shares = []
+    for kinds in FAMILIES.values():
+        mine = scores[[p.kind.removeprefix("trap:") in kinds for p in found]]
+        shares.append([(np.sum(mine >= g) + 0.5) / (len(mine) + 1) for g in grid])
+    risk = np.minimum(1.0, CAUTION * np.mean(shares, axis=0))
+    return grid, np.minimum.accumulate(risk)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--wordnet", type=Path, required=True)
+    parser.add_argument("--kept", type=Path, required=True, help="folder for vectors, outside the repository")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--trees", type=int, default=240)
+    args = parser.parse_args()
+    found = pairs(args.data, args.wordnet)
+    classed = [t for t in texts(args.data) if t.source in CLASSED]
+    vectors = embed([*(x for p in found for x in (p.a, p.b)), *(t.text for t in classed)], args.kept)
+    found = [p for p in found if p.kind != "class" or vectors.cosine(p.a, p.b) >= LOOSE]
+    found += near_other_class(classed, vectors)
+    print(f"{len(found)} pairs")
+    x, y = matrix(found, vectors), np.array([p.same for p in found])
+    part = np.array([p.part for p in found])
+    mine, tune = part == "fit", part == "tune"
+    chosen = [p for p, m in zip(found, mine, strict=True) if m]
+    model = fit(x[mine], y[mine], balance(chosen), args.trees)
+    tuned = [p for p, m in zip(found, tune, strict=True) if m]
+    scores = model.decision_function(x[tune])
+    print(f"tune: AUC {roc_auc_score(y[tune], scores):.4f}")
+    grid, risk = risk_table(scores, tuned)
+    np.savez_compressed(args.out, **flat(model), grid=grid, risk=risk)
+    print(f"{args.out}: {args.out.stat().st_size / 1e3:.0f} KB")
+
+
+if __name__ == "__main__":
+    main()

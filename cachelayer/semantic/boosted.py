@@ -1,0 +1,54 @@
+"""Boosted regression trees as flat arrays: all comparisons at once, leaves by bit masks, no loop over trees.
+
+Source: Lucchese et al., "QuickScorer: a fast algorithm to rank documents with additive ensembles of regression
+trees", SIGIR 2015. A comparison that fails rules out the leaves to its left; the first leaf left over is the exit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAVES: Final = 32
+Floats = NDArray[np.float32]
+_PLACE: Final = np.zeros(37, np.intp)
+_PLACE[[pow(2, i, 37) for i in range(LEAVES)]] = range(LEAVES)
+"""Which bit a power of two is, by its remainder: 2 generates the residues of 37."""
+
+
+class Trees:
+    """t trees of at most 32 leaves over d features.
+
+    `feature` (t, 31) int16 and `threshold` (t, 31) float32 of inner nodes, padded with comparisons that always hold
+    (feature 0, threshold inf); `mask` (t, 31) uint32, the leaves that remain where `x <= threshold` fails; `value`
+    (t, 32) float32, leaves from left to right; `start` the sum before the first tree.
+    """
+
+    def __init__(
+        self,
+        feature: NDArray[np.int16],
+        threshold: Floats,
+        mask: NDArray[np.uint32],
+        value: Floats,
+        start: float,
+    ) -> None:
+        self._trees, self._nodes = (
+            feature.shape
+        )  # kept node by node, so that the masks of a tree meet in one sweep
+        self._feature = feature.T.ravel().astype(np.intp)
+        self._threshold = threshold.T.ravel().astype(np.float32)
+        self._ruled_out = ~mask.T.ravel().astype(np.uint32)
+        self._value = value.astype(np.float32).ravel()
+        self._first = np.arange(self._trees, dtype=np.intp) * LEAVES
+        self._start = start
+
+    def logits(self, x: Floats) -> NDArray[np.float64]:
+        """(n, d) float32 to (n,) log odds. Pure."""
+        fails = x.take(self._feature, axis=1) > self._threshold
+        gone = np.multiply(fails, self._ruled_out).reshape(len(x), self._nodes, self._trees)
+        alive = ~np.bitwise_or.reduce(gone, axis=1)
+        leaf = _PLACE[(alive & (~alive + np.uint32(1))) % 37]
+        found: NDArray[np.float64] = self._value[leaf + self._first].sum(axis=1, dtype=np.float64)
+        return found + self._start

@@ -1,0 +1,154 @@
+"""The pair verifier: what one answer may serve, from two texts alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachelayer.protocols import Verifier
+from cachelayer.semantic.boosted import LEAVES, Trees
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
+from cachelayer.semantic.pairing import FEATURES, features
+from cachelayer.semantic.reading import read
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.words import KIN, OPPOSITE, SAME, SLIP, words
+from cachelayer.types import Candidate, Query
+
+ZERO = np.zeros(384, np.float32)
+
+
+def judge(a: str, b: str, cosine: float | None = None) -> tuple[float, str]:
+    """As the default embedder sees them, or with a similarity given."""
+    seen = similarity(a, b) if cosine is None else cosine
+    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, seen, b, None)])[0]
+
+
+def similarity(a: str, b: str) -> float:
+    async def embed() -> np.ndarray:
+        embedder = OnnxEmbedder(workers=1)
+        await embedder.start()
+        try:
+            return (await embedder.embed([a, b])).vectors
+        finally:
+            await embedder.aclose()
+
+    one, other = asyncio.run(embed())
+    return float(one @ other)
+
+
+TRAPS = [
+    ("numbers", "how long can I park for 2 euros", "how long can I park for 3 euros"),
+    ("numbers", "show flats under 900 euros", "show flats under 1,900 euros"),
+    ("numbers", "is a dose of 5 mg safe", "is a dose of 5 ml safe"),
+    ("dates", "is the library open on weekdays", "is the library open on weekends"),
+    ("dates", "when do the trains leave on Sundays", "when do the trains leave on Mondays"),
+    ("dates", "what was the turnover last year", "what was the turnover this year"),
+    ("identifiers", "where is parcel ZX-204", "where is parcel ZX-240"),
+    ("identifiers", "open https://example.com/a", "open https://example.com/b"),
+    ("", "which plants need direct sun", "which plants do not need direct sun"),
+    ("", "how do I lock the screen", "how do I unlock the screen"),
+    ("", "how tall is Mount Ararat", "how tall is Mount Elbrus"),
+    ("", "can I swap oats for barley in a soup", "can I swap barley for oats in a soup"),
+    ("", "ferries from Calais to Dover", "ferries from Dover to Calais"),
+    ("", "delete one photo", "delete all photos"),
+    ("", "are guide dogs allowed on the bus", "are dogs allowed on the bus"),
+    ("", "who founded the museum", "when was the museum founded"),
+]
+
+
+@pytest.mark.parametrize(("guard", "a", "b"), TRAPS)
+def test_one_edit_that_changes_the_answer_is_not_served_at_five_percent(guard: str, a: str, b: str) -> None:
+    for p, spoke in (judge(a, b), judge(b, a)):
+        assert 1.0 - p > 0.05, p
+        assert guard in ("", spoke)
+
+
+@pytest.mark.parametrize("guard", ["numbers", "dates", "identifiers"])
+def test_facts_forbid_whatever_the_similarity(guard: str) -> None:
+    for name, a, b in TRAPS:
+        if name == guard:
+            assert judge(a, b, 0.9999) == (0.0, guard)
+
+
+REPEATS = [
+    ("How do I renew my library card?", "how do i renew my library card"),
+    ("How do I renew my library card?", "Hi, how do I renew my library card please?"),
+    ("How do I renew my library card?", "How do I renew my libary card?"),
+    ("What is the fee for 2 adults?", "what's the fee for two adults"),
+    ("Can I return shoes that I bought online?", "Could I return shoes that I bought online"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), REPEATS)
+def test_near_repeats_are_served_at_five_percent(a: str, b: str) -> None:
+    assert 1.0 - judge(a, b)[0] <= 0.05
+
+
+def test_a_foreign_text_is_served_to_its_repeat_alone() -> None:
+    assert judge("wie kündige ich meinen Vertrag?", "wie verlängere ich meinen Vertrag?") == (0.0, "language")
+    assert judge("wie kündige ich meinen Vertrag?", "Wie kündige ich meinen Vertrag")[0] > 0.9
+
+
+text = st.text("abcdefg ?.,0123XYZ'-%$éß", max_size=60)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text, text, st.floats(-1, 1))
+def test_probability_is_symmetric_and_a_probability(a: str, b: str, cosine: float) -> None:
+    p, guard = judge(a, b, cosine)
+    assert 0.0 <= p <= 1.0
+    assert judge(b, a, cosine) == (pytest.approx(p), guard)
+
+
+@settings(max_examples=60, deadline=None)
+@given(text, text)
+def test_features_are_finite_and_as_many_as_named(a: str, b: str) -> None:
+    table = words()
+    row = features(read(a, table), read(b, table), 0.5, table)
+    assert len(row) == len(FEATURES)
+    assert np.isfinite(row).all()
+
+
+def test_it_stands_behind_the_door_of_verifiers() -> None:
+    assert isinstance(PairVerifier(), Verifier)
+    assert PairVerifier().judge(Query("a", ZERO), []) == []
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "relation"),
+    [("buy", "purchase", SAME), ("cancel", "cancellation", KIN), ("cheap", "expensive", OPPOSITE),
+     ("lock", "unlock", OPPOSITE), ("receive", "recieve", SLIP)],
+)  # fmt: skip
+def test_relations_between_words(a: str, b: str, relation: int) -> None:
+    assert words().relation(a, b) == relation
+    assert words().relation(b, a) == relation
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_trees_by_bit_masks_equal_trees_walked_node_by_node(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    depth, trees, width = 5, 4, 6
+    feature = rng.integers(0, width, (trees, LEAVES - 1)).astype(np.int16)
+    threshold = rng.normal(size=(trees, LEAVES - 1)).astype(np.float32)
+    value = rng.normal(size=(trees, LEAVES)).astype(np.float32)
+    mask = np.zeros((trees, LEAVES - 1), np.uint32)
+    for node in range(LEAVES - 1):  # a full tree in breadth-first order
+        level = (node + 1).bit_length() - 1
+        span = LEAVES >> level
+        first = (node + 1 - (1 << level)) * span
+        mask[:, node] = 0xFFFFFFFF & ~(((1 << span // 2) - 1) << first)
+    x = rng.normal(size=(3, width)).astype(np.float32)
+    got = Trees(feature, threshold, mask, value, 0.25).logits(x)
+    for row, logit in zip(x, got, strict=True):
+        total = 0.25
+        for t in range(trees):
+            node = 0
+            for _ in range(depth):
+                node = 2 * node + (1 if row[feature[t, node]] <= threshold[t, node] else 2)
+            total += float(value[t, node - (LEAVES - 1)])
+        assert logit == pytest.approx(total, abs=1e-5)
