@@ -36,7 +36,7 @@ class Answering(Delivery):
         assert principal is not None
         tighter = asked.tightening()
         self.let_in = let_in
-        if not let_in and not principal.own:
+        if not let_in and not principal.own and principal.name is not None:
             tighter |= {"no_cache": True, "no_store": True}  # nobody rides on another's credentials
         if not self.r.reveals:
             tighter["no_similar"] = True
@@ -123,7 +123,7 @@ class Answering(Delivery):
             return
         exchange = self.r.exchange()
         try:
-            with self.served.layer.tighten(no_cache=True, no_store=not keep):
+            with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
                 outcome, _ = await self.served.handle.landed(exchange, **fields)
             if exchange.status:
                 self.r.heard(exchange.status)

@@ -111,6 +111,10 @@ class Exchange:
         self._channels.open(channel, partial(_run, self.app, self.scope, self.request))
         try:
             answer = await self._answer(channel)
+        except Failed:
+            if self._twin:
+                channel.close()
+            raise
         except BaseException:
             channel.close()
             raise
@@ -145,6 +149,7 @@ class Exchange:
             parts.append(bytes(message.get("body", b"")))
             size += len(parts[-1])
             if not message.get("more_body", False):
+                channel.close()
                 break
             if size > self.limit:
                 return self._alone(messages, channel, "oversize")

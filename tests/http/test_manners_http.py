@@ -1,0 +1,223 @@
+"""HTTP manners: request directives tighten, Cache-Status tells why, and only what may be kept is kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from typing import Any
+
+import pytest
+from asgi_client import Client, ask
+from cachelayer.adapters.asgi import CacheLayerMiddleware, JsonRoute
+from cachelayer.adapters.asgi.directives import DIRECTIVES, allowed, asked
+from hypothesis import given
+from hypothesis import strategies as st
+from upstream import Upstream
+
+from cachelayer import CacheLayer, ConfigurationError, Policy
+from cachelayer.testing import ManualClock
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+def made(upstream: Any, clock: ManualClock, policy: dict[str, Any] | None = None, **options: Any) -> Client:
+    settings = Policy(**{"ttl": "1h", "ttl_jitter": 0, **(policy or {})})
+    layer = CacheLayer(semantic=False, clock=clock, policy=settings)
+    return Client(CacheLayerMiddleware(upstream, layer=layer, recheck="10h", **options))
+
+
+@pytest.fixture
+def c(upstream: Upstream, clock: ManualClock) -> Client:
+    return made(upstream, clock)
+
+
+async def test_status_and_age_tell_how_an_answer_came_to_be(c: Client, clock: ManualClock) -> None:
+    first = await c.chat("hello")
+    assert first.header("cache-status").startswith("cachelayer; fwd=uri-miss; fwd-status=200; stored;")
+    assert "memory:absent" in first.header("cache-status") and first.header("age") == ""
+    clock.advance(100)
+    again = await c.chat("hello")
+    assert again.header("cache-status") == "cachelayer; hit; ttl=3500; detail=memory"
+    assert again.header("age") == "100"
+    clock.advance(3600)
+    assert "fwd=stale" in (await c.chat("hello")).header("cache-status")
+
+
+async def test_a_caller_may_ask_for_fresh_answers(c: Client, upstream: Upstream, clock: ManualClock) -> None:
+    async def calls(**headers: str) -> int:
+        before = len(upstream.requests)
+        await c.chat("hello", headers=headers)
+        return len(upstream.requests) - before
+
+    await c.chat("hello")
+    clock.advance(50)
+    assert await calls(cache_control="max-age=60") == 0
+    assert await calls(cache_control="min-fresh=4000") == 1
+    clock.advance(50)
+    assert await calls(cache_control="max-age=20") == 1
+    assert await calls(cache_control="max-age=20") == 0
+    assert await calls(cache_control="no-cache") == 1
+    assert await calls(pragma="no-cache") == 1
+    clock.advance(1)
+    assert await calls(cache_control="max-age=nonsense") == 1
+    assert await calls() == 0
+
+
+async def test_no_store_keeps_nothing(c: Client, upstream: Upstream) -> None:
+    for _ in range(2):
+        told = await c.chat("hello", headers={"cache_control": "no-store"})
+        assert "stored" not in told.header("cache-status").split("; ")
+    assert not (await c.chat("hello")).hit and len(upstream.requests) == 3
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_only_if_cached_never_reaches_the_app(c: Client, upstream: Upstream, stream: bool) -> None:
+    only = {"headers": {"cache_control": "only-if-cached"}, "stream": stream}
+    assert (await c.chat("hello", **only)).status == 504
+    await c.chat("other")
+    assert (await c.chat("hello", **only)).status == 504 and len(upstream.requests) == 1
+    await c.chat("hello", stream=stream)
+    assert (await c.chat("hello", **only)).hit
+    assert (await c.post(CHAT, b"{", cache_control="only-if-cached")).status == 504
+
+
+async def test_stale_answers_serve_within_the_owners_window_and_the_callers(
+    upstream: Upstream, clock: ManualClock
+) -> None:
+    c = made(upstream, clock, {"stale_while_revalidate": 600})
+    await c.chat("hello")
+    clock.advance(3700)
+    impatient = await c.chat("hello", headers={"cache_control": "max-stale=60"})
+    assert not impatient.hit
+    clock.advance(3700)
+    stale = await c.chat("hello", headers={"cache_control": "max-stale=200"})
+    assert "; hit; ttl=-100; detail=stale" in stale.header("cache-status")
+
+
+async def test_a_stale_answer_stands_in_for_a_failing_app(upstream: Upstream, clock: ManualClock) -> None:
+    app = Switch(upstream)
+    c = made(app, clock, {"stale_if_error": 600})
+    await c.chat("hello")
+    clock.advance(3700)
+    app.status = 503
+    assert (await c.chat("hello")).json()["choices"][0]["message"]["content"] == "You said: hello"
+    app.status = 429
+    assert (await c.chat("hello")).status == 429
+    app.status = 503
+    clock.advance(3700)
+    assert (await c.chat("hello")).status == 503
+
+
+class Switch:
+    """An app that fails when told to."""
+
+    def __init__(self, app: Any) -> None:
+        self.app, self.status = app, 200
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if self.status == 200:
+            return await self.app(scope, receive, send)
+        await Upstream._reply(
+            send, self.status, b'{"error":{"message":"down"}}', [(b"content-type", b"application/json")]
+        )
+        return None
+
+
+@pytest.mark.parametrize("headers", [
+    {"set-cookie": "a=b"}, {"cache-control": "private"}, {"cache-control": "no-store"}, {"vary": "*"},
+    {"vary": "x-flavour"}, {"trailer": "x"}, {"cache-control": "max-age=0"}, {"cache-control": "no-cache"},
+])  # fmt: skip
+@pytest.mark.parametrize("stream", [True, False])
+async def test_what_a_response_forbids_is_not_kept(
+    c: Client, upstream: Upstream, headers: dict[str, str], stream: bool
+) -> None:
+    script = {"say": "a b", "headers": headers}
+    first, again = [await c.chat(script, stream=stream) for _ in range(2)]
+    assert len(upstream.requests) == 2 and not again.hit
+    (name,) = headers
+    assert first.header(name) == headers[name] and first.complete
+
+
+async def test_only_type_and_language_are_replayed(c: Client, upstream: Upstream) -> None:
+    kept = {"content-language": "de", "x-ratelimit-remaining": "3", "vary": "Accept-Encoding, Origin"}
+    script = {"say": "a", "headers": kept}
+    first, again = [await c.chat(script) for _ in range(2)]
+    assert first.header("x-ratelimit-remaining") == "3" and first.header("x-request-id")
+    names = {name for name, _ in again.headers}
+    assert names == {b"content-type", b"content-language", b"content-length", b"cache-status", b"age"}
+    assert again.header("content-language") == "de"
+
+
+async def test_a_response_may_shorten_its_own_life(c: Client, clock: ManualClock) -> None:
+    script = {"say": "a", "headers": {"cache-control": "public, max-age=10"}}
+    await c.chat(script)
+    assert (await c.chat(script)).hit
+    clock.advance(11)
+    assert not (await c.chat(script)).hit
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+async def test_an_encoded_answer_reaches_its_first_caller_as_it_is_and_is_kept_plain(
+    clock: ManualClock, encoding: str
+) -> None:
+    plain = json.dumps(Upstream().whole(ask("x"), {"say": "packed"}, True)).encode()
+    packed = gzip.compress(plain) if encoding == "gzip" else zlib.compress(plain)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        told = [(b"content-type", b"application/json"), (b"content-encoding", encoding.encode())]
+        await Upstream._reply(send, 200, packed, told)
+
+    c = made(app, clock)
+    first, again = [await c.chat("x", headers={"accept_encoding": encoding}) for _ in range(2)]
+    assert first.body == packed and again.hit
+    assert again.json()["choices"] == json.loads(plain)["choices"] and not again.header("content-encoding")
+
+
+async def test_the_owner_says_what_headers_may_ask(upstream: Upstream, clock: ManualClock) -> None:
+    c = made(upstream, clock, allow=["max-age"])
+    await c.chat("hello")
+    assert (await c.chat("hello", headers={"cache_control": "no-cache"})).hit
+    with pytest.raises(ConfigurationError, match="no-cash"):
+        allowed(["no-cash"])
+
+
+async def test_what_differs_beside_the_body_keeps_answers_apart(c: Client, upstream: Upstream) -> None:
+    await c.post(CHAT, ask("x"))
+    await c.post(CHAT, ask("x"), query=b"api-version=1")
+    await c.post(CHAT, ask("x"), openai_organization="acme")
+    await c.post(CHAT, ask("x"), accept_language="de")
+    assert len(upstream.requests) == 4
+    assert (await c.post(CHAT, ask("x"), accept_language="de")).hit
+    assert (await c.post(CHAT, ask("x", user="u", metadata={"a": "b"}))).hit
+
+
+async def test_any_json_api_can_be_cached(upstream: Upstream, clock: ManualClock) -> None:
+    calls = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        calls.append(json.loads((await receive())["body"]))
+        await Upstream._reply(send, 200, b'{"scores":[1]}', [(b"content-type", b"application/json")])
+
+    c = made(app, clock, routes=[JsonRoute("/rerank", text="query")])
+    for body in ({"query": "a"}, {"query": "a"}, {"query": "a", "stream": True}):
+        assert (await c.post("/rerank", body)).body == b'{"scores":[1]}'
+    assert len(calls) == 2
+
+
+@given(st.text(max_size=60), st.text(max_size=30), st.sets(st.sampled_from(DIRECTIVES)))
+def test_no_header_ever_loosens_or_fails(control: str, own: str, allow: set[str]) -> None:
+    found = asked(control.encode("utf-8", "replace"), own.encode("utf-8", "replace"), frozenset(allow))
+    tighter = found.tightening()
+    assert set(tighter) <= {"no_cache", "no_store", "max_age", "no_similar", "max_error_rate"}
+    layer = CacheLayer(semantic=False)
+    with layer.tighten(max_error_rate=0.0, max_age=0.0, no_cache=True):
+        tighter.pop("max_error_rate", None), tighter.pop("max_age", None)
+        with layer.tighten(**tighter):
+            pass

@@ -1,0 +1,216 @@
+"""What is not cached passes untouched and unbuffered."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgi_client import Call, Client, ask
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from hypothesis import given
+from hypothesis import strategies as st
+from upstream import Upstream
+
+from cachelayer import CacheLayer, ConfigurationError
+
+CHAT = "/v1/chat/completions"
+
+
+bodies = st.one_of(
+    st.binary(max_size=40),
+    st.recursive(st.none() | st.booleans() | st.floats() | st.text(max_size=5), st.lists, max_leaves=4).map(
+        lambda v: json.dumps(v).encode()
+    ),
+    st.dictionaries(
+        st.sampled_from(["model", "messages", "stream", "n", "stream_options", "x"]),
+        st.none() | st.booleans() | st.text(max_size=3) | st.just([{"role": "user", "content": "hi"}]),
+    ).map(lambda v: json.dumps(v).encode()),
+)
+
+
+class Echo:
+    """Answers with what it got, in pieces, and says what it was asked as."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        start = {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"text/plain"), (b"x", b"y")],
+        }
+        await send(start)
+        for at in range(0, len(body), 7):
+            await send({"type": "http.response.body", "body": body[at : at + 7], "more_body": True})
+        await send({"type": "http.response.body", "body": scope["path"].encode() + scope["query_string"]})
+
+
+@given(bodies, st.sampled_from([CHAT, "/v1/completions", "/v1/embeddings", "/v1/models", "/v1/responses"]),
+       st.sampled_from(["POST", "GET", "HEAD", "PUT", "OPTIONS"]), st.integers(1, 4))  # fmt: skip
+def test_with_and_without_the_middleware_an_app_answers_alike(
+    body: bytes, path: str, method: str, pieces: int
+) -> None:
+    async def run() -> None:
+        layer = CacheLayer(semantic=False)
+        for app in (Echo(), Errors()):
+            behind = await Client(CacheLayerMiddleware(app, layer=layer, name=type(app).__name__)).post(
+                path, body, method=method, pieces=pieces
+            )
+            alone = await Client(app).post(path, body, method=method, pieces=pieces)
+            assert behind.body == alone.body and behind.status == alone.status
+            assert [h for h in behind.headers if h[0] != b"cache-status"] == alone.headers
+            if path not in (CHAT, "/v1/completions", "/v1/embeddings") or method != "POST":
+                assert behind.parts == alone.parts and behind.headers == alone.headers
+
+    asyncio.run(run())
+
+
+class Errors:
+    """Refuses everything, with headers."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        headers = [(b"content-type", b"application/json"), (b"retry-after", b"3"), (b"set-cookie", b"a=b")]
+        await Upstream._reply(send, 429, b'{"error":{}}', headers)
+
+
+@pytest.mark.parametrize(("body", "headers", "why"), [
+    (b"{", {}, "invalid JSON"), (b"[]", {}, "not a JSON object"), (b'{"a":1,"a":2}', {}, "twice"),
+    (b'{"stream":"yes"}', {}, "stream is not"), (b"{}", {"content_encoding": "gzip"}, "content-encoding"),
+    (b"{}", {"range": "bytes=0-1"}, "range"),
+])  # fmt: skip
+async def test_what_cannot_be_cached_says_why(layer: CacheLayer, body: bytes, headers: Any, why: str) -> None:
+    answer = await Client(CacheLayerMiddleware(Errors(), layer=layer)).post(CHAT, body, **headers)
+    assert "fwd=bypass" in answer.header("cache-status") and why in answer.header("cache-status")
+
+
+async def test_large_bodies_pass_in_pieces_or_are_refused(upstream: Upstream, layer: CacheLayer) -> None:
+    large = ask("x" * 10_000)
+    c = Client(CacheLayerMiddleware(upstream, layer=layer, max_body=4096))
+    for length in ({}, {"content_length": str(len(json.dumps(large)))}):
+        answer = await c.post(CHAT, large, pieces=9, **length)
+        assert answer.status == 200 and "too-large" in answer.header("cache-status")
+    strict = Client(
+        CacheLayerMiddleware(upstream, layer=layer, max_body=4096, too_large="refuse", name="strict")
+    )
+    assert (await strict.post(CHAT, large, pieces=9)).status == 413
+    assert len(upstream.requests) == 2
+
+
+async def test_a_hundred_megabytes_pass_without_being_held(layer: CacheLayer) -> None:
+    """The app reads each piece before the next one is taken from the server."""
+    taken = read = most = 0
+
+    async def receive() -> Any:
+        nonlocal taken
+        taken += 1
+        return {"type": "http.request", "body": b"x" * 2**20, "more_body": taken < 100}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal read, most
+        more = True
+        while more:
+            message = await receive()
+            read += len(message["body"])
+            most = max(most, taken * 2**20 - read)
+            more = message["more_body"]
+        await Upstream._reply(send, 200, b"ok", [])
+
+    call = Client(app).start(CHAT, b"")
+    call.task.cancel()
+    scope = {"type": "http", "method": "POST", "path": CHAT, "headers": [], "query_string": b""}
+    told: list[Any] = []
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    await CacheLayerMiddleware(app, layer=layer)(scope, receive, send)
+    assert read == 100 * 2**20 and most <= 5 * 2**20 and told[-1]["body"] == b"ok"
+
+
+async def test_a_large_answer_is_not_held_back(layer: CacheLayer) -> None:
+    gate = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-type", b"application/json")],
+            }
+        )
+        await send({"type": "http.response.body", "body": b'"' + b"x" * 3 * 2**20, "more_body": True})
+        await gate.wait()
+        await send({"type": "http.response.body", "body": b'"'})
+
+    call: Call = Client(CacheLayerMiddleware(app, layer=layer)).chatting("x")
+    await call.parts(1)
+    gate.set()
+    answer = await call.wait()
+    assert len(answer.body) == 3 * 2**20 + 2 and "oversize" in answer.header("cache-status")
+
+
+async def test_an_app_that_raises_or_says_nothing_does_so_behind_the_middleware(layer: CacheLayer) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise ZeroDivisionError
+
+    async def mute(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+
+    for app in (broken, mute):
+        call = Client(CacheLayerMiddleware(app, layer=layer, name=app.__name__)).chatting("x")
+        if app is broken:
+            with pytest.raises(ZeroDivisionError):
+                await call.wait()
+        assert (await asyncio.gather(call.task, return_exceptions=True)) and call.answer.status == 0
+
+
+async def test_work_after_the_response_is_waited_for(layer: CacheLayer) -> None:
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        body = json.dumps(Upstream().whole(ask("x"), {"say": "x"}, True)).encode()
+        await Upstream._reply(send, 200, body, [(b"content-type", b"application/json")])
+        assert (await receive())["type"] == "http.disconnect"
+        await asyncio.sleep(0)
+        done.append(1)
+
+    await Client(CacheLayerMiddleware(app, layer=layer)).chat("x")
+    assert done == [1]
+
+
+async def test_the_layer_starts_and_ends_with_the_server(upstream: Upstream) -> None:
+    async def plain(scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] == "http"
+
+    for app in (upstream, plain):
+        layer = CacheLayer(semantic=False)
+        asked = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
+        told: list[str] = []
+
+        async def receive(asked: Any = asked) -> Any:
+            return asked.pop(0)
+
+        async def send(message: Any, told: Any = told) -> None:
+            told.append(message["type"])
+
+        await CacheLayerMiddleware(app, layer=layer)({"type": "lifespan"}, receive, send)
+        assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+@pytest.mark.parametrize(("option", "value"), [
+    ("layer", None), ("too_large", "maybe"), ("on_leave", "stay"), ("max_body", 0), ("allow", ["x"]),
+    ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"),
+])  # fmt: skip
+def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: str, value: Any) -> None:
+    from cachelayer.adapters.asgi import CHAT as chat
+
+    options: dict[str, Any] = {"layer": layer, option: [chat, chat] if value == "twice" else value}
+    with pytest.raises(ConfigurationError, match=option):
+        CacheLayerMiddleware(upstream, **options)
