@@ -75,6 +75,8 @@ class Function:
         """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
         self.templated = any("{" in tag for tag in tags)
         self.stats = FunctionStats()
+        self.tracing: Any = None
+        """`tracing.Tracing`, where requests are traced."""
         self._json = identifier.json_only
         self.lane = Lane(self._json)
         self.lanes: dict[str | None, Lane] = {}
@@ -123,6 +125,8 @@ class Call:
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None
     """What the similar tier saw, for learning from the true answer."""
+    span: Any = None
+    """Of a request that is traced: `tracing.Span`."""
     arrived = 0.0
     """Monotonic seconds."""
 
@@ -171,6 +175,8 @@ class Landing:
     """A live stream: `Recording` or `Tee`."""
     slot: Slot | None = None
     """Where the answer is kept."""
+    span: Any = None
+    """Of the request that brought it, where that is traced."""
     id: str = ""
     """Of an outcome that no entry stands behind."""
     match: Match | None = None

@@ -67,6 +67,8 @@ class Delivery:
             self._recorder.add(call, landing, source, match)
         if stats.ledger is not None:
             account(self._keeper, call, landing, hit=result != "miss")
+        if call.span is not None:
+            call.span.arrived(landing, source, match, led)
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:

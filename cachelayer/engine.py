@@ -56,6 +56,10 @@ class Engine:
 
     async def _path(self, call: Call, told: Told) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
+        if call.function.tracing is not None and call.span is None:
+            span = call.function.tracing.begin(call, plain=False)
+            if span is not None:
+                return await span.around(self._path(call, told))
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
         hit, shared = self._remembered(call), self.tiers.shared
@@ -125,11 +129,13 @@ class Engine:
         now = self.clock.monotonic()
         call.timings["backend"] = now - started
         landing = self.keeper.keep(call, answer, now - started, now)
+        landing.span = call.span
         self.tiers.keep(call, landing)
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         landing = Landing(BACKEND)
+        landing.span = call.span
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
         recording.start()
         return landing
@@ -142,6 +148,8 @@ class Engine:
                 self.tiers.recorder.add(call, landing, BACKEND, None)
             if call.function.stats.ledger is not None:
                 account(self.keeper, call, landing, hit=False)
+            if call.span is not None:
+                call.span.streamed(chunks)
 
         def leave() -> None:
             self.flights.close(self._flight_key(call), landing)
@@ -193,6 +201,10 @@ class Engine:
 
     def _path_now(self, call: Call, told: Told) -> Any:
         """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
+        if call.function.tracing is not None and call.span is None:
+            span = call.function.tracing.begin(call, plain=True)
+            if span is not None:
+                return span.around_now(partial(self._path_now, call, told))
         if call.reason is not None:
             started = self.clock.monotonic()
             answer = self._called_now(call)

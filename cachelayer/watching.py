@@ -12,9 +12,11 @@ from .call import Function
 from .errors import ConfigurationError
 from .observe.cost import Ledger, Prices
 from .observe.health import LoopMeter
+from .observe.otel import Tracer
 from .observe.readings import Readings
 from .observe.stats import FunctionStats
 from .protocols import Clock
+from .tracing import Tracing
 
 if TYPE_CHECKING:
     from .observe.prometheus import Metrics
@@ -29,6 +31,7 @@ class Watching:
         self._functions, self.stats, self._clock = functions, stats, clock
         self.readings = Readings(self, clock)
         self.ledger: Ledger | None = None
+        self.tracer: Tracer | None = None
         self.watches = False
         self._metrics: Metrics | None = None
         self.reset()
@@ -62,6 +65,12 @@ class Watching:
             self.attend(function)
         return self.ledger
 
+    def trace(self, provider: Any, *, prompts: bool) -> None:
+        """See `CacheLayer.trace`."""
+        self.tracer = Tracer(provider, prompts=prompts)
+        for function in self._functions.values():
+            self.attend(function)
+
     def watch(self) -> None:
         """Time streams from now on, and meter the running loop, where there is one."""
         self.watches = True
@@ -71,7 +80,11 @@ class Watching:
 
     def attend(self, function: Function) -> None:
         """Watch this function as all the others are."""
-        function.stats.paced, function.stats.ledger = self.watches, self.ledger
+        stats = function.stats
+        stats.paced, stats.ledger = self.watches, self.ledger
+        if self.tracer is not None:
+            tracing = function.tracing = Tracing(self.tracer, function.name)
+            stats.trace_hit, stats.look_at = tracing.hit, 0
 
     def start(self) -> None:
         """Meter the running loop, if anything is watched and there is one."""
@@ -110,3 +123,11 @@ class Watched:
         Raises ConfigurationError naming the file and the field.
         """
         return self._watching.account(prices, tenants=tenants, tags=tags)
+
+    def trace(self, provider: Any = None, *, prompts: bool = False) -> None:
+        """Make OpenTelemetry spans of requests from now on, through `provider` or the one that is set globally.
+
+        Its sampler decides which. `prompts=True` puts the texts of requests and answers into spans. Raises MissingExtra
+        where opentelemetry-sdk is not installed, ConfigurationError where no provider is set.
+        """
+        self._watching.trace(provider, prompts=prompts)

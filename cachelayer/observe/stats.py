@@ -52,12 +52,15 @@ class FunctionStats:
         """Whether streams are timed as their readers see them."""
         self.ledger: Ledger | None = None
         """Where money is counted."""
+        self.trace_hit: Callable[[float], None] | None = None
+        """Told of every fast hit, where requests are traced."""
         self.listener: Listener | None = None
         self._backend_mean: float | None = None
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
         self._whole: defaultdict[str, list[float]] = defaultdict(list)
         self._added = 0
         self._looked = 0
+        self._due = 1
         self._looks: list[tuple[float, int]] = []
         self._previous: dict[str, int] = {}
 
@@ -73,8 +76,13 @@ class FunctionStats:
         seen at one point of its period only.
         """
         n = self.fast_hits
+        if self.trace_hit is not None:
+            self.trace_hit(seconds)
+            if n < self._due:
+                return
         weight, self._looked = n - self._looked, n
-        self.look_at = n + 1 + int(random() * min(n >> 4, _STRIDE))
+        self._due = n + 1 + int(random() * min(n >> 4, _STRIDE))
+        self.look_at = self._due if self.trace_hit is None else 0
         self._looks.append((seconds, weight))
         self.saved_seconds += weight * slot.cost
         self.saved_tokens += weight * (slot.meta.tokens or 0)

@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shared",
             "tiers",
         }
-        | {"accounts", "arrivals", "local", "rides"},
+        | {"accounts", "arrivals", "tracing", "local", "rides"},
     ),
     ({"partial"}, {"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"}),
     ({"layer"}, {"testing"}),

@@ -1,0 +1,153 @@
+"""OpenTelemetry: spans of requests and their stages, and the context that joins them to others.
+
+Spans are made when they are over, from times that were noted, and handed to the provider's processors: an order of
+magnitude cheaper than to carry live ones through the path. The provider's own sampler decides. Attributes follow
+OpenTelemetry's GenAI conventions and OpenInference, so that the tools made for either show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib.metadata import version
+from random import getrandbits
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigurationError, MissingExtra
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, SpanContext
+
+Attributes = dict[str, Any]
+
+
+class Tracer:
+    """Makes spans through one provider of opentelemetry.sdk.
+
+    `prompts`: whether spans hold texts of requests and answers. Raises MissingExtra, and ConfigurationError for a
+    provider without processors.
+    """
+
+    def __init__(self, provider: Any = None, *, prompts: bool = False) -> None:
+        try:
+            from opentelemetry import context, trace
+            from opentelemetry.sdk.trace import ReadableSpan
+            from opentelemetry.sdk.trace.sampling import ParentBased
+            from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+        except ImportError:
+            raise MissingExtra("trace", "opentelemetry-sdk", "otel") from None
+        provider = provider or trace.get_tracer_provider()
+        self._processor = getattr(provider, "_active_span_processor", None)
+        if self._processor is None:
+            remedy = (
+                "give an opentelemetry.sdk.trace.TracerProvider, or set one with opentelemetry.trace first"
+            )
+            raise ConfigurationError("provider", type(provider).__name__, remedy)
+        self.prompts = prompts
+        self._sampler, self._resource = provider.sampler, provider.resource
+        self._by_parent = isinstance(self._sampler, ParentBased)
+        self._span, self._api, self._context = ReadableSpan, trace, context
+        self._scope = InstrumentationScope("cachelayer", version("cachelayer"))
+        self._unset = trace.Status(trace.StatusCode.UNSET)
+        self._sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
+
+    def begin(self, name: str) -> tuple[SpanContext | None, SpanContext] | None:
+        """(parent, context) of a new span where the sampler wants it, else None."""
+        parent = self._api.get_current_span().get_span_context()
+        if parent.is_valid:
+            if self._by_parent and not parent.trace_flags.sampled:
+                return None
+            trace_id, outer = parent.trace_id, None
+        else:
+            trace_id, outer, parent = getrandbits(128), self._context.Context(), None
+        if not self._sampler.should_sample(outer, trace_id, name).decision.is_sampled():
+            return None
+        return parent, self._api.SpanContext(trace_id, getrandbits(64), False, self._sampled)
+
+    def child(self, of: SpanContext) -> SpanContext:
+        """The context of a new span below another."""
+        return self._api.SpanContext(of.trace_id, getrandbits(64), False, self._sampled)
+
+    def within(self, context: SpanContext) -> Context:
+        """The running context with this span as the current one."""
+        return self._api.set_span_in_context(self._api.NonRecordingSpan(context))
+
+    @contextmanager
+    def current(self, context: SpanContext) -> Iterator[None]:
+        """Inside, this span is the current one."""
+        token = self._context.attach(self.within(context))
+        try:
+            yield
+        finally:
+            self._context.detach(token)
+
+    def link(self, to: SpanContext, **attributes: Any) -> Link:
+        """A link to a span of another request."""
+        return self._api.Link(to, attributes)
+
+    def emit(
+        self,
+        name: str,
+        context: SpanContext,
+        parent: SpanContext | None,
+        times: tuple[int, int],
+        attributes: Attributes,
+        *,
+        links: tuple[Link, ...] = (),
+        client: bool = False,
+        fault: BaseException | None = None,
+    ) -> None:
+        """Hand over a span that is over; `times` are its start and end in Unix nanoseconds."""
+        status = self._unset
+        if fault is not None:
+            attributes["error.type"] = type(fault).__name__
+            status = self._api.Status(self._api.StatusCode.ERROR)
+        kind = self._api.SpanKind.CLIENT if client else self._api.SpanKind.INTERNAL
+        self._processor.on_end(
+            self._span(
+                name,
+                context,
+                parent,
+                self._resource,
+                attributes,
+                (),
+                links,
+                kind,
+                None,
+                status,
+                *times,
+                self._scope,
+            )
+        )
+
+
+def inject(headers: MutableMapping[str, str]) -> None:
+    """Add the current span's `traceparent` to the headers of a request that is about to be sent.
+
+    Does nothing where OpenTelemetry is not installed.
+    """
+    with suppress(ImportError):
+        from opentelemetry import propagate
+
+        propagate.inject(headers)
+
+
+@contextmanager
+def extract(headers: Mapping[str, str]) -> Iterator[None]:
+    """Inside, the span that a request's headers name is the current one.
+
+    Does nothing where OpenTelemetry is not installed.
+    """
+    attach: Callable[[], Any] | None = None
+    with suppress(ImportError):
+        from opentelemetry import context, propagate
+
+        attach = partial(context.attach, propagate.extract(headers))
+    token = attach() if attach is not None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            context.detach(token)
