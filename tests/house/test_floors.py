@@ -67,6 +67,7 @@ OPTIONAL = {
         "cachelayer.semantic.embed.http",
         "cachelayer.adapters.tensorrt_llm.serve",
         "cachelayer.cli.demo.httpx_chat",
+        "cachelayer.cli.serve.upstream",
     ),
     "tritonclient": ("cachelayer.adapters.triton",),
     "grpc": ("cachelayer.adapters.triton",),

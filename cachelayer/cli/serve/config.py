@@ -1,0 +1,208 @@
+"""The gateway's settings: TOML, environment over it, flags over both; a mistake is named with its file and line."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ...durations import seconds
+from ...errors import CacheLayerError, ConfigurationError
+from .parts import LISTS, SECTIONS, Config
+
+PREFIX = "CACHELAYER_"
+T = TypeVar("T")
+
+
+class ConfigFault(CacheLayerError):
+    """A setting that cannot work: where it stands, its value, and the remedy."""
+
+
+def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, Any]) -> Config:
+    """The settings of a file (None: defaults), the environment and the flags. Raises ConfigFault."""
+    text, where = "", "flags"
+    raw: dict[str, Any] = {}
+    if path is not None:
+        where = str(path)
+        try:
+            text = path.read_text("utf-8")
+            raw = tomllib.loads(text)
+        except OSError as fault:
+            raise ConfigFault(f"{path}: {fault.strerror}; give --config a file that can be read") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+            raise ConfigFault(f"{path}: {fault}") from None
+    places = Places(where, text)
+    for name, value in _from_environment(environment):
+        _put(raw, name, value, f"{PREFIX}{'__'.join(name).upper()}", places)
+    for dotted, value in flags.items():
+        _put(raw, dotted.split("."), value, f"--{dotted.split('.')[-1].replace('_', '-')}", places)
+    return build(raw, places)
+
+
+class Places:
+    """Where each setting stands, for messages."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self._file, self._lines = file, text.splitlines()
+        self.named: dict[str, str] = {}
+
+    def of(self, path: str) -> str:
+        """'gateway.toml:12' or the variable or flag that set it; `path` as 'server.port', 'upstream.1.url'."""
+        if path in self.named:
+            return self.named[path]
+        line = self._line(path)
+        return f"{self._file}:{line}" if line else self._file
+
+    def _line(self, path: str) -> int:
+        section, _, key = path.rpartition(".")
+        counts: dict[str, int] = {}
+        here, best = "", 0
+        for number, line in enumerate(self._lines, 1):
+            table = re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line)
+            if table:
+                name = table[2]
+                if table[1] == "[[":
+                    counts[name] = counts.get(name, -1) + 1
+                    name = f"{name}.{counts[name]}"
+                here = name
+                if here == path:
+                    return number
+                if here == section:
+                    best = number
+            elif here == section and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+                return number
+        return best
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[list[str], Any]]:
+    """CACHELAYER_SERVER__PORT=9000 and the like; two underscores stand for the dot."""
+    for variable, text in sorted(environment.items()):
+        if variable == f"{PREFIX}SECRET":
+            yield ["cache", "secret"], text
+        elif variable.startswith(PREFIX) and "__" in variable:
+            yield variable.removeprefix(PREFIX).lower().split("__"), _value(text)
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"x = {text}")["x"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: Places) -> None:
+    if len(name) == 1:  # a whole list, from a flag
+        raw[name[0]] = value
+        places.named |= {f"{name[0]}.{i}.{key}": source for i, part in enumerate(value) for key in part}
+        return
+    places.named[".".join(name)] = source
+    here: Any = raw
+    for at, part in enumerate(name[:-1]):
+        if isinstance(here, list):
+            if not part.isdigit() or int(part) > len(here):
+                raise ConfigFault(f"{source}: there is no {'.'.join(name[: at + 1])}")
+            if int(part) == len(here):
+                here.append({})
+            here = here[int(part)]
+        else:
+            here = here.setdefault(part, [] if part in LISTS else {})
+    if not isinstance(here, dict):
+        raise ConfigFault(f"{source}: {'.'.join(name[:-1])} is not a section")
+    here[name[-1]] = value
+
+
+def build(raw: Mapping[str, Any], places: Places) -> Config:
+    """Check everything. Raises ConfigFault naming place, value and remedy."""
+    made: dict[str, Any] = {}
+    for name, value in raw.items():
+        if name in SECTIONS and isinstance(value, dict):
+            made[name] = _part(SECTIONS[name], value, name, places)
+        elif name in LISTS and isinstance(value, list):
+            made[name] = [_part(LISTS[name], v, f"{name}.{i}", places) for i, v in enumerate(value)]
+        else:
+            known = ", ".join([*(f"[{n}]" for n in SECTIONS), *(f"[[{n}]]" for n in LISTS)])
+            raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; known are {known}")
+    config = Config(**made)
+    _check_whole(config, places)
+    return config
+
+
+def _part(cls: type[T], given: Any, path: str, places: Places) -> T:
+    known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+    if not isinstance(given, dict):
+        raise ConfigFault(f"{places.of(path)}: {path} is not a table")
+    made = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ConfigFault(
+                f"{places.of(f'{path}.{name}')}: unknown setting {path}.{name}; known are {', '.join(known)}"
+            )
+        try:
+            made[name] = _checked(f"{path}.{name}", known[name], value)
+        except ConfigurationError as fault:
+            raise ConfigFault(f"{places.of(f'{path}.{name}')}: {fault}") from None
+    for name, spec in known.items():
+        if name not in made and spec.default is MISSING and spec.default_factory is MISSING:
+            raise ConfigFault(f"{places.of(path)}: {path} lacks {name}")
+    return cls(**made)
+
+
+def _checked(name: str, spec: Any, value: Any) -> Any:
+    """One value of the kind its field has. Raises ConfigurationError."""
+    meta, kind = spec.metadata, str(spec.type)
+    if meta.get("duration"):
+        return seconds(name, value)
+    if kind == "float" and type(value) is int:
+        value = float(value)
+    plain: type = {"int": int, "float": float, "str": str, "bool": bool, "list[str]": list}[kind]
+    if type(value) is not plain or (kind == "list[str]" and not _texts(value)):
+        raise ConfigurationError(name, value, f"give a {kind.replace('str', 'text')}")
+    if "one_of" in meta and value not in meta["one_of"]:
+        raise ConfigurationError(name, value, f"give one of {', '.join(meta['one_of'])}")
+    least, most = meta.get("least"), meta.get("most")
+    if (least is not None and value < least) or (most is not None and value > most):
+        limits = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise ConfigurationError(name, value, f"give a number of {limits}")
+    if "match" in meta and value and not re.fullmatch(str(meta["match"]), str(value)):
+        raise ConfigurationError(name, "...", f"give {meta['form']}")
+    return value
+
+
+def _texts(value: Any) -> bool:
+    return all(isinstance(one, str) for one in value)
+
+
+def _check_whole(config: Config, places: Places) -> None:
+    """What only several settings together tell."""
+    if not config.upstream:
+        raise ConfigFault(
+            f"{places.of('upstream')}: no upstream; give --upstream URL or [[upstream]] url = ..."
+        )
+    kinds = {one.url.partition(":")[0] in ("http", "https") for one in config.upstream}
+    for i, one in enumerate(config.upstream):
+        if not re.match(r"(https?|trtllms?|tritons?)://[^/\s]", one.url):
+            raise ConfigFault(
+                f"{places.of(f'upstream.{i}.url')}: upstream.{i}.url={one.url!r}: give http(s)://host:port, "
+                "trtllm://host:port or triton://host:port/model"
+            )
+        if one.key_env and not os.environ.get(one.key_env):
+            raise ConfigFault(f"{places.of(f'upstream.{i}.key_env')}: the variable {one.key_env} is not set")
+    if len(kinds) > 1:
+        raise ConfigFault(f"{places.of('upstream')}: http and model-server upstreams cannot be mixed")
+    if bool(config.server.tls_cert) != bool(config.server.tls_key):
+        raise ConfigFault(f"{places.of('server.tls_cert')}: server.tls_cert and server.tls_key go together")
+    for i, key in enumerate(config.key):
+        if bool(key.sha256) == bool(key.env):
+            raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} needs either sha256 or env")
+        if key.env and not os.environ.get(key.env):
+            raise ConfigFault(f"{places.of(f'key.{i}.env')}: the variable {key.env} is not set")
+    named = config.key or config.callers.principal_header
+    if config.cache.redis and not named and len(config.cache.secret) < 16:
+        raise ConfigFault(
+            f"{places.of('cache.redis')}: processes that share a Redis need one cache.secret (or CACHELAYER_SECRET) of "
+            "16 characters or more"
+        )

@@ -1,0 +1,144 @@
+"""The gateway's app: health and keys in front, the middleware in the middle, upstreams behind."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
+from ...layer import CacheLayer
+from ...policy import Policy
+from .logs import Log, Logged
+from .models import Models
+from .parts import CachePart, Config, KeyPart
+from .replies import send_error, send_json
+from .upstream import Upstreams
+
+
+class Keys:
+    """Keys that the gateway gives its clients, held as hashes: who they are, and whether they are trusted."""
+
+    def __init__(self, parts: Sequence[KeyPart]) -> None:
+        self._known: dict[bytes, KeyPart] = {}
+        for part in parts:
+            digest = part.sha256 or hashlib.sha256(os.environ[part.env].encode()).hexdigest()
+            self._known[bytes.fromhex(digest)] = part
+
+    def __bool__(self) -> bool:
+        return bool(self._known)
+
+    def of(self, scope: Any) -> KeyPart | None:
+        """The key that a request carries. Its hash is looked up, so that timing tells nothing about the key."""
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        if len(given) != 1 or not given[0].lower().startswith(b"bearer "):
+            return None
+        return self._known.get(hashlib.sha256(given[0][7:].strip()).digest())
+
+    def tenant(self, scope: Any) -> str | None:
+        key = self.of(scope)
+        return None if key is None else key.tenant
+
+    def trusted(self, scope: Any) -> bool:
+        key = self.of(scope)
+        return key is not None and key.trusted
+
+    def known(self, scope: Any) -> bool:
+        return self.of(scope) is not None
+
+
+class Gateway:
+    """See `CacheLayerMiddleware` for what it does in between. `draining` turns /readyz to 503."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.keys = Keys(config.key)
+        self.layer = layer_of(config.cache)
+        self.log = Log(config.server.log)
+        plain = config.upstream[0].url.startswith("http")
+        self.behind: Upstreams | Models = (
+            Upstreams(config.upstream, config.retry, own_keys=bool(self.keys))
+            if plain
+            else Models(config.upstream, self._tenant)
+        )
+        self.draining = False
+        callers = config.callers
+        self._app = CacheLayerMiddleware(
+            self.behind,
+            layer=self.layer,
+            principal=self._resolver(),
+            public=callers.public,
+            secret=config.cache.secret or None,
+            authorize=self.keys.known if self.keys else None,
+            trust=self.keys.trusted if self.keys else callers.trust,
+            recheck=callers.recheck,
+            on_leave="finish" if callers.on_leave == "finish" else "stop",
+            max_body=config.server.max_body,
+            too_large="refuse" if config.server.too_large == "refuse" else "pass",
+            name="gateway",
+            lifespan=False,
+        )
+        self._served = Logged(self._app, self.log) if config.server.log != "off" else self._app
+
+    def _resolver(self) -> Resolver | None:
+        if self.keys:
+            return self.keys.tenant
+        named = self.config.callers.principal_header
+        return Header(named) if named else None
+
+    def _tenant(self) -> str | None:
+        scope = self.layer._scope.get()
+        return None if scope is None else scope.tenant
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        kind = scope["type"]
+        if kind == "lifespan":
+            await self._lifespan(receive, send)
+        elif kind == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["path"] in ("/healthz", "/readyz"):
+            await self._health(scope["path"], send)
+        elif self.keys and self.keys.of(scope) is None:
+            await send_error(send, 401, "the gateway does not know this key", "invalid_api_key")
+        else:
+            await self._served(scope, receive, send)
+
+    async def _health(self, path: str, send: Any) -> None:
+        if path == "/healthz":
+            await send_json(send, 200, b'{"status":"alive"}')
+        elif self.draining:
+            await send_json(send, 503, b'{"status":"draining"}')
+        elif await self.behind.ready():
+            await send_json(send, 200, b'{"status":"ready"}')
+        else:
+            await send_json(send, 503, b'{"status":"no upstream answers"}')
+
+    async def _lifespan(self, receive: Any, send: Any) -> None:
+        await receive()
+        with self.layer._engine.faults.guard("start"):
+            await self.layer.start()
+        urls = [one.url for one in self.config.upstream]
+        self.log.tell("started", upstreams=urls, cache=repr(self.layer), keys=len(self.config.key))
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.draining = True
+        await self.behind.aclose()
+        await self.layer.aclose()
+        self.log.tell("stopped", lines_dropped=self.log.dropped)
+        self.log.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def layer_of(cache: CachePart) -> CacheLayer:
+    """The layer that a [cache] section describes."""
+    semantic: Any = {"auto": "auto", "on": True, "off": False}[cache.semantic]
+    policy = Policy(
+        ttl=cache.ttl,
+        max_bytes=cache.max_bytes,
+        max_item_bytes=cache.max_item_bytes,
+        max_error_rate=cache.max_error_rate,
+        stale_while_revalidate=cache.stale_while_revalidate,
+        stale_if_error=cache.stale_if_error,
+    )
+    return CacheLayer(policy=policy, semantic=semantic, store=cache.redis or None)

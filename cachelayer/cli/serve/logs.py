@@ -1,0 +1,90 @@
+"""One line of JSON a request, never a word of a prompt or an answer, written by a thread of its own."""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+import time
+from typing import Any, TextIO
+
+import orjson
+
+LIMIT = 10_000
+"""Lines that may wait for a slow terminal; what comes beyond is counted instead."""
+
+
+class Log:
+    """Writes events. `off` writes none, `errors` only those of status 500 and above and of the process itself."""
+
+    def __init__(self, level: str, out: TextIO | None = None) -> None:
+        self._level, self._out = level, out or sys.stdout
+        self._lines: queue.Queue[bytes | None] = queue.Queue(LIMIT)
+        self.dropped = 0
+        self._thread: threading.Thread | None = None
+
+    def wants(self, status: int) -> bool:
+        """Whether a request of this status is told."""
+        return self._level == "all" or (self._level == "errors" and status >= 500)
+
+    def tell(self, event: str, **fields: Any) -> None:
+        """Never waits."""
+        if self._level == "off":
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write, name="cachelayer-log", daemon=True)
+            self._thread.start()
+        try:
+            self._lines.put_nowait(orjson.dumps({"time": round(time.time(), 3), "event": event, **fields}))
+        except queue.Full:
+            self.dropped += 1
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            self._out.write(line.decode() + "\n")
+            if self._lines.empty():
+                self._out.flush()
+
+    def close(self) -> None:
+        """Write what waits."""
+        if self._thread is not None:
+            self._lines.put(None)
+            self._thread.join(5)
+            self._thread = None
+
+
+class Logged:
+    """An app whose requests are told: method, path, status, what the cache did, milliseconds, bytes."""
+
+    def __init__(self, app: Any, log: Log) -> None:
+        self.app, self.log = app, log
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = size = 0
+        cache = b""
+        ended = False
+
+        async def told(message: Any) -> None:
+            nonlocal status, size, cache, ended
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                cache = next((v for n, v in message.get("headers", ()) if n == b"cache-status"), b"")
+            else:
+                size += len(message.get("body", b""))
+                ended = not message.get("more_body", False)
+            await send(message)
+
+        try:
+            await self.app(scope, receive, told)
+        finally:
+            if self.log.wants(status if ended else 500):
+                took = round((time.perf_counter() - started) * 1e3, 2)
+                more = {} if ended else {"cut": True}
+                self.log.tell(
+                    "request", method=scope["method"], path=scope["path"], status=status,
+                    cache=cache.decode("latin-1").removeprefix("cachelayer").lstrip("; "), ms=took, bytes=size, **more,
+                )  # fmt: skip

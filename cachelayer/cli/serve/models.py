@@ -1,0 +1,108 @@
+"""Model servers of TensorRT-LLM, over HTTP or Triton's gRPC, as the app behind the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import orjson
+
+from ...adapters.tensorrt_llm import BackendError, TensorRTLLM
+from ...flow.watch import Watch
+from .parts import UpstreamPart
+from .replies import error_body, send_error, send_json
+from .upstream import left
+
+ROUTES = ("/v1/chat/completions", "/v1/completions")
+
+
+class Models:
+    """Speaks OpenAI's API; several URLs are replicas of one model, and another one stands in until the first token.
+
+    `tenant` gives the salt that keeps tenants' prefixes apart where the servers know salts.
+    """
+
+    def __init__(self, parts: Sequence[UpstreamPart], tenant: Callable[[], str | None]) -> None:
+        urls = [part.url for part in parts]
+        self.llm = TensorRTLLM.connect(
+            urls[0] if len(urls) == 1 else urls, tenant=lambda: self._salt(tenant())
+        )
+
+    def _salt(self, tenant: str | None) -> str | None:
+        known = self.llm.capabilities
+        return tenant if known is not None and known.salt else None
+
+    async def aclose(self) -> None:
+        await self.llm.aclose()
+
+    async def ready(self) -> bool:
+        """Whether any replica is healthy."""
+        return await self.llm.healthy()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        if scope["path"] == "/v1/models" and scope["method"] == "GET":
+            await self._list(send)
+        elif scope["path"] in ROUTES and scope["method"] == "POST":
+            await self._complete(receive, send)
+        else:
+            await send_error(send, 404, f"the gateway has no {scope['path']}", "not_found")
+
+    async def _list(self, send: Any) -> None:
+        try:
+            found = await self.llm.start()
+        except BackendError as fault:
+            await send_error(send, fault.status, str(fault), "upstream_error", retry_after=fault.retry_after)
+            return
+        data = [
+            {"id": name, "object": "model", "created": 0, "owned_by": found.kind} for name in found.models
+        ]
+        await send_json(send, 200, orjson.dumps({"object": "list", "data": data}))
+
+    async def _complete(self, receive: Any, send: Any) -> None:
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            if not message.get("more_body", False):
+                break
+        try:
+            asked = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            asked = None
+        if not isinstance(asked, dict):
+            await send_error(send, 400, "the request body is no JSON object", "invalid_json")
+            return
+        async with Watch(lambda: left(receive)):
+            await self._answer(asked, send)
+
+    async def _answer(self, asked: dict[str, Any], send: Any) -> None:
+        try:
+            await self.llm.start()
+            answer = await self.llm(**asked)
+        except BackendError as fault:
+            await send_error(send, fault.status, str(fault), "upstream_error", retry_after=fault.retry_after)
+            return
+        if isinstance(answer, dict):
+            await send_json(send, 200, orjson.dumps(answer))
+        else:
+            await _stream(answer, send)
+
+
+async def _stream(chunks: AsyncIterator[dict[str, Any]], send: Any) -> None:
+    headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        try:
+            async for chunk in chunks:
+                event = b"data: " + orjson.dumps(chunk) + b"\n\n"
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+            last = b"data: [DONE]\n\n"
+        except BackendError as fault:
+            last = b"data: " + error_body(str(fault), "upstream_error") + b"\n\n"
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+    finally:
+        await chunks.aclose()  # type: ignore[attr-defined]

@@ -1,0 +1,110 @@
+"""What a gateway can be told: sections of its configuration, with their defaults and limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPart:
+    """[server]"""
+
+    host: str = "127.0.0.1"
+    port: int = field(default=8080, metadata={"least": 0, "most": 65535})
+    workers: int = field(default=1, metadata={"least": 1, "most": 256})
+    drain: float = field(default=30.0, metadata={"duration": True})
+    """Seconds that streams have to finish after SIGTERM."""
+    tls_cert: str = ""
+    tls_key: str = ""
+    max_body: int = field(default=4 * 2**20, metadata={"least": 1})
+    too_large: str = field(default="pass", metadata={"one_of": ("pass", "refuse")})
+    log: str = field(default="all", metadata={"one_of": ("all", "errors", "off")})
+    backlog: int = field(default=2048, metadata={"least": 1})
+
+
+@dataclass(frozen=True, kw_only=True)
+class CachePart:
+    """[cache]"""
+
+    ttl: float = field(default=86400.0, metadata={"duration": True})
+    semantic: str = field(default="auto", metadata={"one_of": ("auto", "on", "off")})
+    max_error_rate: float = field(default=0.01, metadata={"least": 0.0, "most": 1.0})
+    max_bytes: int = field(default=256 * 2**20, metadata={"least": 65536})
+    max_item_bytes: int = field(default=2**20, metadata={"least": 1})
+    stale_while_revalidate: float = field(default=0.0, metadata={"duration": True})
+    stale_if_error: float = field(default=0.0, metadata={"duration": True})
+    redis: str = ""
+    secret: str = ""
+    """Key of the hash that tells credentials apart; the same in all processes that share a Redis."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallersPart:
+    """[callers]"""
+
+    public: bool = False
+    """Requests without credentials share."""
+    principal_header: str = ""
+    """Header that names the tenant, set by a trusted proxy in front."""
+    trust: bool = False
+    """Whether callers of shared scopes get similar answers and learn what is cached."""
+    recheck: float = field(default=300.0, metadata={"duration": True})
+    on_leave: str = field(default="stop", metadata={"one_of": ("stop", "finish")})
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpstreamPart:
+    """[[upstream]]"""
+
+    url: str
+    models: list[str] = field(default_factory=list)
+    """Models that it serves; empty for all."""
+    key_env: str = ""
+    """Environment variable with the key to send in place of the caller's."""
+    connect_timeout: float = field(default=5.0, metadata={"duration": True})
+    read_timeout: float = field(default=120.0, metadata={"duration": True})
+    """Until the first byte of an answer, and between two of its pieces."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetryPart:
+    """[retry]"""
+
+    attempts: int = field(default=3, metadata={"least": 1, "most": 10})
+    """Upstreams tried for one request, while nothing was sent to the caller."""
+    cooldown: float = field(default=5.0, metadata={"duration": True})
+    """Seconds for which an upstream that failed is asked last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyPart:
+    """[[key]]"""
+
+    tenant: str
+    sha256: str = field(default="", metadata={"match": r"[0-9a-f]{64}", "form": "64 hexadecimal digits"})
+    env: str = ""
+    """Environment variable that holds the key itself."""
+    trusted: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All of it."""
+
+    server: ServerPart = field(default_factory=ServerPart)
+    cache: CachePart = field(default_factory=CachePart)
+    callers: CallersPart = field(default_factory=CallersPart)
+    retry: RetryPart = field(default_factory=RetryPart)
+    upstream: list[UpstreamPart] = field(default_factory=list)
+    key: list[KeyPart] = field(default_factory=list)
+
+    def plain(self) -> dict[str, Any]:
+        """As nested dicts, for another process."""
+        return asdict(self)
+
+
+SECTIONS: dict[str, type] = {
+    "server": ServerPart, "cache": CachePart, "callers": CallersPart, "retry": RetryPart
+}  # fmt: skip
+LISTS: dict[str, type] = {"upstream": UpstreamPart, "key": KeyPart}

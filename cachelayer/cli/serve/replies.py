@@ -1,0 +1,33 @@
+"""What the gateway itself says, in OpenAI's form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+
+def error_body(message: str, code: str, kind: str = "gateway_error") -> bytes:
+    """An error object."""
+    return orjson.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+
+def error_event(fault: Exception) -> bytes:
+    """The event that ends a stream which broke off after its first byte; [DONE] does not follow."""
+    said = f"the upstream broke off ({type(fault).__name__})"
+    return b"\n\ndata: " + error_body(said, "upstream_error") + b"\n\n"
+
+
+async def send_json(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """A whole JSON answer."""
+    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": told})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+async def send_error(
+    send: Any, status: int, message: str, code: str, *, retry_after: float | None = None
+) -> None:
+    """An error of the gateway's own."""
+    more = () if retry_after is None else ((b"retry-after", b"%d" % max(1, round(retry_after))),)
+    await send_json(send, status, error_body(message, code), *more)

@@ -1,0 +1,191 @@
+"""OpenAI-style servers over HTTP as the app behind the gateway: one is chosen, others stand in until the first byte."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from ...errors import MissingExtra
+from ...flow.watch import Watch
+from .parts import RetryPart, UpstreamPart
+from .replies import error_event, send_error
+
+HOP = frozenset({
+    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
+    b"transfer-encoding", b"upgrade", b"host",
+})  # fmt: skip
+"""Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
+_AGAIN = frozenset({502, 503, 504})
+MAX_BODY = 64 * 2**20
+"""Bytes of a request that are held so that it can be sent again."""
+
+
+class Upstream:
+    """One server and what is known of it."""
+
+    def __init__(self, part: UpstreamPart, httpx: Any, own_keys: bool) -> None:
+        self.part, self._own_keys = part, own_keys
+        self.inflight = 0
+        self.failed_at = float("-inf")
+        timeout = httpx.Timeout(part.read_timeout, connect=part.connect_timeout, pool=part.connect_timeout)
+        limits = httpx.Limits(max_connections=1024, max_keepalive_connections=1024, keepalive_expiry=4.0)
+        self.client = httpx.AsyncClient(
+            base_url=part.url.rstrip("/"), timeout=timeout, limits=limits, trust_env=False, follow_redirects=False
+        )  # fmt: skip
+        key = os.environ.get(part.key_env, "") if part.key_env else ""
+        self.authorization = f"Bearer {key}".encode() if key else None
+
+    def request(self, scope: Any, body: bytes) -> Any:
+        path = scope["path"]
+        if self.client.base_url.path.rstrip("/").endswith("/v1") and path.startswith("/v1/"):
+            path = path.removeprefix("/v1")
+        query = scope.get("query_string", b"").decode("latin-1")
+        return self.client.build_request(
+            scope["method"], f"{path}?{query}" if query else path, content=body or None,
+            headers=[(n, v) for n, v in self._headers(scope["headers"])],
+        )  # fmt: skip
+
+    def _headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+        for name, value in headers:
+            if name in HOP or name == b"content-length" or name == b"cachelayer":
+                continue
+            if name == b"authorization" and (self._own_keys or self.authorization is not None):
+                continue
+            yield name, value
+        if self.authorization is not None:
+            yield b"authorization", self.authorization
+
+
+class Upstreams:
+    """The app: forwards every request. Tries another upstream while the caller has had nothing.
+
+    `own_keys`: the clients' keys are the gateway's own and go no further.
+    """
+
+    def __init__(self, parts: Sequence[UpstreamPart], retry: RetryPart, *, own_keys: bool = False) -> None:
+        try:
+            self._httpx: Any = importlib.import_module("httpx")
+        except ImportError:
+            raise MissingExtra("cachelayer serve", "httpx", "serve") from None
+        self.retry = retry
+        self.all = [Upstream(part, self._httpx, own_keys) for part in parts]
+
+    async def aclose(self) -> None:
+        for one in self.all:
+            await one.client.aclose()
+
+    async def ready(self) -> bool:
+        """Whether any upstream answers at all."""
+        for one in self.all:
+            try:
+                await one.client.get("/health", timeout=one.part.connect_timeout)
+            except self._httpx.HTTPError:
+                continue
+            return True
+        return False
+
+    def order(self, model: str | None) -> list[Upstream]:
+        """Who is asked first: of those that serve the model the least busy, the lately failed last."""
+        able = [one for one in self.all if not one.part.models or model in one.part.models]
+        now = time.monotonic()
+        return sorted(able, key=lambda one: (now - one.failed_at < self.retry.cooldown, one.inflight))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        body = await _body(receive)
+        if body is None:
+            await send_error(send, 413, "the request body is too large for the gateway", "request_too_large")
+            return
+        model = _model(body) if any(one.part.models for one in self.all) else None
+        able = self.order(model)[: self.retry.attempts]
+        if not able:
+            await send_error(send, 404, f"no upstream serves the model {model!r}", "model_not_found")
+            return
+        async with Watch(lambda: left(receive)):
+            await self._try(able, scope, body, send)
+
+    async def _try(self, able: list[Upstream], scope: Any, body: bytes, send: Any) -> None:
+        fault = "no upstream answered"
+        status = 502
+        for at, one in enumerate(able):
+            last = at + 1 == len(able)
+            try:
+                if await self._forward(one, scope, body, send, last=last):
+                    return
+                fault = "the upstream is unavailable"
+            except self._httpx.TimeoutException as late:
+                one.failed_at = time.monotonic()
+                fault, status = f"the upstream took too long ({type(late).__name__})", 504
+            except self._httpx.TransportError as broken:
+                one.failed_at = time.monotonic()
+                fault, status = f"the upstream cannot be reached ({type(broken).__name__})", 502
+        await send_error(send, status, fault, "upstream_error")
+
+    async def _forward(self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool) -> bool:
+        """Whether the caller was answered. Raises httpx's errors while he was told nothing."""
+        request = one.request(scope, body)
+        one.inflight += 1
+        try:
+            response = await one.client.send(request, stream=True)
+            try:
+                if response.status_code in _AGAIN and not last:
+                    one.failed_at = time.monotonic()
+                    return False
+                await self._answer(response, send)
+                return True
+            finally:
+                await response.aclose()
+        finally:
+            one.inflight -= 1
+
+    async def _answer(self, response: Any, send: Any) -> None:
+        """Nothing is told before the first piece came: until then another upstream can stand in."""
+        pieces = response.aiter_raw()
+        first = await anext(pieces, b"")
+        headers = [(n.lower(), v) for n, v in response.headers.raw if n.lower() not in HOP]
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": first, "more_body": True})
+        try:
+            async for piece in pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except self._httpx.TransportError as cut:
+            kind = response.headers.get("content-type", "")
+            if not kind.startswith("text/event-stream"):
+                raise
+            await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def left(receive: Any) -> None:
+    """Until the caller is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        continue
+
+
+async def _body(receive: Any) -> bytes | None:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return b""
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > MAX_BODY:
+            return None
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _model(body: bytes) -> str | None:
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    model = found.get("model") if isinstance(found, dict) else None
+    return model if isinstance(model, str) else None

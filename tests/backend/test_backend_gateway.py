@@ -1,0 +1,85 @@
+"""The gateway over model servers: replicas that die are no client's concern until his stream has begun."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from script import prompt
+from serve_server import ServeStandin
+
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "http"))
+from asgi_client import Client
+
+PATH = "/v1/chat/completions"
+
+
+@pytest.fixture
+async def servers() -> AsyncIterator[list[ServeStandin]]:
+    found = [ServeStandin() for _ in range(2)]
+    for server in found:
+        await server.start()
+    yield found
+    for server in found:
+        await server.crash()
+
+
+@pytest.fixture
+async def c(servers: list[ServeStandin]) -> AsyncIterator[Client]:
+    given = {"upstream": [{"url": f"trtllm://{s.address}"} for s in servers]}
+    app = Gateway(load(None, {}, {**given, "cache.semantic": "off", "server.log": "off"}))
+    yield Client(app)
+    await app.behind.aclose()
+
+
+def ask(say: str, *, stream: bool, **keys: Any) -> dict[str, Any]:
+    return {"model": "tiny-llama", "messages": [{"role": "user", "content": prompt(say, **keys)}],
+            "stream": stream, "max_tokens": 40}  # fmt: skip
+
+
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_model_server_is_an_upstream(c: Client, servers: list[ServeStandin], stream: bool) -> None:
+    first, again = [await c.post(PATH, ask("hello there", stream=stream)) for _ in range(2)]
+    assert first.status == 200 and again.hit
+    other = await c.post(PATH, ask("hello there", stream=not stream))
+    assert other.hit
+    whole = other if stream else again
+    assert whole.json()["choices"][0]["message"]["content"] == "hello there"
+    listed = await c.post("/v1/models", b"", method="GET")
+    assert [m["id"] for m in listed.json()["data"]] == ["tiny-llama"]
+
+
+async def test_tenants_get_salts_of_their_own(c: Client, servers: list[ServeStandin]) -> None:
+    await c.post(PATH, ask("x", stream=False))
+    await c.post(PATH, ask("x", stream=False), authorization="Bearer other")
+    salts = [r["cache_salt"] for s in servers for r in s.requests if r.get("cache_salt")]
+    assert len(set(salts)) == 2 and all(salt.startswith("own:") for salt in salts)
+
+
+async def test_a_replica_that_dies_is_replaced_before_the_first_token_and_told_of_after_it(
+    c: Client, servers: list[ServeStandin]
+) -> None:
+    await c.post(PATH, ask("warm", stream=True))
+    await servers[0].crash()
+    for i in range(6):
+        answer = await c.post(PATH, ask(f"answer {i}", stream=True))
+        assert answer.text() == f"answer {i}"
+    cut = await c.post(PATH, ask("abcdefgh", stream=True, drop_after=4))
+    events = cut.events()
+    assert cut.complete and events[-1]["error"]["code"] == "upstream_error" and None not in events
+    assert not (await c.post(PATH, ask("abcdefgh", stream=True, drop_after=4))).hit
+
+
+async def test_a_refusal_keeps_its_status_and_its_patience(c: Client, servers: list[ServeStandin]) -> None:
+    answer = await c.post(PATH, ask("x", stream=False, runtime="too long"))
+    assert answer.status == 400 and "too long" in answer.json()["error"]["message"]
+    busy = await c.post(PATH, ask("x", stream=False, status=503, retry_after=7))
+    assert busy.status == 503 and busy.header("retry-after") == "7"
+    assert (await c.post(PATH, b"[]")).status == 400
+    assert (await c.post("/v1/nothing", b"{}")).status == 404
