@@ -17,12 +17,11 @@ from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .asks import Ask, Entry, State
+from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .verifier import load
 
 NEIGHBOURS = 8
-INLINE = 4096
-"""Vectors up to which a search is cheaper on the loop than off it."""
 
 
 class SimilarTier:
@@ -34,6 +33,7 @@ class SimilarTier:
         self.index = index
         self._make_index = make_index
         self.inflight = InFlight()
+        self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """What fills the index before the tier serves."""
         self._faults, self._background = faults, background
@@ -144,23 +144,26 @@ class SimilarTier:
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
-        index, partition, vector = self.index, ask.partition, ask.query.vector[None]
         started = time.monotonic()
-        if index.size(partition) <= INLINE:
-            found = self._faults.attempt_now("search", lambda: index.search(partition, vector, NEIGHBOURS))
-        else:
-            work = offload(lambda: index.search(partition, vector, NEIGHBOURS))
-            found = await self._faults.attempt("search", work, budget)
+        search = self._searches(self.index).search(ask.partition, ask.query.vector, NEIGHBOURS)
+        found = await self._faults.attempt("search", search, budget)
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
-        for similarity, entry_id in zip(found[0][0].tolist(), found[1][0].tolist(), strict=True):
+        for similarity, entry_id in zip(found[0].tolist(), found[1].tolist(), strict=True):
             entry = self._entries.get(entry_id)
-            if entry is not None and entry.partition == partition:
+            if entry is not None and entry.partition == ask.partition:
                 ask.candidates.append(Candidate(entry_id, similarity, entry.text, entry.answer, entry.turns))
             elif entry_id >= 0:
                 self.repaired += 1
         return None if ask.candidates else Reason.NO_CANDIDATE
+
+    def _searches(self, index: VectorIndex) -> Searches:
+        """The door to the index, made when it is first searched."""
+        door = self._door
+        if door is None or door.index is not index:
+            door = self._door = Searches(index)
+        return door
 
     def _decide(self, ask: Ask) -> Entry | Reason:
         query = ask.query
@@ -287,6 +290,8 @@ class SimilarTier:
         """Release the model."""
         if self.state is State.READY:
             await self.embedder.aclose()
+            if self._door is not None:
+                await self._door.aclose()
             close = getattr(self.index, "close", None)
             if close is not None:
                 await offload(close)

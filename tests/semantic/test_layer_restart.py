@@ -239,7 +239,6 @@ async def test_kill_9_leaves_no_wrong_and_no_dangling_neighbour(tmp_path: Path) 
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1800)
 async def test_kill_9_two_hundred_times(tmp_path: Path) -> None:
     started = time.monotonic()
     for seed in range(200):

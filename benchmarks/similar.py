@@ -1,0 +1,222 @@
+r"""A similar hit end to end with the real model, beside the embedder alone, in the same run.
+
+    OMP_NUM_THREADS=1 python benchmarks/similar.py --streams STREAM.jsonl.gz ... --fill DIR ... \
+        --out benchmarks/results/similar
+
+The layer is filled with the first part of labelled request streams (the answer is the label's) and with unrelated
+texts, up to --entries entries. The rest of the streams is asked once each; what is answered from the index is timed.
+The decider is the default one, nothing is switched off but shadow checks. One task: embedder alone and layer take
+turns on the same text, in random order. Many tasks: rounds of bare encoder threads (tokenizer and session, no
+library) and of the layer; the layer's budgets are wide there, as otherwise the backend would be asked beside a busy
+encoder. CPU time is the process's, which says more than the clock where others use the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import corpus
+
+from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session, open_tokenizer
+from cachelayer.semantic.embed.prepare import prepare
+
+STAGES = ("embed", "search", "verify")
+
+
+def streams(paths: Sequence[Path]) -> dict[str, str]:
+    """Text to label, interleaved over the files."""
+    rows = [[(str(r["q"]), f"{path.stem} {r['cls']}") for r in corpus.rows_of(path)] for path in paths]
+    merged = [rows[i][j] for j in range(max(map(len, rows))) for i in range(len(rows)) if j < len(rows[i])]
+    return dict(merged)
+
+
+async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[CacheLayer, Any, list[str]]:
+    """The layer, the function, and the texts not asked yet."""
+    wide = Budgets(embed="10s", search="10s", verify="10s")
+    policy = Policy(max_error_rate=args.bound, shadow=0, budgets=wide, max_bytes=512 * 2**20)
+    layer = CacheLayer(policy=policy, embedder=OnnxEmbedder())
+
+    async def answer(question: str) -> str:
+        return labels.get(question, f"unlike any other: {question}")
+
+    ask = layer.wrap(answer, name="ask")
+    await layer.start()
+    texts = list(labels)
+    first = texts[: int(len(texts) * args.share)]
+    others = iter([text for text in corpus.texts(args.fill) if text not in labels and len(text) < 200])
+    tier = layer._similar
+    assert tier is not None
+    for at in range(0, len(first), 32):
+        await asyncio.gather(*(ask(text) for text in first[at : at + 32]))
+    await layer.flush()
+    while len(tier) < args.entries:
+        await asyncio.gather(*(ask(next(others)) for _ in range(min(32, args.entries - len(tier)))))
+        await layer.flush()
+    print(f"{len(tier):,} entries, {len(texts) - len(first):,} requests to ask", file=sys.stderr, flush=True)
+    return layer, ask, texts[len(first) :]
+
+
+async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[str, Any]:
+    """Microseconds: of the embedder alone, of hits, and their stages."""
+    embedder = layer._similar.embedder.inner  # type: ignore[union-attr]
+    alone: list[float] = []
+    whole: list[float] = []
+    stages: dict[str, list[float]] = {stage: [] for stage in STAGES}
+
+    async def embed(text: str) -> float:
+        begun = time.perf_counter()
+        await embedder.embed([text])
+        return time.perf_counter() - begun
+
+    for text in texts:
+        before = random.random() < 0.5
+        took = await embed(text) if before else 0.0
+        begun = time.perf_counter()
+        outcome = await ask.outcome(text)
+        spent = time.perf_counter() - begun
+        took = took if before else await embed(text)
+        if outcome.source is Source.INDEX:
+            alone.append(took)
+            whole.append(spent)
+            for stage in STAGES:
+                stages[stage].append(outcome.timings[stage])
+        await asyncio.sleep(0)
+    over = [spent - took for spent, took in zip(whole, alone, strict=True)]
+    middle = {stage: statistics.median(values) * 1e6 for stage, values in stages.items()}
+    return {
+        "requests": len(texts),
+        "hits": len(whole),
+        "embedder alone p50": corpus.percentiles(alone)[0],
+        "similar hit p50": corpus.percentiles(whole)[0],
+        "difference of medians": (statistics.median(whole) - statistics.median(alone)) * 1e6,
+        "median difference": statistics.median(over) * 1e6,
+        "best tenth: embedder alone": float(np.percentile(alone, 10) * 1e6),
+        "best tenth: similar hit": float(np.percentile(whole, 10) * 1e6),
+        **middle,
+        "rest": statistics.median(w - sum(s) for w, *s in zip(whole, *stages.values(), strict=True)) * 1e6,
+    }
+
+
+def bare_rate(texts: Sequence[str], threads: int, seconds: float) -> tuple[float, float]:
+    """(texts per second, CPU seconds per text) of tokenizer and session on so many threads."""
+    prepared = prepare()
+    session, tokenizer = open_session(str(prepared.model)), open_tokenizer(prepared.tokenizer.read_bytes())
+
+    def work(number: int) -> int:
+        done, end = 0, time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            ids = tokenizer.encode(texts[(number + done * threads) % len(texts)]).ids[: prepared.window]
+            session.run(["vector"], {"ids": np.array([ids])})
+            done += 1
+        return done
+
+    begun, cpu = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(threads) as pool:
+        total = sum(pool.map(work, range(threads)))
+    return total / (time.perf_counter() - begun), (time.process_time() - cpu) / total
+
+
+async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> tuple[float, float, float]:
+    """(requests per second, share of hits, CPU seconds per request)."""
+    waiting, hits = iter(texts), 0
+
+    async def worker() -> None:
+        nonlocal hits
+        for text in waiting:
+            hits += (await ask.outcome(text)).source is Source.INDEX
+
+    begun, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(worker() for _ in range(tasks)))
+    took = time.perf_counter() - begun
+    return len(texts) / took, hits / len(texts), (time.process_time() - cpu) / len(texts)
+
+
+async def measure(args: argparse.Namespace) -> dict[str, Any]:
+    labels = streams(args.streams)
+    layer, ask, left = await filled(args, labels)
+    cores = len(os.sched_getaffinity(0))
+    singly, rest = left[: len(left) // 2], left[len(left) // 2 :]
+    result: dict[str, Any] = {"entries": args.entries, "one task, us": await one_task(layer, ask, singly)}
+    rounds = []
+    for number in range(args.rounds):
+        part = rest[number :: args.rounds]
+        one = bare_rate(part, 1, args.seconds)
+        all_cores = bare_rate(part, cores, args.seconds)
+        rate, share, cpu = await many_tasks(ask, part, args.tasks)
+        rounds.append((one[0], all_cores[0], rate, share, rate / (cores * one[0]), rate / all_cores[0],
+                       one[1] * 1e6, cpu * 1e6))  # fmt: skip
+    names = ("bare encoder, one thread, per s", f"bare encoder, {cores} threads, per s", "layer, requests per s",
+             "share of hits", "layer / (cores x one thread)", "layer / all threads", "bare, CPU us per text",
+             "layer, CPU us per request")  # fmt: skip
+    result[f"{args.tasks} tasks"] = {
+        name: statistics.median(values) for name, values in zip(names, zip(*rounds, strict=True), strict=True)
+    }
+    await layer.aclose()
+    return result
+
+
+def plot(one: dict[str, Any], out: Path) -> None:
+    """Where a similar hit's time goes, beside the embedder alone."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8, 2.4))
+    at = 0.0
+    colours = {"embed": "#4c72b0", "search": "#dd8452", "verify": "#55a868", "rest": "#8c8c8c"}
+    for stage, colour in colours.items():
+        axes.barh(1, one[stage], left=at, color=colour, label=f"{stage} {one[stage]:,.0f} us")
+        at += one[stage]
+    axes.barh(
+        0, one["embedder alone p50"], color="#a8bfe0", label=f"alone {one['embedder alone p50']:,.0f} us"
+    )
+    axes.set_yticks([1, 0], ["similar hit", "embedder alone"])
+    axes.set_xlabel("microseconds, median")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.3), ncols=5, frameon=False, fontsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(out, dpi=130, bbox_inches="tight")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--streams", nargs="+", type=Path, required=True, help="labelled requests {q, cls}")
+    parser.add_argument("--fill", nargs="+", type=Path, required=True, help="unrelated texts")
+    parser.add_argument("--entries", type=int, default=10_000)
+    parser.add_argument(
+        "--share", type=float, default=0.7, help="of the streams, asked before the measurement"
+    )
+    parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
+    parser.add_argument("--tasks", type=int, default=32)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4.0, help="per bare encoder and round")
+    parser.add_argument("--out", type=Path, help="write OUT.json, OUT.md and OUT.png")
+    args = parser.parse_args()
+    result: dict[str, Any] = dict(corpus.heading("python benchmarks/similar.py --streams ... --fill ..."))
+    result |= asyncio.run(measure(args))
+    print(json.dumps(result, indent=1))
+    if args.out:
+        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+        plot(result["one task, us"], args.out.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()
