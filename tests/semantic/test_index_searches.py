@@ -43,7 +43,7 @@ class Watched(PackedIndex):
 
 async def test_a_lone_search_runs_on_the_loop_and_crowds_share_calls_on_threads():
     index = Watched()
-    searches = Searches(index, workers=1)
+    searches = Searches(index, workers=1, tiny=0)
     expected = [PackedIndex.search(index, PARTS[i % 3], ROWS[i][None], 4) for i in range(30)]
     await searches.search(b"a", ROWS[0], 4)
     assert index.seen == [("MainThread", 1)]
@@ -59,14 +59,14 @@ async def test_a_lone_search_runs_on_the_loop_and_crowds_share_calls_on_threads(
 
 async def test_a_search_too_long_for_the_loop_never_runs_there():
     index = Watched()
-    searches = Searches(index, workers=1, inline_work=10)
+    searches = Searches(index, workers=1, inline_work=10, tiny=0)
     await searches.search(b"a", ROWS[0], 4)
     assert index.seen[0][0].startswith("cachelayer-search")
     await searches.aclose()
 
 
 async def test_one_bad_vector_does_not_spoil_the_batch():
-    searches = Searches(Watched(), workers=1, inline_work=0)
+    searches = Searches(Watched(), tiny=0, workers=1, inline_work=0)
     bad = np.full(DIMENSION, np.nan, np.float32)
     found = await asyncio.gather(
         *(searches.search(b"a", row, 2) for row in (ROWS[0], bad, ROWS[3])), return_exceptions=True
@@ -78,7 +78,7 @@ async def test_one_bad_vector_does_not_spoil_the_batch():
 
 async def test_overload_is_refused_with_a_reason():
     index = Watched()
-    searches = Searches(index, workers=1, inline_work=0, queue=1)
+    searches = Searches(index, workers=1, inline_work=0, queue=1, tiny=0)
     index.gate.clear()
     tasks = []
     for _ in range(2):
@@ -93,7 +93,7 @@ async def test_overload_is_refused_with_a_reason():
 
 
 def test_the_door_serves_one_loop_after_another():
-    searches = Searches(Watched(), workers=1)
+    searches = Searches(Watched(), tiny=0, workers=1)
 
     async def scenario() -> list[int]:
         found = await asyncio.gather(*(searches.search(b"a", ROWS[i], 1) for i in (0, 3, 6)))

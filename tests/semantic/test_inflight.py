@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cachelayer import CacheLayer, Policy, Source
+from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Query
 
@@ -26,7 +26,8 @@ class SameWords:
 
 
 def make(**policy: Any) -> CacheLayer:
-    settings = Policy(**{"max_error_rate": 0.05, "shadow": 0, **policy})
+    patient = Budgets(embed="20s", search="20s", verify="20s")
+    settings = Policy(**{"max_error_rate": 0.05, "shadow": 0, "budgets": patient, **policy})
     return CacheLayer(policy=settings, embedder=WordEmbedder(), verifier=SameWords())
 
 
@@ -36,6 +37,10 @@ async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
     async with layer:
         callers = [asyncio.create_task(ask.outcome(q)) for q in (FORWARDS, BACKWARDS, FORWARDS)]
         await gate.entered()
+        tier = layer._similar
+        assert tier is not None
+        while not tier.inflight.joined:
+            await asyncio.sleep(0)
         gate.open()
         first, near, same = await asyncio.gather(*callers)
         assert gate.calls == 1 and {first.answer, near.answer, same.answer} == {"answer 1"}
@@ -43,8 +48,7 @@ async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
         assert (same.source, same.match) == (Source.COALESCED, "exact")
         assert near.similarity == pytest.approx(1.0) and near.confidence > 0.9
         await layer.flush()
-        tier = layer._similar
-        assert tier is not None and len(tier.inflight) == 0
+        assert len(tier.inflight) == 0
         assert layer.stats()["similar"]["joined"] == 1
 
 

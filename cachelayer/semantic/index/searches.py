@@ -27,10 +27,10 @@ class _Search(NamedTuple):
 class Searches:
     """Searches of `index` for many tasks of many loops.
 
-    A search that is compared with at most `inline_work` rows runs on the loop: a hop to a thread costs 30-50 us,
-    more than 1,000 rows do. But only one in a turn of the loop: what else comes in the same turn, or while a batch is
-    under way, goes in batches of up to `limit` to `workers` threads, where queries of one partition share a call.
-    More than `queue` waiting searches are refused with Overloaded.
+    A search that is compared with at most `inline_work` rows runs on the loop: a hop to a thread costs 30-50 us, more
+    than 1,000 rows do. Of more than `tiny` rows only one in a turn of the loop: what else comes in the same turn, or
+    while a batch is under way, goes in batches of up to `limit` to `workers` threads, where queries of one partition
+    share a call. More than `queue` waiting searches are refused with Overloaded.
     """
 
     def __init__(
@@ -39,12 +39,13 @@ class Searches:
         *,
         workers: int | None = None,
         inline_work: int = 4096,
+        tiny: int = 512,
         limit: int = 32,
         queue: int = 1024,
     ) -> None:
         self.index = index
         self._work: Callable[[bytes], int] = getattr(index, "work", index.size)
-        self._inline_work = inline_work
+        self._inline_work, self._tiny = inline_work, tiny
         self._pool = Pool(workers, "cachelayer-search")
         self._batcher: Batcher[_Search, Neighbours] = Batcher(
             self._call, limit=limit, concurrency=self._pool.workers, queue=queue
@@ -57,7 +58,10 @@ class Searches:
     ) -> Neighbours:
         """The k nearest to `vector` (d,). Raises what the index raises, and Overloaded."""
         loop = asyncio.get_running_loop()
-        if self._turn is not loop and not self._batcher.busy and self._work(partition) <= self._inline_work:
+        work = self._work(partition)
+        if work <= self._tiny or (
+            self._turn is not loop and not self._batcher.busy and work <= self._inline_work
+        ):
             self._turn = loop
             loop.call_soon(self._next_turn)
             scores, ids = self.index.search(partition, vector[None], k)
