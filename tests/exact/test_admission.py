@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from reply_samples import CALL, COMPLETION, FORMS, STREAM, chunk, completion
 
 from cachelayer.exact.admission import admit, has_tool_calls, text_of, tokens_of
 from cachelayer.types import Reason
-
-sys.path.insert(0, str(Path(__file__).parent))  # samples; test directories are no packages
-
-from reply_samples import CALL, COMPLETION, FORMS, STREAM, chunk, completion
 
 
 @FORMS

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,14 +10,11 @@ import pydantic
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reply_samples import as_object, chunk
 
 from cachelayer.exact.admission import admit, has_tool_calls, text_of, tokens_of
 from cachelayer.exact.replies import ordinary, read
 from cachelayer.types import Reason
-
-sys.path.insert(0, str(Path(__file__).parent))  # samples; test directories are no packages
-
-from reply_samples import as_object, chunk
 
 
 class AIMessage(pydantic.BaseModel):

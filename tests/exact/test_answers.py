@@ -7,21 +7,16 @@ import copy
 import datetime as dt
 import decimal
 import pathlib
-import sys
 import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 from hypothesis import given, settings
 
 from cachelayer.exact.answers import Freezer
-
-sys.path.insert(0, str(Path(__file__).parent))  # samples; test directories are no packages
-
-from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 
 
 @settings(max_examples=400, deadline=None)

@@ -7,19 +7,17 @@ import collections
 import dataclasses
 import datetime as dt
 import decimal
-import enum
 import ipaddress
 import math
 import pathlib
 import zoneinfo
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 import numpy as np
 import orjson
-import pydantic
 import pytest
+from codec_samples import CODEC, Color, Inner, Leaf, Mode, Model, Point, Tree
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
@@ -30,54 +28,6 @@ from cachelayer.exact.codec import (
     Codec,
     returned_types,
 )
-
-
-class Color(enum.Enum):
-    RED = 1
-
-
-class Mode(enum.Flag):
-    READ = 1
-    WRITE = 2
-
-
-class Point(NamedTuple):
-    x: Any
-    y: Any
-
-
-@dataclasses.dataclass
-class Leaf:
-    name: str
-    when: dt.datetime | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tree:
-    leaves: list[Leaf]
-    color: Color = Color.RED
-    extra: Any = None
-
-
-@attrs.define
-class Attrs:
-    leaf: Leaf
-    n: int = 0
-
-
-class Inner(pydantic.BaseModel):
-    tree: Tree
-    _secret: int = pydantic.PrivateAttr(default=3)
-
-
-class Model(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="allow")
-    inner: Inner | None = None
-    items: list[int] = []
-    link: pydantic.HttpUrl | None = None
-
-
-CODEC = Codec([Tree, Point, Attrs, Model, Mode])
 
 
 def same(a: Any, b: Any) -> Any:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import datetime as dt
-import enum
 import zlib
-from typing import Any, NamedTuple
+from typing import Any
 
-import attrs
 import numpy as np
 import orjson
-import pydantic
 import pytest
 import xxhash
+from codec_samples import CODEC, Leaf, Tree
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -26,54 +23,6 @@ from cachelayer.exact.codec import (
     NewerSchema,
 )
 from cachelayer.types import Reason
-
-
-class Color(enum.Enum):
-    RED = 1
-
-
-class Mode(enum.Flag):
-    READ = 1
-    WRITE = 2
-
-
-class Point(NamedTuple):
-    x: Any
-    y: Any
-
-
-@dataclasses.dataclass
-class Leaf:
-    name: str
-    when: dt.datetime | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tree:
-    leaves: list[Leaf]
-    color: Color = Color.RED
-    extra: Any = None
-
-
-@attrs.define
-class Attrs:
-    leaf: Leaf
-    n: int = 0
-
-
-class Inner(pydantic.BaseModel):
-    tree: Tree
-    _secret: int = pydantic.PrivateAttr(default=3)
-
-
-class Model(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="allow")
-    inner: Inner | None = None
-    items: list[int] = []
-    link: pydantic.HttpUrl | None = None
-
-
-CODEC = Codec([Tree, Point, Attrs, Model, Mode])
 
 
 class Opaque:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import datetime as dt
-import enum
 import sys
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any, Generic, Literal, NamedTuple, NewType, Optional, TypedDict, TypeVar
+from typing import Annotated, Any, Generic, Literal, NewType, Optional, TypedDict, TypeVar
 
-import attrs
 import numpy as np
 import pydantic
 import pytest
+from codec_samples import CODEC, Attrs, Color, Inner, Leaf, Mode, Model, Point, Tree
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from cachelayer.errors import ConfigurationError
@@ -24,54 +22,6 @@ from cachelayer.exact.codec import (
     types_from,
 )
 from cachelayer.types import Reason
-
-
-class Color(enum.Enum):
-    RED = 1
-
-
-class Mode(enum.Flag):
-    READ = 1
-    WRITE = 2
-
-
-class Point(NamedTuple):
-    x: Any
-    y: Any
-
-
-@dataclasses.dataclass
-class Leaf:
-    name: str
-    when: dt.datetime | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tree:
-    leaves: list[Leaf]
-    color: Color = Color.RED
-    extra: Any = None
-
-
-@attrs.define
-class Attrs:
-    leaf: Leaf
-    n: int = 0
-
-
-class Inner(pydantic.BaseModel):
-    tree: Tree
-    _secret: int = pydantic.PrivateAttr(default=3)
-
-
-class Model(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="allow")
-    inner: Inner | None = None
-    items: list[int] = []
-    link: pydantic.HttpUrl | None = None
-
-
-CODEC = Codec([Tree, Point, Attrs, Model, Mode])
 
 
 def create() -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
