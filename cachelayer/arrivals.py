@@ -100,7 +100,7 @@ class Arrivals:
         answer = self.keeper.answer_of(slot)
         if has_tool_calls(function.seen(answer)):
             return False
-        ask = Ask(item.function, item.partition, item.text, item.turns, 0.0)
+        ask = Ask(item.function, item.partition, item.text, item.turns, 0.0, arrival.record.principal)
         same_model = item.identity == self.similar.embedder.identity
         vector = item.vector if same_model else None
         return await self.similar.adopt(ask, slot.id, text_of(function.seen(answer)), slot, vector)

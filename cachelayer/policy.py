@@ -121,6 +121,11 @@ class Policy(_Settings):
     """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
     shadow: float | Literal["auto"] = "auto"
     """Share of similar hits re-asked behind the caller's back; 0 leaves the tier unverified."""
+    quarantine: int = 0
+    """How many principals must have been given an answer before it is served by similarity to others than its
+    author (see `CacheLayer.scope`); below 2 nobody waits for a second."""
+    write_quota: int = 1000
+    """Findable answers that one named principal may add in an hour to a scope that others write to; 0: no limit."""
     budgets: Budgets = field(default_factory=Budgets)
     sampled: bool = True
     """Whether answers of a temperature above 0 are cached."""
@@ -151,8 +156,8 @@ class Policy(_Settings):
             _share("shadow", self.shadow)
         if self.max_bytes != 0 or isinstance(self.max_bytes, bool):
             _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
-        for name in ("max_item_bytes", "variants"):
-            _whole(name, getattr(self, name), 1)
+        for name, least in (("max_item_bytes", 1), ("variants", 1), ("quarantine", 0), ("write_quota", 0)):
+            _whole(name, getattr(self, name), least)
         if self.semantic not in (True, False, "auto"):
             raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
         if self.semantic is True and not self.max_bytes:

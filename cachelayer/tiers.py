@@ -134,7 +134,7 @@ class Tiers:
                 call.misses["similar"] = reason or Reason.OFF
             return None
         ask = call.similar = self._ask(call)
-        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED
+        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
         found = await tier.find(ask, budgets)
         call.timings.update(ask.timings)
         if isinstance(found, Reason):
@@ -168,7 +168,9 @@ class Tiers:
     def _ask(self, call: Call) -> Ask:
         identity = call.identity
         assert identity is not None and identity.text is not None
-        return Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call))
+        policy, who = call.policy, call.principal
+        return Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call),
+                   who, policy.quarantine, policy.write_quota)  # fmt: skip
 
     def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         slot, decision, now = entry.value, ask.decision, self.clock.monotonic()

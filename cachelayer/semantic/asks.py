@@ -28,6 +28,9 @@ class Ask:
     text: str
     turns: tuple[Turn, ...]
     max_error_rate: float
+    principal: str = ""
+    quarantine: int = 0
+    write_quota: int = 0
     preview: bool = False
     """Only to explain: nothing is accounted."""
     boards: bool = False
@@ -36,6 +39,8 @@ class Ask:
     """Its own, which near-duplicates may wait for."""
     query: Query | None = None
     candidates: list[Candidate] = field(default_factory=list)
+    withheld: list[Candidate] = field(default_factory=list)
+    """Candidates that this asker may not be served: in quarantine, or hubs."""
     decision: Decision | None = None
     timings: dict[str, float] = field(default_factory=dict)
 

@@ -19,6 +19,7 @@ from ..types import Candidate, Decision, Embedded, Query, Reason
 from .asks import Ask, Entry, State
 from .index.searches import Searches
 from .inflight import Flight, InFlight
+from .quarantine import Watch
 from .verifier import load
 
 NEIGHBOURS = 8
@@ -32,7 +33,7 @@ class SimilarTier:
         self.embedder, self.decider = embedder, decider
         self.index = index
         self._make_index = make_index
-        self.inflight = InFlight()
+        self.inflight, self.watch = InFlight(), Watch(time.monotonic)
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """What fills the index before the tier serves."""
@@ -150,13 +151,15 @@ class SimilarTier:
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
+        near: list[Candidate] = []
         for similarity, entry_id in zip(found[0].tolist(), found[1].tolist(), strict=True):
             entry = self._entries.get(entry_id)
             if entry is not None and entry.partition == ask.partition:
-                ask.candidates.append(Candidate(entry_id, similarity, entry.text, entry.answer, entry.turns))
+                near.append(Candidate(entry_id, similarity, entry.text, entry.answer, entry.turns))
             elif entry_id >= 0:
                 self.repaired += 1
-        return None if ask.candidates else Reason.NO_CANDIDATE
+        ask.candidates = self.watch.sift(ask, near)
+        return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
 
     def _searches(self, index: VectorIndex) -> Searches:
         """The door to the index, made when it is first searched."""
@@ -186,7 +189,7 @@ class SimilarTier:
 
     async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> bool:
         """Make a kept answer findable, and learn from it; False where it cannot be found by meaning."""
-        if self.state is not State.READY or not ask.text:
+        if self.state is not State.READY or not ask.text or not self.watch.may_write(ask):
             return False
         if ask.query is None:
             embedded = await self.embedder.embed([ask.text])
@@ -221,6 +224,7 @@ class SimilarTier:
         return True
 
     def _learn_entry(self, ask: Ask, entry_id: int, answer: str | None) -> None:
+        self.watch.made(entry_id, ask.principal)
         if answer is not None and ask.query is not None:
             self.learn(ask, answer, None)
             with self._lock:
@@ -251,6 +255,7 @@ class SimilarTier:
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
         """Tell the decider a true answer to what was asked."""
         if ask.query is not None:
+            self.watch.heard(ask, answer)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
 
@@ -258,6 +263,7 @@ class SimilarTier:
         """An entry is gone: never again a candidate; its vector follows in the next batch."""
         if self._entries.pop(entry_id, None) is not None:
             self._gone.append(entry_id)
+            self.watch.forget(entry_id)
 
     def _sweep(self, least: int = 64) -> None:
         if len(self._gone) < least or self.index is None:
@@ -282,6 +288,7 @@ class SimilarTier:
             "entries": len(self),
             "repaired": self.repaired,
             "joined": self.inflight.joined,
+            "quarantine": self.watch.stats(),
             "decider": decided,
         }
         return {**out, "failure": self.failure} if self.failure else out
