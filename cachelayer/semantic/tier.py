@@ -283,14 +283,8 @@ class SimilarTier:
         """State, size and what the decider knows."""
         with self._lock:
             decided = self.decider.stats()
-        out = {
-            "state": str(self.state),
-            "entries": len(self),
-            "repaired": self.repaired,
-            "joined": self.inflight.joined,
-            "quarantine": self.watch.stats(),
-            "decider": decided,
-        }
+        out = {"state": str(self.state), "entries": len(self), "repaired": self.repaired, "decider": decided,
+               "joined": self.inflight.joined, "quarantine": self.watch.stats()}  # fmt: skip
         return {**out, "failure": self.failure} if self.failure else out
 
     async def aclose(self) -> None:

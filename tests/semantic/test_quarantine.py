@@ -103,9 +103,20 @@ def test_the_unnamed_and_the_lonely_have_no_quota() -> None:
     assert quota.take(b"s", "other", 1, 0.0) and not quota.take(b"s", "alone", 1, 0.0)
 
 
+class Sure:
+    """A verifier that takes any two requests for the same."""
+
+    identity = "sure"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        return [(1.0, "") for _ in candidates]
+
+
 def layered(**policy: Any) -> tuple[CacheLayer, Any]:
     """A layer that serves whatever is near, so that only the bars under test stand in the way."""
-    layer = CacheLayer(policy=Policy(max_error_rate=1.0, shadow=0, **policy), embedder=WordEmbedder())
+    layer = CacheLayer(
+        policy=Policy(max_error_rate=1.0, shadow=0, **policy), embedder=WordEmbedder(), verifier=Sure()
+    )
     said = {"text": "hold the button"}
 
     @layer.cached
