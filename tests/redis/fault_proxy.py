@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import deque
 from collections.abc import Callable
 
 
@@ -75,14 +76,15 @@ class FaultProxy:
     async def _pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, from_server: bool
     ) -> None:
-        loop, due = asyncio.get_running_loop(), 0.0
+        loop, due, late = asyncio.get_running_loop(), 0.0, deque[bytes]()
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
                 if from_server:
                     data = self._spoil(data)
-                    due = max(due, loop.time() + self.delay)  # latency: what is late keeps its order
-                if due > loop.time():
-                    loop.call_at(due, writer.write, data)
+                    due = max(due, loop.time() + self.delay)
+                if late or due > loop.time():  # latency: what is late keeps its order
+                    late.append(data)
+                    loop.call_at(due, lambda: writer.write(late.popleft()))
                 else:
                     writer.write(data)
                     await writer.drain()

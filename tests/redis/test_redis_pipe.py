@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redis_servers import Server
 
 from cachelayer.errors import StoreFault
-from cachelayer.exact.redis.pipe import PENDING, Pipe, pack, word
+from cachelayer.exact.redis.pipe import Act, PENDING, Pipe, pack, word
 from cachelayer.types import Reason
 
 
@@ -124,6 +124,20 @@ async def test_garbage_ends_the_connection_and_all_who_wait(answer):
         pipe.get(word(b"c"))
     with pytest.raises(StoreFault):
         pipe.send(pack(b"PING"))
+
+
+async def test_a_reply_to_another_question_fails_whoever_waits_and_ends_the_connection():
+    """Also whoever it was handed to, who is no longer among those that wait."""
+    pipe, transport = loose()
+    number = Act(asyncio.get_running_loop(), lambda reply: int(reply) + 1)
+    pipe.post([pack(b"INCR", b"n")], [number])
+    other = pipe.send(pack(b"PING"))
+    await tick()
+    pipe.data_received(b"+QUEUED\r\n")
+    assert transport.aborted
+    for future in (number.future, other):
+        with pytest.raises(StoreFault):
+            await future
 
 
 async def test_what_is_asked_in_the_tick_of_the_loss_fails_too():

@@ -48,6 +48,13 @@ def answers(result: Answers) -> list[Any]:
     return [checked(reply) for reply in result]
 
 
+def number(reply: Any) -> int:
+    """`reply` as the number it must be. Raises StoreFault."""
+    if not isinstance(reply, int):
+        raise StoreFault(f"Redis answered {type(reply).__name__} where a number belongs")
+    return reply
+
+
 async def call(
     topology: Topology, role: Role, requests: Sequence[Request], *, wait: bool = True
 ) -> list[Answers]:

@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
-from .calls import Answers, Request, answers, call
+from .calls import Answers, Request, answers, call, number
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -112,6 +112,8 @@ class Coherence:
         """Learn an epoch from the reply to GET."""
         if isinstance(raw, Exception):
             return
+        if not isinstance(raw, bytes | None):
+            raise TypeError("an epoch is bytes")
         now, epoch = self._clock.time(), unpack(raw)
         trusted = epoch is not None and (
             self._trust_reloaded or node.trusts(epoch.incarnation, epoch.written)
@@ -241,7 +243,7 @@ class Coherence:
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
         """Delete entries and remember for `lifetime` seconds that they were; returns how many there were."""
         results = await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in keys])
-        return sum(int(answers(result)[1]) for result in results)
+        return sum(number(answers(result)[1]) for result in results)
 
     def _bury(self, key: bytes, lifetime: float) -> Request:
         entry, tomb = self._names.entry(key), self._names.tomb(key)

@@ -42,7 +42,7 @@ class Epoch:
 
 def unpack(raw: bytes | None) -> Epoch | None:
     """None where there is nothing, or nothing that this version reads."""
-    if raw is None:
+    if not isinstance(raw, bytes):
         return None
     try:
         version, token, incarnation, written, kind = VALUE.unpack_from(raw)

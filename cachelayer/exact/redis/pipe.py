@@ -28,10 +28,14 @@ class Waiter(Protocol):
     def set_exception(self, fault: Any, /) -> None: ...
 
 
+class OutOfStep(StoreFault):
+    """A reply that cannot be the one to what was asked: the connection is good for nothing more."""
+
+
 class Act:
     """A waiter that calls `act(reply)` in the order of the connection, then resolves `future`.
 
-    What `act` raises becomes the future's.
+    The StoreFault that `act` raises becomes the future's. Where it cannot make sense of the reply, raises OutOfStep.
     """
 
     __slots__ = ("_act", "future")
@@ -48,6 +52,10 @@ class Act:
             self._act(reply)
         except StoreFault as fault:
             self.set_exception(fault)
+        except (TypeError, ValueError, LookupError) as wrong:
+            fault = OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
+            self.set_exception(fault)  # this one is no longer among those that wait
+            raise fault from wrong
         else:
             if not self.future.done():
                 self.future.set_result(reply)
@@ -154,6 +162,8 @@ class Pipe(asyncio.Protocol):
                 waiter = waiting.popleft()
                 if not waiter.done():
                     waiter.set_result(reply)
+        except OutOfStep as fault:
+            self.abort(fault)
         except self._nonsense as fault:
             self.abort(StoreFault(f"Redis answered what is no reply to anything: {type(fault).__name__}"))
 
