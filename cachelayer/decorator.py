@@ -82,6 +82,7 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 slot = find(args, kwargs)
             if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
+                slot.used = at
                 stats.fast_hits = n = stats.fast_hits + 1
                 frozen = slot.answer
                 thaw = frozen.thaw
@@ -106,6 +107,7 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
             slot = None if own is None else own.find(args, kwargs)
             if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
+                slot.used = at
                 stats.fast_hits = n = stats.fast_hits + 1
                 frozen = slot.answer
                 thaw = frozen.thaw
@@ -128,6 +130,7 @@ def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -
         slot = None if lane is None else lane.find(args, kwargs)
         if slot is not None and slot.fresh_until > at:
             slot.hits += 1
+            slot.used = at
             stats.fast_hits += 1
             if stats.fast_hits >= stats.look_at:
                 stats.look(now() - at, slot)

@@ -32,6 +32,7 @@ class Delivery:
     def outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         """The answer and how it came to be."""
         source, match = self._count(call, landing, led)
+        call.timings["total"] = self._now() - call.arrived
         hit = source is not BACKEND and source is not BYPASS
         saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
         return Outcome(
@@ -52,7 +53,7 @@ class Delivery:
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"
             stats.requests_that_missed += 1
-            stats.passed[source] += 1
+            stats.passed[source] = stats.passed.get(source, 0) + 1
             if call.identity is not None and stats.requests_that_missed & 7 == 1:
                 stats.scope_differs(call.identity.scope)
         else:
@@ -60,9 +61,8 @@ class Delivery:
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
             stats.saved_tokens += self._keeper.tokens(function, landing)
-        streams = landing.recording is not None
-        call.timings["total"] = self._now() - call.arrived
-        stats.add(call.misses, call.timings, "" if streams else result)  # its readers are timed at their ends
+        streams = landing.recording is not None  # whose readers are timed at their ends
+        stats.add(call.misses, call.timings, "" if streams else result, self._now() - call.arrived)
         if function.records and not (led and streams):  # a stream led is told at its end
             self._recorder.add(call, landing, source, match)
         if stats.ledger is not None:

@@ -73,7 +73,11 @@ class Engine:
         lead = partial(self._lead if self.tiers.wanted(call) else self._answer, call)
         try:
             ride = self.flights.ride(
-                self._flight_key(call), lead, wait=function.rider_wait, max_age=function.flight_age
+                self._flight_key(call),
+                lead,
+                wait=function.rider_wait,
+                max_age=function.flight_age,
+                proof=call.canonical,
             )
             landing, led = (ride.result, True) if isinstance(ride, Finished) else await ride
         except Alone:
@@ -219,7 +223,11 @@ class Engine:
         lead = partial(self._lead_now, call)
         try:
             landing, led = self.flights.ride_sync(
-                self._flight_key(call), lead, wait=function.rider_wait, max_age=function.flight_age
+                self._flight_key(call),
+                lead,
+                wait=function.rider_wait,
+                max_age=function.flight_age,
+                proof=call.canonical,
             )
         except Alone:
             landing, led = lead(), True
@@ -245,8 +253,8 @@ class Engine:
 
     @staticmethod
     def _flight_key(call: Call) -> Hashable:
-        """Who may share a flight: the same request, tightened in the same way."""
-        return call.canonical if call.tightening is NOT_TIGHTENED else (call.canonical, call.tightening)
+        """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way."""
+        return call.digest if call.tightening is NOT_TIGHTENED else (call.digest, call.tightening)
 
     def report_wrong(self, entry: str) -> bool:
         """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""
@@ -262,7 +270,10 @@ class Engine:
         """Make a stale entry fresh on the running loop, unless a flight for it is up already."""
         if call.policy.pure:
             self.flights.launch(
-                self._flight_key(call), partial(self._refreshed, call), max_age=call.function.flight_age
+                self._flight_key(call),
+                partial(self._refreshed, call),
+                max_age=call.function.flight_age,
+                proof=call.canonical,
             )
 
     async def _refreshed(self, call: Call) -> Landing:

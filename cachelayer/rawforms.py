@@ -33,6 +33,7 @@ class RawForms:
         if slot.fresh_until <= at:
             return None
         slot.hits += 1
+        slot.used = at
         stats.fast_hits += 1
         if stats.fast_hits >= stats.look_at:
             stats.look(self._now() - at, slot)

@@ -181,6 +181,7 @@ class Tiers:
             return None
         landing = self.keeper.landing(slot, Source.INDEX, now)
         slot.hits += 1
+        slot.used = now
         landing.match = "similar"
         landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing

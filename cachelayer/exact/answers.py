@@ -11,7 +11,7 @@ from typing import Any
 
 from ..types import Reason
 from .copies import Copier, reach
-from .frozen import OWN, Frozen, NotKeepable, Recent, name_of
+from .frozen import OWN, Frozen, NotKeepable, Recent, name_of, new
 from .kinds import ATOMS, ONCE, Kinds
 from .shapes import Shapes
 from .walk import Walk
@@ -41,7 +41,7 @@ class Freezer:
         holds more than `limit` bytes, found early.
         """
         if type(value) in ATOMS:
-            return _within(Frozen(value, None, OWN + value.__sizeof__()), limit)
+            return _within(new(Frozen, (value, None, OWN + value.__sizeof__())), limit)
         if share:
             return _within(self._shared(value), limit)
         try:

@@ -10,7 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import types
+from asyncio import current_task
+from asyncio.tasks import _enter_task, _leave_task
 from collections.abc import Coroutine, Generator
+from contextvars import copy_context
 from typing import Any
 
 Work = Coroutine[Any, Any, Any]
@@ -41,42 +44,39 @@ class Starter:
             standby = ready.pop()
         except IndexError:
             standby = _Standby(loop)
-        if not standby.fits(loop):
+        task = standby.task
+        if standby.loop is not loop or task.done() or task.cancelling():  # of another loop, or not left alone
             standby = _Standby(loop)
-        context = contextvars.copy_context()
-        caller = asyncio.current_task(loop)
-        leave, enter = asyncio.tasks._leave_task, asyncio.tasks._enter_task
+            task = standby.task
+        context = copy_context()
+        caller = current_task(loop)
         if caller is not None:
-            leave(loop, caller)
-        enter(loop, standby.task)
+            _leave_task(loop, caller)
+        _enter_task(loop, task)
         try:
             waits_for = context.run(work.send, None)
         except StopIteration as end:
             ready.append(standby)
             return Finished(end.value)
         finally:
-            leave(loop, standby.task)
+            _leave_task(loop, task)
             if caller is not None:
-                enter(loop, caller)
+                _enter_task(loop, caller)
         standby.go(work, waits_for, context)
-        return standby.task
+        return task
 
 
 class _Standby:
     """A task that waits to be given the rest of a coroutine; until then asyncio does not list it."""
 
-    __slots__ = ("_given", "_loop", "task")
+    __slots__ = ("_given", "loop", "task")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self.loop = loop
         self._given: asyncio.Future[tuple[Work, Any, contextvars.Context]] = loop.create_future()
         self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given))
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
-
-    def fits(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether it can serve on `loop`: of that loop, alive, and left alone by the call before."""
-        return self._loop is loop and not self.task.done() and not self.task.cancelling()
 
     def go(self, work: Work, waits_for: Any, context: contextvars.Context) -> None:
         """Go on with `work`, which waits for `waits_for`."""

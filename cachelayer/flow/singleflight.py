@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from asyncio import get_running_loop
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future
 from functools import partial
@@ -26,11 +27,11 @@ class Alone(Exception):
 class Flight:
     """One call in the air and those who wait for it."""
 
-    __slots__ = ("born", "error", "landed", "loop", "result", "task", "thread", "waiters")
+    __slots__ = ("born", "error", "landed", "loop", "proof", "result", "task", "thread", "waiters")
 
-    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None) -> None:
-        self.born, self.loop = born, loop
-        self.thread = threading.get_ident()
+    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes) -> None:
+        self.born, self.loop, self.proof = born, loop, proof
+        self.thread = threading.get_ident() if loop is None else 0
         self.task: asyncio.Task[Any] | None = None
         self.waiters: dict[Waiter, asyncio.AbstractEventLoop | None] = {}
         self.landed = self.error = False
@@ -38,7 +39,8 @@ class Flight:
 
 
 class SingleFlight:
-    """All flights of a layer. Thread-safe; keys are compared in full."""
+    """All flights of a layer. Thread-safe. Whoever joins a flight has its `key` and its `proof`, compared in full: a
+    digest may be the key of what would take long to hash."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -57,15 +59,21 @@ class SingleFlight:
         return key in self._flights
 
     def ride(
-        self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, wait: float, max_age: float
+        self,
+        key: Hashable,
+        start: Callable[[], Coroutine[Any, Any, Any]],
+        *,
+        wait: float,
+        max_age: float,
+        proof: bytes = b"",
     ) -> eager.Finished | Coroutine[Any, Any, tuple[Any, bool]]:
         """The result where this caller led and the call never waited, else to be awaited: (result, whether he led).
 
         Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
         call for himself, and whatever the call raised.
         """
-        loop = asyncio.get_running_loop()
-        flight, led = self._board(key, loop, max_age)
+        loop = get_running_loop()
+        flight, led = self._board(key, proof, loop, max_age)
         if led:
             done = self._take_off(key, flight, loop, start)
             if done is not None:
@@ -88,11 +96,11 @@ class SingleFlight:
                 patience.cancel()
 
     def ride_sync(
-        self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float
+        self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
         loop = _running_loop()
-        flight, led = self._board(key, None, max_age)
+        flight, led = self._board(key, proof, None, max_age)
         if not led:
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
@@ -115,10 +123,17 @@ class SingleFlight:
         self._deliver(key, flight, result, None)
         return result, True
 
-    def launch(self, key: Hashable, start: Callable[[], Coroutine[Any, Any, Any]], *, max_age: float) -> None:
+    def launch(
+        self,
+        key: Hashable,
+        start: Callable[[], Coroutine[Any, Any, Any]],
+        *,
+        max_age: float,
+        proof: bytes = b"",
+    ) -> None:
         """Start a flight that nobody waits for, on the running loop, unless one is up."""
         loop = asyncio.get_running_loop()
-        flight, led = self._board(key, loop, max_age)
+        flight, led = self._board(key, proof, loop, max_age)
         if led:
             nobody: asyncio.Future[Any] = loop.create_future()
             nobody.add_done_callback(_heard)
@@ -153,14 +168,14 @@ class SingleFlight:
                 del self._flights[key]
 
     def _board(
-        self, key: Hashable, loop: asyncio.AbstractEventLoop | None, max_age: float
+        self, key: Hashable, proof: bytes, loop: asyncio.AbstractEventLoop | None, max_age: float
     ) -> tuple[Flight, bool]:
         now = self._clock.monotonic()
         with self._lock:
             flight = self._flights.get(key)
-            if flight is not None and now - flight.born <= max_age:
+            if flight is not None and now - flight.born <= max_age and flight.proof == proof:
                 return flight, False
-            flight = self._flights[key] = Flight(now, loop)
+            flight = self._flights[key] = Flight(now, loop, proof)
             return flight, True
 
     def _wait(self, flight: Flight, waiter: Waiter, loop: asyncio.AbstractEventLoop | None) -> None:
@@ -181,11 +196,12 @@ class SingleFlight:
 
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
         live = error is None and getattr(result, "recording", None) is not None
+        flights = self._flights
         with self._lock:
             waiters = flight.waiters
             flight.landed, flight.result, flight.error = True, result, error is not None
-            if not (live and (waiters or flight.task is None)) and self._flights.get(key) is flight:
-                del self._flights[key]
+            if flights.get(key) is flight and not (live and (waiters or flight.task is None)):
+                del flights[key]
             if not waiters:
                 return
             flight.waiters = {}

@@ -97,20 +97,21 @@ class FunctionStats:
         if self.listener is not None:
             self.listener(of, which, seconds)
 
-    def add(self, misses: Mapping[str, Reason], timings: Mapping[str, float], result: str = "") -> None:
+    def add(
+        self, misses: Mapping[str, Reason], timings: Mapping[str, float], result: str = "", total: float = 0.0
+    ) -> None:
         """Add one request: the tiers that did not answer, and its stages; these are folded when some have gathered.
 
-        `result` says under what the stage `total` counts as the time of a whole request; empty for none. Nothing of
-        the request is held on to: what outlives its call costs the collector as much as all of this.
+        `result` says under what `total` counts as the seconds of a whole request; empty for none. Nothing of the
+        request is held on to: what outlives its call costs the collector as much as all of this.
         """
         counts, stages = self.misses, self._stages
         for miss in misses.items():
             counts[miss] = counts.get(miss, 0) + 1
         for stage, took in timings.items():
-            if stage != "total":
-                stages[stage].append(took)
-            elif result:
-                self._whole[result].append(took)
+            stages[stage].append(took)
+        if result:
+            self._whole[result].append(total)
         called = timings.get("backend")
         if called is not None:
             mean = self._backend_mean

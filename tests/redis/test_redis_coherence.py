@@ -198,7 +198,9 @@ def test_nothing_older_than_an_invalidation_is_ever_served(model_server: Server,
 
 @pytest.mark.soak
 @pytest.mark.parametrize("first", range(0, 1000, 100))
-def test_nothing_older_than_an_invalidation_is_ever_served_in_a_thousand_more(model_server: Server, first: int):
+def test_nothing_older_than_an_invalidation_is_ever_served_in_a_thousand_more(
+    model_server: Server, first: int
+):
     """The same with plans of any kind."""
     for seed in range(first, first + 100):
         chance = random.Random(seed)

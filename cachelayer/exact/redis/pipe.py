@@ -53,9 +53,9 @@ class Act:
         except StoreFault as fault:
             self.set_exception(fault)
         except (TypeError, ValueError, LookupError) as wrong:
-            fault = OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
-            self.set_exception(fault)  # this one is no longer among those that wait
-            raise fault from wrong
+            told = OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
+            self.set_exception(told)  # this one is no longer among those that wait
+            raise told from wrong
         else:
             if not self.future.done():
                 self.future.set_result(reply)
