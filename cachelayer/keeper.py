@@ -12,7 +12,6 @@ from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
-from .exact.frozen import new
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
@@ -278,7 +277,7 @@ class Keeper(Holdings):
             tags,
             function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
             self._ids if entry is None else entry,
-            new(Kept, (fresh, tokens)),
+            Kept(fresh, tokens),
         )
 
     def _ttl(self, ttl: Any, answer: Any) -> float:
