@@ -33,3 +33,13 @@ def test_a_fleet_of_four_on_a_cluster_is_warm_after_a_restart() -> None:
     fleets = [int(n) for n in re.findall(r"the fleet: (\d+) calls", told)]
     cold, warm, changed = fleets
     assert warm <= cold // 10 and changed > 10 * warm
+
+
+def test_one_line_in_an_app_of_ones_own_makes_hits() -> None:
+    told = run("fastapi_app.py").splitlines()
+    assert ["hit" in line.split("cachelayer; ")[1].split(";")[0] for line in told] == [
+        False,
+        True,
+        True,
+        False,
+    ]

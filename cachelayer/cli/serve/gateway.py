@@ -62,7 +62,7 @@ class Gateway:
             if plain
             else Models(config.upstream, self._tenant)
         )
-        self.draining = False
+        self.draining = self.stopping = False
         callers = config.callers
         self._app = CacheLayerMiddleware(
             self.behind,

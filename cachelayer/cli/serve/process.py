@@ -48,8 +48,8 @@ def serve(config: Config) -> int:
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             """Drain; at the second SIGINT stop. (uvicorn's own would end the process by the signal afterwards.)"""
             gateway.draining = True
-            self.force_exit = self.should_exit and sig == signal.SIGINT
-            self.should_exit = True
+            self.force_exit = bool(gateway.stopping) and sig == signal.SIGINT
+            self.should_exit = gateway.stopping = True
 
     Server(uvicorn.Config(gateway, **options)).run()
     return 0
