@@ -90,7 +90,7 @@ class Arrivals:
 
     async def _take(self, function: Function, arrival: Arrival) -> bool:
         item = arrival.item
-        answer = self.codec.decode(arrival.record.payload)
+        answer = (function.codec or self.codec).decode(arrival.record.payload)
         call = Call(function, (), {}, None, _never)
         call.tenant, call.canonical = item.tenant, item.canonical
         call.digest = self.keeper.digest(item.canonical)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .exact.answers import Frozen
+from .exact.codec import Codec
 from .exact.identity import Identifier, Identity
 from .exact.lane import Lane
 from .exact.memory import Memory, Slot
@@ -52,12 +53,13 @@ class Function:
         plain: bool = False,
         linkable: bool = True,
         view: Callable[[Any], Any] | None = None,
+        codec: Codec | None = None,
     ) -> None:
         self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
         self.tags, self.share, self.similar = tags, share, similar
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
-        self.view = view
+        self.view, self.codec = view, codec
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]

@@ -40,19 +40,19 @@ class Engine:
     def __init__(self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal) -> None:
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
         self.flights = SingleFlight(clock)
-        self._delivery = Delivery(clock, keeper, tiers.recorder)
+        self.delivery = Delivery(clock, keeper, tiers.recorder)
 
     def serve(self, call: Call) -> Coroutine[Any, Any, Outcome]:
         """The answer and how it came to be."""
-        return self._path(call, self._delivery.outcome)
+        return self._path(call, self.delivery.outcome)
 
     def answer(self, call: Call) -> Coroutine[Any, Any, Any]:
         """The answer alone."""
-        return self._path(call, self._delivery.answer)
+        return self._path(call, self.delivery.answer)
 
     def landed(self, call: Call) -> Coroutine[Any, Any, tuple[Outcome, Slot | None]]:
         """The outcome, and the entry that stands behind it."""
-        return self._path(call, self._delivery.with_slot)
+        return self._path(call, self.delivery.with_slot)
 
     async def _path(self, call: Call, told: Told) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
@@ -62,9 +62,9 @@ class Engine:
                 return await span.around(self._path(call, told))
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
-        hit, shared = self._remembered(call), self.tiers.shared
+        hit, shared = self.remembered(call), self.tiers.shared
         if hit is None and shared is not None and self._flight_key(call) not in self.flights:
-            hit = await shared.find(call) or self._remembered(call)  # a flight may have landed meanwhile
+            hit = await shared.find(call) or self.remembered(call)  # a flight may have landed meanwhile
         if hit is not None:
             if hit.source is STALE:
                 self.refresh(call)
@@ -108,7 +108,7 @@ class Engine:
             raise
         if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
             return self._record(call, answer, started)
-        return self._keep(call, answer, started)
+        return self.keep(call, answer, started)
 
     def _called_now(self, call: Call) -> Any:
         call.function.stats.backend_calls += 1
@@ -129,7 +129,7 @@ class Engine:
             return None
         return self.keeper.landing(slot, STALE, now)
 
-    def _keep(self, call: Call, answer: Any, started: float) -> Landing:
+    def keep(self, call: Call, answer: Any, started: float) -> Landing:
         now = self.clock.monotonic()
         call.timings["backend"] = now - started
         landing = self.keeper.keep(call, answer, now - started, now)
@@ -164,7 +164,7 @@ class Engine:
         limit = call.policy.max_item_bytes
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
 
-    def _remembered(self, call: Call) -> Landing | None:
+    def remembered(self, call: Call) -> Landing | None:
         """The in-process tier: synchronous, proven by the canonical bytes."""
         started = self.clock.monotonic()
         landing, reason = self.keeper.recall(call, started)
@@ -196,12 +196,12 @@ class Engine:
 
     def serve_now(self, call: Call) -> Outcome:
         """`serve` for a plain function."""
-        outcome: Outcome = self._path_now(call, self._delivery.outcome)
+        outcome: Outcome = self._path_now(call, self.delivery.outcome)
         return outcome
 
     def answer_now(self, call: Call) -> Any:
         """`answer` for a plain function."""
-        return self._path_now(call, self._delivery.answer)
+        return self._path_now(call, self.delivery.answer)
 
     def _path_now(self, call: Call, told: Told) -> Any:
         """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
@@ -214,7 +214,7 @@ class Engine:
             answer = self._called_now(call)
             call.timings["backend"] = self.clock.monotonic() - started
             return told(call, answer if isinstance(answer, Landing) else self._passed(call, answer), True)
-        hit = self._remembered(call)
+        hit = self.remembered(call)
         if hit is not None:
             if hit.source is STALE:
                 self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
@@ -249,7 +249,7 @@ class Engine:
             landing = Landing(BACKEND)
             landing.recording = Tee(answer, **self._recorder(call, landing, started))
             return landing
-        return self._keep(call, answer, started)
+        return self.keep(call, answer, started)
 
     @staticmethod
     def _flight_key(call: Call) -> Hashable:

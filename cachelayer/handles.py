@@ -83,7 +83,7 @@ class Handle:
         invoke: Callable[..., Any],
     ) -> None:  # fmt: skip
         self.function, self.engine, self._scope = function, engine, scope
-        self._tenancy_required, self._invoke = tenancy_required, invoke
+        self.tenancy_required, self._invoke = tenancy_required, invoke
         self._now = engine.clock.monotonic
         self._guard, self._digest = engine.faults.guard("key"), engine.keeper.digest
         self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
@@ -97,7 +97,7 @@ class Handle:
         function = self.function
         call = Call(function, args, kwargs, scope, self._invoke)
         call.arrived = self._now()
-        if self._tenancy_required and call.tenant is None:
+        if self.tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call
         identity = None
@@ -136,6 +136,11 @@ class Handle:
     def _sampled(fields: dict[str, Any]) -> bool:
         temperature = fields.get("temperature", 1 if "messages" in fields else 0)
         return bool(temperature)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The current scope."""
+        return self._scope()
 
     def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call of these arguments in the current scope."""
@@ -214,7 +219,7 @@ class InThread(Handle):
 
     def __init__(self, handle: PlainHandle) -> None:
         super().__init__(
-            handle.function, handle.engine, handle._scope, tenancy_required=handle._tenancy_required,
+            handle.function, handle.engine, handle._scope, tenancy_required=handle.tenancy_required,
             invoke=handle._invoke,
         )  # fmt: skip
 

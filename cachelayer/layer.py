@@ -139,7 +139,8 @@ class CacheLayer(Watched):
         that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
         (callables or ContextVars that do change it), `self_key` and `share_self` (methods), `share` (hand
         out the very object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it
-        where it is kept in another form, or the `Reason` why it is not kept). Raises ConfigurationError naming
+        where it is kept in another form, or the `Reason` why it is not kept), `codec` (how its answers leave the
+        process, instead of the layer's own). Raises ConfigurationError naming
         option, value and remedy.
         """
         if fn is None:
@@ -166,6 +167,10 @@ class CacheLayer(Watched):
             getattr(fn, "cachelayer_wire", False)
         )
         return self._registry.wrap(fn, options=options, wire=wire)
+
+    def known(self, name: str) -> Any:
+        """The cached function of that name; None where there is none yet."""
+        return self._registry.wrapped.get(name)
 
     # scope -------------------------------------------------------------------------------------------------------
 

@@ -30,6 +30,7 @@ OPTIONS = (
     "share_self",
     "share",
     "view",
+    "codec",
 )
 """What `cached` and `wrap` take beside the fields of `Policy`."""
 
@@ -49,6 +50,8 @@ class Registry:
         wrapped: Callable[[Function], None],
     ) -> None:
         self.functions: dict[str, Function] = {}
+        self.wrapped: dict[str, Any] = {}
+        """What users hold of them."""
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._told = wrapped, False
@@ -71,7 +74,8 @@ class Registry:
             tenancy_required=self._tenancy_required,
             invoke=_at_once(fn) if kind == "async generator" else fn,
         )
-        return decorator.wrapped(handle, kind, fn, self._scope)
+        self.wrapped[function.name] = cached = decorator.wrapped(handle, kind, fn, self._scope)
+        return cached
 
     def _function(
         self, fn: Any, kind: str, fields: dict[str, Any], own: dict[str, Any], wire: bool
@@ -95,6 +99,7 @@ class Registry:
             similar=similar,
             plain=kind in ("plain", "generator"),
             view=own.get("view"),
+            codec=own.get("codec"),
             linkable=not ("key" in own or "vary" in own or callable(identifier.text)),
         )
         self.functions[name] = function

@@ -118,7 +118,7 @@ class SharedTier:
         if late >= 0 and late >= call.function.outlasts:
             return Reason.EXPIRED
         with self._decoding:
-            answer = self.codec.decode(record.payload)
+            answer = (call.function.codec or self.codec).decode(record.payload)
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
             if late < call.function.revalidate:
                 return landing
@@ -255,7 +255,7 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
     """A kept answer as it travels outside the process. Raises CodecError for what may not."""
     answer = keeper.answer_of(slot)
     offset = keeper.clock.time() - keeper.clock.monotonic()
-    identity = call.identity
+    codec, identity = call.function.codec or codec, call.identity
     return Record(
         key=call.digest.to_bytes(16, "big"),
         canonical=call.canonical,

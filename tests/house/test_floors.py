@@ -73,6 +73,8 @@ OPTIONAL = {
     "grpc": ("cachelayer.adapters.triton",),
     "google": ("cachelayer.adapters.triton",),
     "langchain_core": ("cachelayer.adapters.langchain",),
+    "openai": ("cachelayer.adapters.openai",),
+    "pydantic": ("cachelayer.adapters.langchain.tools",),
 }
 """Where an optional package may be imported: in this module, or below it where it is a package."""
 

@@ -1,0 +1,11 @@
+"""LangChain on a cache layer: LLM cache, streaming model, retriever, embeddings, tools and runnables."""
+
+from __future__ import annotations
+
+from .cache import CacheLayerCache
+from .embeddings import CachedEmbeddings
+from .model import CachedChatModel
+from .runnable import CachedRunnable
+from .tools import cached_tool
+
+__all__ = ["CacheLayerCache", "CachedChatModel", "CachedEmbeddings", "CachedRunnable", "cached_tool"]

@@ -1,0 +1,93 @@
+"""`CacheLayerCache`: LangChain's LLM cache, for `set_llm_cache` and for `cache=` of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
+from langchain_core.load.serializable import Serializable
+
+from cachelayer import CacheLayer
+from cachelayer.exact.slot import Slot
+from cachelayer.partial.shelf import Absent, Shelf
+
+from .serial import LangChainCodec, messages_of
+
+
+class CacheLayerCache(BaseCache):
+    """Answers of LangChain's models, in the tiers of a layer.
+
+    `name` sets several caches on one layer apart. `allowed`: more of LangChain's serializable classes that may come
+    back from a shared tier. `options` are those of `layer.cached`: `ttl`, `max_error_rate`, `semantic`, `tags` ...
+    The model's settings (`llm_string`) and all messages but the last user's are scope; that one is compared by meaning
+    where the layer compares. Nothing is kept that was refused, filtered, cut short or empty.
+    """
+
+    def __init__(
+        self,
+        layer: CacheLayer,
+        *,
+        name: str = "langchain",
+        allowed: Sequence[type[Serializable]] = (),
+        **options: Any,
+    ) -> None:
+        self._layer, self._name = layer, name
+        self.codec = LangChainCodec(allowed)
+        self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, **options))
+        self._handle = self._shelf.handle
+        self._raw = self._handle.raw_forms()
+
+    def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """Generations for this prompt or one of the same meaning; None where there are none."""
+        raw = self._raw_of(prompt, llm_string)
+        slot = None if raw is None else self._raw.find(raw)
+        if slot is not None:
+            return cast(RETURN_VAL_TYPE, slot.answer.answer())
+        return self._found(self._shelf.look_now(messages_of(prompt), llm_string), raw)
+
+    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """`lookup` that waits for nothing but the tiers, within their budgets."""
+        raw = self._raw_of(prompt, llm_string)
+        slot = None if raw is None else self._raw.find(raw)
+        if slot is not None:
+            return cast(RETURN_VAL_TYPE, slot.answer.answer())
+        return self._found(await self._shelf.look(messages_of(prompt), llm_string), raw)
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep what the model answered."""
+        self._shelf.put(list(return_val), messages_of(prompt), llm_string)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep what the model answered; what lies behind the process is written behind the caller's back."""
+        self.update(prompt, llm_string, return_val)
+
+    def clear(self, **kwargs: Any) -> None:
+        """Forget everything that this cache holds, in every process."""
+        self._handle.engine.portal.run(self.aclear())
+
+    async def aclear(self, **kwargs: Any) -> None:
+        """Forget everything that this cache holds, in every process."""
+        await self._layer.invalidate(scope={"function": self._name})
+
+    def _raw_of(self, prompt: str, llm_string: str) -> bytes | None:
+        """What leads straight to an entry; None where more than tenant and arguments decides."""
+        scope = self._handle.scope
+        tenant = None if scope is None else scope.lane
+        if scope is not None and tenant is None:
+            return None
+        head = f"{len(llm_string)},{-1 if tenant is None else len(tenant)},{tenant}"
+        return (head + llm_string + prompt).encode("utf-8", "surrogatepass")
+
+    def _found(self, found: tuple[Any, Slot | None] | Absent, raw: bytes | None) -> RETURN_VAL_TYPE | None:
+        if isinstance(found, Absent):
+            return None
+        answer, slot = found
+        if raw is not None:
+            self._raw.link(slot, raw)
+        return cast(RETURN_VAL_TYPE, answer)
+
+
+async def _generate(messages: Any, llm: str) -> Any:
+    """Stands for the model, which LangChain calls itself."""
+    raise NotImplementedError

@@ -1,0 +1,63 @@
+"""`CachedRunnable`: any part of an LCEL chain as a step of a layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from cachelayer import CacheLayer
+from cachelayer.partial.twin import Twin
+
+from .serial import LangChainCodec
+
+
+class CachedRunnable(Runnable[Any, Any]):
+    """`runnable` with a layer before `invoke` and `ainvoke`; `stream` gives the whole answer at once.
+
+    The input and what the config makes configurable are the key; callbacks and tags are not. `options` are those of
+    `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. Raises
+    ConfigurationError for an input that cannot be compared.
+    """
+
+    def __init__(
+        self,
+        runnable: Runnable[Any, Any],
+        layer: CacheLayer,
+        *,
+        name: str,
+        text: str | None = None,
+        **options: Any,
+    ) -> None:
+        self.runnable = runnable
+        options = {"codec": LangChainCodec(), "ignore": ["config"], **options}
+        if text is None:
+            options["semantic"] = False
+        else:
+            options["text"] = lambda input, configurable, config=None: _field(input, text)
+        self._step = Twin(layer.wrap(self._invoke, name=name, share_self=True, **options), self._ainvoke)
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The answer to `input`."""
+        return self._step.now(input, _configurable(config, kwargs), config)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The answer to `input`."""
+        return await self._step.later(input, _configurable(config, kwargs), config)
+
+    def _invoke(self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None = None) -> Any:
+        return self.runnable.invoke(input, config, **configurable["kwargs"])
+
+    async def _ainvoke(
+        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None = None
+    ) -> Any:
+        return await self.runnable.ainvoke(input, config, **configurable["kwargs"])
+
+
+def _configurable(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What of a config and of the call's own arguments changes the answer."""
+    return {"config": dict((config or {}).get("configurable") or {}), "kwargs": kwargs}
+
+
+def _field(value: Any, name: str) -> str:
+    return str(value[name]) if isinstance(value, dict) and name in value else ""

@@ -1,0 +1,82 @@
+"""LangChain's own serializer, for answers that leave the process and for prompts that are compared by meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from langchain_core._api import suppress_langchain_beta_warning
+from langchain_core.documents import Document
+from langchain_core.load import dumps, load
+from langchain_core.load.serializable import Serializable
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
+
+from cachelayer.exact.codec import Codec, CodecError, CorruptPayload, ForeignClass
+
+ALLOWED: tuple[type[Serializable], ...] = (
+    *(Generation, GenerationChunk, ChatGeneration, ChatGenerationChunk, Document),
+    *(AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage),
+)
+"""Classes that are read back from a shared tier; none does more than hold what it is given."""
+_OWN, _THEIRS = b"\x01", b"\x02"
+_ROLES = {"human": "user", "ai": "assistant"}
+_UNREAD = frozenset({"id", "type", "example", "response_metadata", "usage_metadata"})
+"""Fields of messages that a model is not shown."""
+
+
+class LangChainCodec(Codec):
+    """Plain values as in every layer; LangChain's objects by its own `dumps` and `load`.
+
+    Objects of the classes in `ALLOWED` and `allowed` are read back, and of no others.
+    """
+
+    def __init__(self, allowed: Sequence[type[Serializable]] = ()) -> None:
+        super().__init__()
+        self._allowed = [*ALLOWED, *allowed]
+
+    def encode(self, value: Any) -> bytes:
+        """Raises CodecError for what LangChain cannot serialize."""
+        try:
+            return _OWN + super().encode(value)
+        except ForeignClass:
+            text = dumps(value)
+        if '"type": "not_implemented"' in text:
+            raise CodecError("an object in the answer is not serializable by LangChain")
+        return _THEIRS + super().encode(text)
+
+    def decode(self, payload: bytes) -> Any:
+        """Raises CorruptPayload for what is no answer or names a class that is not allowed."""
+        value = super().decode(payload[1:])
+        if payload[:1] == _OWN:
+            return value
+        try:
+            with suppress_langchain_beta_warning():
+                return load(orjson.loads(value), allowed_objects=self._allowed)
+        except (ValueError, TypeError, KeyError, NotImplementedError) as fault:
+            raise CorruptPayload(f"no object of LangChain's ({type(fault).__name__})") from fault
+
+
+def messages_of(prompt: str) -> list[dict[str, Any]] | str:
+    """The chat messages in a prompt that LangChain serialized, in OpenAI's form; the prompt itself where it is text.
+
+    What models are not shown (ids, usage of earlier answers) is left out.
+    """
+    if not prompt.startswith('[{"lc":'):
+        return prompt
+    try:
+        return [_message(item) for item in orjson.loads(prompt)]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return prompt
+
+
+def _message(item: dict[str, Any]) -> dict[str, Any]:
+    if item["type"] != "constructor":
+        raise KeyError("a message that was not serialized")
+    fields = item["kwargs"]
+    kind = fields.get("type", item["id"][-1])
+    rest = {
+        name: value for name, value in fields.items() if name not in _UNREAD and value not in (None, [], {})
+    }
+    return {"role": _ROLES.get(kind, kind), **rest}

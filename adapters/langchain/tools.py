@@ -1,0 +1,66 @@
+"""`cached_tool`: results of tools that only read, under the policy of `layer.cached`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool
+from pydantic import PrivateAttr
+
+from cachelayer import CacheLayer
+from cachelayer.durations import Duration
+from cachelayer.errors import ConfigurationError
+from cachelayer.partial.twin import Twin
+
+from .serial import LangChainCodec
+
+
+class CachedTool(BaseTool):
+    """A tool whose results are kept; made by `cached_tool`."""
+
+    _step: Twin = PrivateAttr()
+
+    def _run(self, **kwargs: Any) -> Any:
+        return self._step.now(**kwargs)
+
+    async def _arun(self, **kwargs: Any) -> Any:
+        return await self._step.later(**kwargs)
+
+
+def cached_tool(
+    tool: BaseTool, layer: CacheLayer, *, keep: Duration, name: str | None = None, **options: Any
+) -> BaseTool:
+    """`tool` with a layer before it. Only for tools that read: whoever caches one says so by `keep`, for how long.
+
+    A tool that writes, sends or buys must not be cached: a result taken from the cache skips what it does. Arguments
+    are compared after the tool's own schema read them, so that defaults and spellings do not matter. `options` are
+    those of `layer.cached`. Raises ConfigurationError for `keep` missing or 0, or for what is no tool.
+    """
+    if not isinstance(tool, BaseTool):
+        raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
+    takes_config = [n for n, p in inspect.signature(tool._run).parameters.items() if n == "config"]
+    extra: dict[str, Any] = {n: RunnableConfig() for n in takes_config}
+
+    def run(**kwargs: Any) -> Any:
+        return tool._run(**kwargs, **extra)
+
+    async def arun(**kwargs: Any) -> Any:
+        return await tool._arun(**kwargs, **extra)
+
+    options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": keep}
+    step = Twin(layer.wrap(run, name=f"tool:{name or tool.name}", **options), arun)
+    made = CachedTool(
+        name=tool.name,
+        description=tool.description,
+        args_schema=tool.get_input_schema() if tool.args_schema is None else tool.args_schema,
+        return_direct=tool.return_direct,
+        response_format=tool.response_format,
+        handle_tool_error=tool.handle_tool_error,
+        handle_validation_error=tool.handle_validation_error,
+        tags=tool.tags,
+        metadata=tool.metadata,
+    )
+    made._step = step
+    return made

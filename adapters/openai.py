@@ -1,0 +1,213 @@
+"""`wrap(client)`: the official `openai` client, sync or async, with a layer before what it asks models.
+
+Answers to `chat.completions.create` and `parse`, `completions.create`, `responses.create` and `embeddings.create` are
+cached, whole and streamed; everything else goes to the client untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, TypeVar, cast
+
+from openai import AsyncOpenAI, OpenAI, omit
+from openai.lib._parsing import parse_chat_completion, type_to_response_format_param, validate_input_tools
+from openai.resources.chat.completions import AsyncCompletions
+
+from cachelayer import CacheLayer
+from cachelayer.errors import ConfigurationError
+from cachelayer.types import Reason
+
+ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
+_CACHED = ("chat.completions.create", "completions.create", "responses.create", "embeddings.create")
+_PARSED = "chat.completions.parse"
+_PASSED = frozenset({"with_raw_response", "with_streaming_response"})
+_COPIES = frozenset({"with_options", "copy"})
+
+
+def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) -> ClientT:
+    """The same client with a cache before it; `layer` defaults to an embedded one, `options` are those of `layer.wrap`.
+
+    Clients of one layer share answers where they ask the same server (base URL, organization, project). Give callers
+    who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai`.
+    """
+    if not isinstance(client, OpenAI | AsyncOpenAI):
+        raise ConfigurationError("client", client, "give openai.OpenAI(...) or openai.AsyncOpenAI(...)")
+    return cast(ClientT, _Wrapped(client, "", _Endpoints(layer or CacheLayer(), client, options)))
+
+
+class _Endpoints:
+    """The cached endpoints of one layer, one server and one kind of client."""
+
+    def __init__(self, layer: CacheLayer, client: Any, options: dict[str, Any]) -> None:
+        self.layer, self.options = layer, options
+        self.awaited = isinstance(client, AsyncOpenAI)
+
+    def of(self, client: Any) -> str:
+        """What sets answers of different servers apart."""
+        return f"{client.base_url}|{client.organization or ''}|{client.project or ''}"
+
+    def cached(self, path: str, client: Any, create: Callable[..., Any]) -> Callable[..., Any]:
+        """`create`, or the cached function of its endpoint with `create` as its backend."""
+        name = f"openai {path}{'' if self.awaited else ' plain'}"
+        known = self.layer.known(name)
+        if known is None:
+            options = {**self.options, "name": name, "ignore": ["create"], "view": _VIEWS.get(path)}
+            if path != "chat.completions.create":
+                options["text"] = "prompt" if path == "completions.create" else "input"
+            if path == "embeddings.create":
+                options["semantic"] = False
+            known = self.layer.wrap(_awaited() if self.awaited else _plain(), **options)
+        server = self.of(client)
+
+        def call(**body: Any) -> Any:
+            return known(create, server, body.get("stream_options"), **body)
+
+        async def acall(**body: Any) -> Any:
+            answer = await known(create, server, body.get("stream_options"), **body)
+            return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
+
+        return acall if self.awaited else lambda **body: _stream(call(**body))
+
+
+class _Wrapped:
+    """A client or one of its resources; attributes come from it, those that ask models from the layer."""
+
+    def __init__(self, inner: Any, path: str, endpoints: _Endpoints, client: Any = None) -> None:
+        self._inner, self._path, self._endpoints = inner, path, endpoints
+        self._client = inner if client is None else client
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        path = f"{self._path}.{name}".lstrip(".")
+        if name in _PASSED:
+            return found
+        if path in _CACHED:
+            return self._endpoints.cached(path, self._client, found)
+        if path == _PARSED:
+            create = self._endpoints.cached("chat.completions.create", self._client, self._inner.create)
+            return _aparse(create) if isinstance(self._inner, AsyncCompletions) else _parse(create)
+        if not self._path and name in _COPIES:
+            return lambda *a, **k: _Wrapped(found(*a, **k), "", self._endpoints)
+        if any(known.startswith(f"{path}.") for known in _CACHED):
+            return _Wrapped(found, path, self._endpoints, self._client)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<cached {self._inner!r}>"
+
+    def __enter__(self) -> _Wrapped:
+        self._inner.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._inner.__exit__(*exc)
+
+    async def __aenter__(self) -> _Wrapped:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self._inner.__aexit__(*exc)
+
+
+def _awaited() -> Callable[..., Any]:
+    async def create(create: Callable[..., Any], server: str, chunks: Any, **body: Any) -> Any:
+        return await create(**body)
+
+    create.cachelayer_wire = True  # type: ignore[attr-defined]
+    return create
+
+
+def _plain() -> Callable[..., Any]:
+    def create(create: Callable[..., Any], server: str, chunks: Any, **body: Any) -> Any:
+        return create(**body)
+
+    create.cachelayer_wire = True  # type: ignore[attr-defined]
+    return create
+
+
+def _parse(create: Callable[..., Any]) -> Callable[..., Any]:
+    def parse(*, response_format: Any = None, tools: Any = (), **body: Any) -> Any:
+        asked = _asked(response_format, tools)
+        return _parsed(create(**body, **asked), response_format, tools)
+
+    return parse
+
+
+def _aparse(create: Callable[..., Any]) -> Callable[..., Any]:
+    async def parse(*, response_format: Any = None, tools: Any = (), **body: Any) -> Any:
+        asked = _asked(response_format, tools)
+        return _parsed(await create(**body, **asked), response_format, tools)
+
+    return parse
+
+
+def _asked(response_format: Any, tools: Any) -> dict[str, Any]:
+    """What goes over the wire for a class that the answer is to be parsed into."""
+    asked: dict[str, Any] = {}
+    if response_format is not None:
+        asked["response_format"] = type_to_response_format_param(response_format)
+    return {**asked, "tools": validate_input_tools(tools)} if tools else asked
+
+
+def _parsed(completion: Any, response_format: Any, tools: Any) -> Any:
+    wanted = omit if response_format is None else response_format
+    return parse_chat_completion(
+        chat_completion=completion, input_tools=tools or omit, response_format=wanted
+    )
+
+
+def _whole_response(answer: Any) -> Any:
+    """What is read of the Responses API: a stream's last event; INCOMPLETE where none ended it."""
+    if not isinstance(answer, list):
+        return answer
+    end: Any = answer[-1] if answer else None
+    done = getattr(end, "type", "") in ("response.completed", "response.incomplete", "response.failed")
+    return end.response if done else Reason.INCOMPLETE
+
+
+_VIEWS: dict[str, Callable[[Any], Any]] = {"responses.create": _whole_response}
+
+
+class AsyncStream(AsyncIterator[Any]):
+    """Chunks, recorded or replayed, with what users of `openai.AsyncStream` call."""
+
+    def __init__(self, chunks: Any) -> None:
+        self._chunks = chunks
+
+    async def __anext__(self) -> Any:
+        return await self._chunks.__anext__()
+
+    async def close(self) -> None:
+        """Leave the stream."""
+        await self._chunks.aclose()
+
+    async def __aenter__(self) -> AsyncStream:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+
+class Stream(Iterator[Any]):
+    """The same for `openai.Stream`."""
+
+    def __init__(self, chunks: Any) -> None:
+        self._chunks = chunks
+
+    def __next__(self) -> Any:
+        return next(self._chunks)
+
+    def close(self) -> None:
+        """Leave the stream."""
+        self._chunks.close()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _stream(answer: Any) -> Any:
+    return Stream(answer) if isinstance(answer, Iterator) else answer

@@ -1,0 +1,90 @@
+"""Answers that somebody else makes: a framework looks them up before it calls its model, and puts them here after."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any, Final
+
+from ..call import Call, Landing
+from ..exact.slot import Slot
+from ..handles import Handle
+from ..types import Reason, Source
+
+WAITING = 4096
+"""Lookups that missed, remembered until their answer is put; the oldest give way."""
+
+
+class Absent:
+    """What a lookup says that found nothing; an answer may well be None."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent()
+
+
+class Shelf:
+    """One wrapped function's tiers without its backend: `look`, then `put` what was made meanwhile.
+
+    `cached`: the function as the layer returned it; it is never called. An invalidation that comes between the two is
+    heeded: what was looked up before it is not kept.
+    """
+
+    def __init__(self, cached: Any) -> None:
+        self.handle: Handle = cached.handle
+        self._engine = self.handle.engine
+        self._waiting: OrderedDict[bytes, Call] = OrderedDict()
+
+    async def look(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
+        """The answer that any tier holds and the entry of exactly this request, or ABSENT."""
+        call = self.handle.now(args, kwargs)
+        found = self._remembered(call)
+        if found is None and self._asks_further(call):
+            found = await self._engine.tiers.look(call)
+        return self._told(call, found)
+
+    def look_now(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
+        """`look` for plain functions: the caller's thread waits for what lies beyond the process."""
+        call = self.handle.now(args, kwargs)
+        found = self._remembered(call)
+        if found is None and self._asks_further(call):
+            found = self._engine.portal.run(self._engine.tiers.look(call))
+        return self._told(call, found)
+
+    def put(self, answer: Any, *args: Any, **kwargs: Any) -> Reason | None:
+        """Keep an answer before anybody has it; why not, where it is not kept. Safe in every thread."""
+        call = self.handle.now(args, kwargs)
+        engine = self._engine
+        asked = self._waiting.pop(call.canonical, None)
+        if call.reason is not None:
+            return call.reason
+        if asked is not None:
+            call = asked
+        else:
+            call.epoch = engine.keeper.epoch
+        landing: Landing = engine.keep(call, answer, call.arrived)
+        return landing.stored
+
+    def _remembered(self, call: Call) -> Landing | None:
+        if call.reason is not None:
+            return None
+        keeper = self._engine.keeper
+        keeper.scope_of(call.function, call.tenant)  # known from here on to whoever invalidates it
+        call.epoch = keeper.epoch
+        found = self._engine.remembered(call)
+        return found if found is not None and found.source is not Source.STALE else None
+
+    def _asks_further(self, call: Call) -> bool:
+        return call.reason is None and self._engine.tiers.wanted(call)
+
+    def _told(self, call: Call, found: Landing | None) -> tuple[Any, Slot | None] | Absent:
+        deliver = self._engine.delivery.answer
+        if found is not None and found.source is not Source.STALE:
+            return deliver(call, found, True), None if found.match == "similar" else found.slot
+        deliver(call, Landing(Source.BACKEND if call.reason is None else Source.BYPASS), True)
+        if call.reason is None:
+            while len(self._waiting) >= WAITING:
+                self._waiting.popitem(last=False)
+            self._waiting[call.canonical] = call
+        return ABSENT

@@ -1,0 +1,34 @@
+"""One step offered twice: called from plain code in its own thread, and awaited; the same answers behind both."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from ..engine import Engine
+from ..handles import Handle, PlainHandle
+
+
+class Twin:
+    """`now(...)` calls the plain function, `later(...)` awaits the asynchronous one; both take the same arguments.
+
+    `cached`: the plain function as `layer.cached` returned it. `work`: an asynchronous function that does the same.
+    Calls of both kinds have one identity, one policy and one entry; each runs where its caller is.
+    """
+
+    def __init__(self, cached: Any, work: Callable[..., Awaitable[Any]]) -> None:
+        plain: PlainHandle = cached.handle
+        self.now: Callable[..., Any] = cached
+        self.name = plain.function.name
+        self._engine: Engine = plain.engine
+        self._handle = Handle(
+            plain.function,
+            plain.engine,
+            lambda: plain.scope,
+            tenancy_required=plain.tenancy_required,
+            invoke=work,
+        )
+
+    async def later(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer, awaited."""
+        return await self._engine.answer(self._handle.now(args, kwargs))

@@ -1,0 +1,145 @@
+"""The official client, wrapped, against a real server: the second time is a hit, and nothing else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+from cachelayer.adapters.openai import wrap
+from pydantic import BaseModel
+from upstream import Server, Upstream
+
+from cachelayer import CacheLayer, ConfigurationError
+
+HELLO: list[Any] = [{"role": "user", "content": "hello"}]
+TOOL: Any = {
+    "type": "function",
+    "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
+}
+CALLS: list[Any] = [{"role": "user", "content": '{"calls": [{"name": "f", "arguments": "{\\"a\\": 1}"}]}'}]
+
+
+@pytest.fixture
+def upstream() -> Upstream:
+    return Upstream()
+
+
+@pytest.fixture
+def url(upstream: Upstream) -> Iterator[str]:
+    with Server(upstream) as server:
+        yield f"{server.url}/v1"
+
+
+@pytest.fixture
+def layer() -> CacheLayer:
+    return CacheLayer(semantic=False)
+
+
+def plain(url: str, layer: CacheLayer) -> openai.OpenAI:
+    return wrap(openai.OpenAI(base_url=url, api_key="sk-test", max_retries=0), layer=layer)
+
+
+async def test_whole_answers_streams_and_their_helpers_async(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
+        first, again = [await client.chat.completions.create(model="m", messages=HELLO) for _ in range(2)]
+        assert first == again and type(again) is type(first) and len(upstream.requests) == 1
+        told = []
+        for _ in range(2):
+            async with await client.chat.completions.create(model="m", messages=HELLO, stream=True) as stream:
+                told.append("".join([chunk.choices[0].delta.content or "" async for chunk in stream]))
+        assert told == ["You said: hello"] * 2 and len(upstream.requests) == 2
+
+
+def test_whole_answers_and_streams(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+    with plain(url, layer) as client:
+        first, again = [client.chat.completions.create(model="m", messages=HELLO) for _ in range(2)]
+        assert first == again and len(upstream.requests) == 1
+        for _ in range(2):
+            with client.chat.completions.create(model="m", messages=HELLO, stream=True) as stream:
+                assert "".join(c.choices[0].delta.content or "" for c in stream) == "You said: hello"
+        assert len(upstream.requests) == 2
+        other = client.with_options(timeout=5).chat.completions.create(model="m", messages=HELLO)
+        assert other == first and len(upstream.requests) == 2
+
+
+def test_a_stream_with_usage_is_not_replayed_to_who_did_not_ask_for_it(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    with plain(url, layer) as client:
+        for usage in (True, False):
+            options: Any = {"stream_options": {"include_usage": True}} if usage else {}
+            stream = client.chat.completions.create(model="m", messages=HELLO, stream=True, **options)
+            assert any(not chunk.choices for chunk in stream) is usage
+
+
+def test_tool_calls_and_tools_in_the_key(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+    with plain(url, layer) as client:
+        told = [client.chat.completions.create(model="m", messages=CALLS, tools=[TOOL]) for _ in range(2)]
+        calls = told[1].choices[0].message.tool_calls
+        assert calls is not None and calls[0].function.arguments == '{"a": 1}'  # type: ignore[union-attr]
+        client.chat.completions.create(model="m", messages=CALLS)
+        assert len(upstream.requests) == 2
+
+
+class Step(BaseModel):
+    say: str
+    n: int = 1
+
+
+def test_structured_output_is_parsed_anew_from_one_answer(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\", \\"n\\": 3}"}'}]
+    with plain(url, layer) as client:
+        for _ in range(2):
+            told = client.chat.completions.parse(model="m", messages=asked, response_format=Step)
+            assert told.choices[0].message.parsed == Step(say="hi", n=3)
+        sent = upstream.requests[0]["response_format"]
+        assert len(upstream.requests) == 1 and sent["json_schema"]["name"] == "Step"
+
+
+async def test_structured_output_async(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
+        for _ in range(2):
+            told = await client.chat.completions.parse(model="m", messages=asked, response_format=Step)
+            assert told.choices[0].message.parsed == Step(say="hi")
+    assert len(upstream.requests) == 1
+
+
+def test_embeddings_completions_and_what_is_not_cached(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    with plain(url, layer) as client:
+        for _ in range(2):
+            made = client.embeddings.create(model="e", input="text", encoding_format="float")
+            assert made.data[0].embedding == [4.0, 0.5]
+            assert client.completions.create(model="m", prompt="go").choices[0].text == "You said: go"
+        assert len(upstream.requests) == 2
+        client.chat.completions.with_raw_response.create(model="m", messages=HELLO)
+        client.chat.completions.with_raw_response.create(model="m", messages=HELLO)
+        assert len(upstream.requests) == 4
+
+
+def test_another_server_is_another_scope_and_faults_come_through(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    failing: list[Any] = [{"role": "user", "content": '{"status": 400}'}]
+    other = Upstream()
+    with Server(other) as server, plain(url, layer) as client:
+        client.chat.completions.create(model="m", messages=HELLO)
+        plain(f"{server.url}/v1", layer).chat.completions.create(model="m", messages=HELLO)
+        assert len(upstream.requests) == len(other.requests) == 1
+        for _ in range(2):
+            with pytest.raises(openai.BadRequestError):
+                client.chat.completions.create(model="m", messages=failing)
+        assert len(upstream.requests) == 3
+
+
+def test_what_is_no_client_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="client"):
+        wrap(object())  # type: ignore[type-var]
