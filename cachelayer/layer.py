@@ -24,6 +24,7 @@ from .flow.background import Background
 from .flow.portal import Portal
 from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
+from .partial.face import Partial
 from .policy import Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .registry import Registry
@@ -43,7 +44,7 @@ class SystemClock:
     time = staticmethod(time.time)
 
 
-class CacheLayer(Watched):
+class CacheLayer(Watched, Partial):
     """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
@@ -167,10 +168,6 @@ class CacheLayer(Watched):
             getattr(fn, "cachelayer_wire", False)
         )
         return self._registry.wrap(fn, options=options, wire=wire)
-
-    def known(self, name: str) -> Any:
-        """The cached function of that name; None where there is none yet."""
-        return self._registry.wrapped.get(name)
 
     # scope -------------------------------------------------------------------------------------------------------
 

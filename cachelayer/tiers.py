@@ -72,19 +72,14 @@ class Tiers:
         """Whether any tier here could answer the call."""
         return self.shared is not None or (self.similar is not None and call.function.similar)
 
-    async def find(self, call: Call) -> Landing | None:
-        """The first tier's answer within the budgets, or None with the reasons in `call.misses`."""
-        found = await self.look(call)
-        return found if found is not None or call.tightening.no_cache else await self._elsewhere(call)
-
-    async def look(self, call: Call) -> Landing | None:
-        """What the tiers hold now: what another process is making is not waited for."""
+    async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
+        """The first tier's answer within the budgets (`wait`: of another process too), or None: see `call.misses`."""
         if call.tightening.no_cache:
             return None
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         found = await self._stored(call) or await self._similar(call, call.policy.budgets)
-        return found if isinstance(found, Landing) else None
+        return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
         """What the shared store has not: a similar answer, or the backend's, which starts when the similar tier

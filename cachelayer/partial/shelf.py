@@ -41,7 +41,7 @@ class Shelf:
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
         if found is None and self._asks_further(call):
-            found = await self._engine.tiers.look(call)
+            found = await self._engine.tiers.find(call, wait=False)
         return self._told(call, found)
 
     def look_now(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
@@ -49,7 +49,7 @@ class Shelf:
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
         if found is None and self._asks_further(call):
-            found = self._engine.portal.run(self._engine.tiers.look(call))
+            found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
         return self._told(call, found)
 
     def put(self, answer: Any, *args: Any, **kwargs: Any) -> Reason | None:
