@@ -122,6 +122,17 @@ def risk_table(scores: Floats, found: list[Pair]) -> tuple[Floats, Floats]:
     return grid, np.minimum.accumulate(risk)
 
 
+def gather(args: argparse.Namespace) -> tuple[list[Pair], NDArray[np.float32]]:
+    """All pairs and their features, from the folders `data`, `wordnet` and `kept` of `args`."""
+    found = pairs(args.data, args.wordnet)
+    classed = [t for t in texts(args.data) if t.source in CLASSED]
+    vectors = embed([*(x for p in found for x in (p.a, p.b)), *(t.text for t in classed)], args.kept)
+    found = [p for p in found if p.kind != "class" or vectors.cosine(p.a, p.b) >= LOOSE]
+    found += near_other_class(classed, vectors)
+    print(f"{len(found)} pairs")
+    return found, matrix(found, vectors)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -132,13 +143,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--trees", type=int, default=240)
     args = parser.parse_args()
-    found = pairs(args.data, args.wordnet)
-    classed = [t for t in texts(args.data) if t.source in CLASSED]
-    vectors = embed([*(x for p in found for x in (p.a, p.b)), *(t.text for t in classed)], args.kept)
-    found = [p for p in found if p.kind != "class" or vectors.cosine(p.a, p.b) >= LOOSE]
-    found += near_other_class(classed, vectors)
-    print(f"{len(found)} pairs")
-    x, y = matrix(found, vectors), np.array([p.same for p in found])
+    found, x = gather(args)
+    y = np.array([p.same for p in found])
     part = np.array([p.part for p in found])
     mine, tune = part == "fit", part == "tune"
     chosen = [p for p, m in zip(found, mine, strict=True) if m]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +42,8 @@ class Reading:
     total: float
     vectors: NDArray[np.float32]
     """(n, width)."""
+    mean: NDArray[np.float32]
+    """(width,): the weighted mean of `vectors`, of length 1, or zero."""
     possessors: frozenset[str]
     conditions: frozenset[str]
     prepositions: frozenset[str]
@@ -57,6 +60,9 @@ def read(text: str, table: Words) -> Reading:
     ids = [table.ids.get(w, -1) for w in bases]
     weights = tuple(table.weight(w, i) for w, i in zip(bases, ids, strict=True))
     everything = frozenset(signed.words)
+    vectors = table.vectors(ids)
+    mean = np.array(weights, np.float32) @ vectors
+    length = math.sqrt(float(mean @ mean))
     return Reading(
         signature=signed,
         content=tuple(bases),
@@ -64,7 +70,8 @@ def read(text: str, table: Words) -> Reading:
         known=tuple(i >= 0 for i in ids),
         weights=weights,
         total=sum(weights) or 1e-6,
-        vectors=table.vectors(ids),
+        vectors=vectors,
+        mean=mean / length if length > 0.0 else mean,
         possessors=frozenset(POSSESSORS[w] for w in everything if w in POSSESSORS),
         conditions=everything & CONDITIONS,
         prepositions=everything & PREPOSITIONS,

@@ -2,7 +2,8 @@
 
 Texts are read once and remembered; what differs between two is put to boosted trees, and their score to a table of
 risks: the share of one-edit traps that score as high, times a caution. So `1 - probability` bounds what is served
-wrongly of pairs as hard as those traps, before anything is known of the function. See benchmarks/decide/train_pairs.py.
+wrongly of pairs as hard as those traps, before anything is known of the function. Where earlier turns differ, contexts
+are compared too (contexts.py). See benchmarks/decide/train_pairs.py and train_talks.py.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Final
 
 import numpy as np
 
-from ..types import Candidate, Query
+from ..types import Candidate, Query, Turn
+from .contexts import measures, serious
 from .guards import FACTS, GUARDS, veto
 from .pairing import FEATURES, features
 from .reading import Reading, read
 from .signature import signature
-from .weights import load_pairs
+from .weights import load_judge
 from .words import words
 
 REMEMBERED: Final = 4096
@@ -31,10 +33,17 @@ pen in the name of a day aside."""
 _COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in GUARDS)
 
 
+LEAST: Final = 0.5
+"""Probability of the last messages under which contexts are not compared."""
+LONGEST: Final = 160
+"""Turns up to which contexts are compared."""
+
+
 def load() -> None:
     """Read the shipped tables now; takes some tens of milliseconds, once."""
     words()
-    load_pairs()
+    for name in ("pairs", "turns", "talks"):
+        load_judge(name)
 
 
 class PairVerifier:
@@ -48,6 +57,10 @@ class PairVerifier:
     def __init__(self) -> None:
         self._readings: OrderedDict[str, Reading] = OrderedDict()
 
+    def clear(self) -> None:
+        """Forget every text that was read."""
+        self._readings.clear()
+
     def prepare(self, text: str) -> None:
         """Read a text now, behind the caller's back, instead of at its first comparison."""
         self._read(text)
@@ -58,8 +71,23 @@ class PairVerifier:
         table, mine = words(), self._read(query.text)
         readings = [self._read(c.text) for c in candidates]
         rows = [features(mine, r, c.similarity, table) for r, c in zip(readings, candidates, strict=True)]
-        sure = load_pairs().probabilities(np.array(rows, np.float32)).tolist()
-        return [_guarded(p, row) for p, row in zip(sure, rows, strict=True)]
+        sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
+        judged = [_guarded(p, row) for p, row in zip(sure, rows, strict=True)]
+        return [
+            (p, guard) if c.turns == query.turns else self._beside(p, guard, query.turns, c.turns)
+            for (p, guard), c in zip(judged, candidates, strict=True)
+        ]
+
+    def _beside(
+        self, p: float, guard: str, mine: tuple[Turn, ...], other: tuple[Turn, ...]
+    ) -> tuple[float, str]:
+        """The probability where the earlier turns differ: that of the last messages times that of the contexts."""
+        if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
+            return 0.0, guard or "context"
+        a, b = serious(mine, self._read), serious(other, self._read)
+        row = np.array([measures(a, b, load_judge("turns").logits, words())], np.float32)
+        both = p * float(load_judge("talks").probabilities(row)[0])
+        return both, guard or ("context" if both < DOUBTFUL else "")
 
     def _read(self, text: str) -> Reading:
         found = self._readings.get(text)

@@ -26,22 +26,23 @@ def load_prior() -> Prior:
     return Prior(arrays["mean"], arrays["scale"], arrays["weights"])
 
 
-class PairWeights:
-    """Trees over the features of a pair, and the risk of each score. `grid` rises, `risk` falls; both (g,)."""
+class Judge:
+    """Trees over measures of two things, and the risk of each score. `grid` rises, `risk` falls; both (g,)."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._trees = Trees(
+        self.logits = Trees(
             arrays["feature"], arrays["threshold"], arrays["mask"], arrays["value"], float(arrays["start"])
-        )
+        ).logits
         self._grid, self._risk = arrays["grid"], arrays["risk"]
 
     def probabilities(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(n, d) features to (n,) probabilities."""
-        out: NDArray[np.float64] = 1.0 - np.interp(self._trees.logits(x), self._grid, self._risk)
+        """(n, d) measures to (n,) probabilities."""
+        out: NDArray[np.float64] = 1.0 - np.interp(self.logits(x), self._grid, self._risk)
         return out
 
 
 @cache
-def load_pairs() -> PairWeights:
-    """The pair verifier's weights; read once, at the first call."""
-    return PairWeights(load_arrays("pairs.npz"))
+def load_judge(name: str) -> Judge:
+    """`pairs`: two texts; `turns`: two texts of a conversation, without the embedder's view; `talks`: two
+    conversations. Read once, at the first call."""
+    return Judge(load_arrays(f"{name}.npz"))

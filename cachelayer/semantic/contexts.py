@@ -1,0 +1,182 @@
+"""Do two conversations stand at the same point? Their earlier turns compared, so that one answer fits both.
+
+Turns are aligned in order, gaps free, by the similarity of their words; aligned turns are judged as pairs of texts are;
+what found no partner, and what was said anywhere of numbers, names, dates and opposites, is compared as a whole. Each
+turn is read once and remembered, so a conversation that grows costs its new turns alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..types import Turn
+from .lexicon import GREETINGS, PLEASANTRIES
+from .pairing import features
+from .reading import Reading
+from .words import OPPOSITE, Words
+
+CLOSE: Final = 0.25
+"""Similarity of words under which two turns are not aligned."""
+EQUAL: Final = 8.0
+"""The log odds of turns that are equal word for word."""
+FEATURES: Final = (
+    "turns_low", "turns_high", "equal", "aligned_low", "aligned_high", "worst", "second", "mean", "assistant", "user",
+    "assistant_missing", "lone_low", "lone_high", "heaviest_low", "heaviest_high", "weight_low", "weight_high",
+    "numbers_low", "numbers_high", "dates", "names_low", "names_high", "ids", "negations", "opposites",
+    "word_low", "word_high", "next_word_low", "next_word_high", "cover_low", "cover_high", "yes",
+)  # fmt: skip
+Said = tuple[str, Reading]
+"""Role and reading of a turn."""
+Pairs = list[tuple[int, int]]
+Judge = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+"""Features of pairs of texts (n, d) to log odds (n,)."""
+
+
+def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -> list[float]:
+    """len(FEATURES) numbers. `a`, `b`: the earlier turns, oldest first, without pleasantries; either may be empty."""
+    pairs = align(a, b)
+    odds = _odds(a, b, pairs, judge, table)
+    worst = sorted(odds.values())
+    lone_a = [r for i, (_, r) in enumerate(a) if all(i != x for x, _ in pairs)]
+    lone_b = [r for j, (_, r) in enumerate(b) if all(j != y for _, y in pairs)]
+    heavy_a, heavy_b = _heaviest(lone_a), _heaviest(lone_b)
+    equal = sum(v >= EQUAL for v in worst)
+    share_a, share_b = len(pairs) / max(len(a), 1), len(pairs) / max(len(b), 1)
+    assistant, missing = _last(a, b, odds, "assistant")
+    out = [*_order(len(a), len(b)), equal / max(len(a), len(b), 1), *_order(share_a, share_b)]
+    out += [worst[0] if worst else -4.0, worst[1] if len(worst) > 1 else EQUAL]
+    out += [sum(worst) / len(worst) if worst else -4.0, assistant, _last(a, b, odds, "user")[0], missing]
+    out += [*_order(len(lone_a), len(lone_b)), *_order(heavy_a, heavy_b)]
+    out += _order(sum(r.total for r in lone_a), sum(r.total for r in lone_b))
+    return [*out, *_whole([r for _, r in a], [r for _, r in b], table)]
+
+
+def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
+    """Turns that say something, read; pleasantries and fillers are left out, never the last of the assistant's."""
+    said = [(t.role, read(t.text)) for t in turns]
+    final = max((i for i, (role, _) in enumerate(said) if role == "assistant"), default=-1)
+    return [s for i, s in enumerate(said) if i == final or not _idle(s[1].signature.words)]
+
+
+def _idle(words: tuple[str, ...]) -> bool:
+    """'Thanks a lot!', 'One moment please', 'No problem', but not 'No, thanks' nor 'How much is it?'."""
+    if GREETINGS.isdisjoint(words) or not PLEASANTRIES.issuperset(words):
+        return False
+    return "no" not in words or not {"problem", "worries"}.isdisjoint(words)
+
+
+def align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
+    """Pairs (i, j), rising in both, of turns of one role: the alignment of greatest sum of similarity."""
+    if not a or not b:
+        return []
+    close = np.stack([r.mean for _, r in a]) @ np.stack([r.mean for _, r in b]).T
+    for i, (role, left) in enumerate(a):
+        for j, (other, right) in enumerate(b):
+            if role != other:
+                close[i, j] = 0.0
+            elif left.signature.words == right.signature.words:
+                close[i, j] = 2.0
+    gain = np.maximum(close - CLOSE, 0.0)
+    best = np.zeros((len(a) + 1, len(b) + 1), np.float32)
+    for i, row in enumerate(gain):
+        np.maximum(best[i, 1:], best[i, :-1] + row, out=best[i + 1, 1:])
+        np.maximum.accumulate(best[i + 1], out=best[i + 1])
+    return _trace(best.tolist(), gain.tolist())
+
+
+def _trace(best: list[list[float]], gain: list[list[float]]) -> Pairs:
+    pairs, i, j = [], len(gain), len(gain[0])
+    while i and j:
+        if best[i][j] == best[i - 1][j]:
+            i -= 1
+        elif best[i][j] == best[i][j - 1]:
+            j -= 1
+        else:
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+    return pairs[::-1]
+
+
+def _odds(
+    a: Sequence[Said], b: Sequence[Said], pairs: Pairs, judge: Judge, table: Words
+) -> dict[tuple[int, int], float]:
+    """Log odds of every aligned pair."""
+    odds = dict.fromkeys(pairs, EQUAL)
+    open_ = [(i, j) for i, j in pairs if a[i][1].signature.words != b[j][1].signature.words]
+    if open_:
+        rows = [_features(a[i][1], b[j][1], table) for i, j in open_]
+        odds.update(zip(open_, judge(np.array(rows, np.float32)).tolist(), strict=True))
+    return odds
+
+
+def _features(a: Reading, b: Reading, table: Words) -> list[float]:
+    return features(a, b, float(a.mean @ b.mean), table)
+
+
+def _last(
+    a: Sequence[Said], b: Sequence[Said], odds: dict[tuple[int, int], float], role: str
+) -> tuple[float, float]:
+    """Log odds that the last turns of a role say the same, and 1.0 where one side alone has such a turn."""
+    i = next((k for k in range(len(a) - 1, -1, -1) if a[k][0] == role), -1)
+    j = next((k for k in range(len(b) - 1, -1, -1) if b[k][0] == role), -1)
+    if i < 0 or j < 0:
+        return (EQUAL, 0.0) if i == j else (-4.0, 1.0)
+    return odds.get((i, j), -4.0), 0.0
+
+
+def _order(x: float, y: float) -> tuple[float, float]:
+    return (float(x), float(y)) if x <= y else (float(y), float(x))
+
+
+def _heaviest(lone: list[Reading]) -> float:
+    return max((r.total for r in lone), default=0.0)
+
+
+def _whole(a: list[Reading], b: list[Reading], table: Words) -> list[float]:
+    """numbers_low to yes: what one side says somewhere and the other nowhere."""
+    s, t = [r.signature for r in a], [r.signature for r in b]
+    n, m = Counter(v for x in s for v, _ in x.numbers), Counter(v for x in t for v, _ in x.numbers)
+    names, others = _union(x.names for x in s), _union(x.names for x in t)
+    stems, their = _union(r.stems for r in a), _union(r.stems for r in b)
+    left, right = _missing(a, their), _missing(b, stems)
+    out = [*_order((n - m).total(), (m - n).total())]
+    out.append(float(len(_union(x.dates for x in s) ^ _union(x.dates for x in t))))
+    out += _order(len(names - their), len(others - stems))
+    out.append(float(len(_union(x.ids for x in s) ^ _union(x.ids for x in t))))
+    out.append(float(abs(sum(x.negations for x in s) - sum(x.negations for x in t))))
+    out.append(float(sum(table.relation(x, y) == OPPOSITE for x in list(left)[:12] for y in list(right)[:12])))
+    open_a, open_b = _open(left, b, table), _open(right, a, table)
+    out += [*_order(open_a[0], open_b[0]), *_order(open_a[1], open_b[1]), *_order(open_a[2], open_b[2])]
+    said = [sum(w in ("yes", "no", "nope", "yeah") for x in xs for w in x.words) for xs in (s, t)]
+    return [*out, float(abs(said[0] - said[1]))]
+
+
+def _union(parts: object) -> set[str]:
+    return set(chain.from_iterable(parts))  # type: ignore[call-overload, no-any-return]
+
+
+def _missing(mine: list[Reading], theirs: set[str]) -> dict[str, float]:
+    """Words of one side that the other never says, with their weights."""
+    out = {}
+    for r in mine:
+        for word, base, weight in zip(r.content, r.stems, r.weights, strict=True):
+            if base not in theirs:
+                out[word] = weight
+    return out
+
+
+def _open(missing: dict[str, float], other: list[Reading], table: Words) -> tuple[float, float, float]:
+    """Greatest and second greatest weight that nothing on the other side comes near, and the share of all of them."""
+    if not missing or not other:
+        return (1.2, 1.2, 1.0) if missing else (0.0, 0.0, 0.0)
+    rows = table.vectors([table.ids.get(w, -1) for w in missing])
+    said = np.concatenate([r.vectors for r in other])
+    near = (rows @ said.T).max(1).clip(0.0, 1.0) if len(said) else np.zeros(len(rows))
+    gaps = sorted((w * (1.0 - c) for w, c in zip(missing.values(), near.tolist(), strict=True)), reverse=True)
+    return gaps[0], gaps[1] if len(gaps) > 1 else 0.0, sum(gaps) / (sum(gaps) + sum(r.total for r in other))
