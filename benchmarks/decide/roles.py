@@ -35,7 +35,8 @@ ROLES = [(t, k) for k, ts in {
     "language": ["translate this from {a} to {b}", "how do i translate a text from {a} into {b}",
                  "is {a} harder than {b}", "what is the {a} word for the {b} flag"],
     "relation": ["does {a} cause {b}", "can {a} lead to {b}", "is {a} a symptom of {b}", "does {a} come before {b}",
-                 "can {a} affect {b}", "does {a} depend on {b}", "is {a} derived from {b}", "does {a} help against {b}"],
+                 "can {a} affect {b}", "does {a} depend on {b}", "is {a} derived from {b}",
+                 "does {a} help against {b}"],
 }.items() for t in ts]  # fmt: skip
 _FILL = {
     "place": f"{ew.CITIES} {ew.COUNTRIES}", "money": ew.MONEY, "person": ew.PEOPLE, "team": ew.TEAMS,

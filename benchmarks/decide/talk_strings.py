@@ -15,7 +15,7 @@ from cachelayer.types import Turn
 
 from .rewordings import Reworder
 from .sources import texts
-from .talks import TalkPair, Talker
+from .talks import Talker, TalkPair, replied
 from .traps import Trapper
 from .wordnet import WordNet
 
@@ -35,7 +35,8 @@ OFFERS = (
     ("Is there anything I should mind?", "Any special wishes?"),
     ("Do you want the short version?", "Shall I keep it brief?"),
 )
-LAST = ("yes", "yes please", "ok", "sure", "no", "why?", "how much is it?", "and how long does it take?", "tell me more",
+LAST = ("yes", "yes please", "ok", "sure", "no", "why?", "how much is it?", "and how long does it take?",
+"tell me more",
         "what about the other one?", "can you do it now?", "what would you do?", "is that safe?")  # fmt: skip
 
 
@@ -53,15 +54,19 @@ class Stringer:
         asked = [rng.choice(self._texts) for _ in range(rng.choice((1, 1, 2, 2, 3, 4, 6, 12, 25)))]
         offer = rng.randrange(len(OFFERS))
         a = self._tell(asked, offer)
-        kind = rng.choice(("reworded", "small-talk", "both", "reworded-all", "value", "value", "act", "missing", "other"))
+        kind = rng.choice(
+            ("reworded", "small-talk", "both", "reworded-all", "value", "value", "act", "missing", "refusal", "other")
+        )
         b = {
             "reworded": lambda: self._other_words(a, 0.4), "reworded-all": lambda: self._other_words(a, 1.0),
             "small-talk": lambda: self._talker.with_small_talk(a, rng.choice((1, 2, 3))),
             "both": lambda: self._talker.with_small_talk(self._other_words(a, 0.6), rng.choice((1, 2))),
+            "refusal": lambda: self._other_words(a, 0.3),
             "value": lambda: self._value(a), "missing": lambda: self._missing(a),
             "act": lambda: [*a[:-1], self._offer((offer + 1 + rng.randrange(len(OFFERS) - 1)) % len(OFFERS), a[-1])],
             "other": lambda: self._tell([*asked[:-1], rng.choice(self._texts)], offer),
         }[kind]()  # fmt: skip
+        a, b = replied(rng, a, b, flip=kind == "refusal")
         same = kind in ("reworded", "reworded-all", "small-talk", "both")
         return TalkPair(tuple(a), tuple(b), rng.choice(LAST), same, kind, self.part)
 

@@ -15,6 +15,14 @@ from pathlib import Path
 from cachelayer.types import Turn
 
 SCRIPTS = Path(__file__).with_name("talks.txt")
+ASKED = (
+    ("Do you have an account with us?", "Are you a customer already?"), ("Is it urgent?", "Does it have to be fast?"),
+    ("Did you try it before?", "Have you done this already?"), ("Is that all right for you?", "Does that suit you?"),
+    ("Do you need an invoice?", "Shall there be an invoice?"), ("Are you over 65?", "Have you turned 65 yet?"),
+    ("Would you share your location?", "May I see where you are?"), ("Is it a present?", "Is this for somebody else?"),
+)  # fmt: skip
+YES = ("yes", "yes please", "sure", "I do", "that's right", "correct", "yep", "of course", "yes it is", "right")
+NO = ("no", "no thanks", "I don't", "not really", "nope", "no I don't", "rather not", "it's not", "no, not yet")
 Lines = list[tuple[str, list[str]]]
 
 
@@ -101,6 +109,7 @@ class Talker:
         before = self._earlier(script)
         a = [*before, *self.tell(script, values, act)]
         b, same = KINDS[kind](self, script, values, act, before, a)
+        a, b = replied(self._rng, a, b, flip=kind == "refusal")
         return TalkPair(tuple(a), tuple(b), self._rng.choice(script.last), same, kind, self.part)
 
     def _earlier(self, script: Script) -> list[Turn]:
@@ -167,6 +176,12 @@ class Talker:
         keep = self._rng.random() < 0.6
         return [*a[:-1], b[-1]] if keep else b, False
 
+    def refusal(
+        self, script: Script, values: dict[str, str], act: int, before: list[Turn], a: list[Turn]
+    ) -> Made:
+        """Told again in part; `replied` makes a no of a yes."""
+        return self.reworded(script, values, act, before, a)[0], False
+
     def missing(
         self, script: Script, values: dict[str, str], act: int, before: list[Turn], a: list[Turn]
     ) -> Made:
@@ -186,12 +201,25 @@ Made = tuple[list[Turn], bool]
 Making = Callable[[Talker, Script, dict[str, str], int, list[Turn], list[Turn]], Made]
 KINDS: dict[str, Making] = {
     "reworded": Talker.reworded, "reworded-all": Talker.reworded_all, "small-talk": Talker.small_talk,
-    "both": Talker.both, "value": Talker.value, "act": Talker.act, "missing": Talker.missing, "other": Talker.other,
+    "both": Talker.both, "value": Talker.value, "act": Talker.act, "missing": Talker.missing, "refusal": Talker.refusal, "other": Talker.other,
 }  # fmt: skip
 
 
 def _turn(who: str, text: str) -> Turn:
     return Turn("user" if who == "U" else "assistant", text)
+
+
+def replied(rng: random.Random, a: list[Turn], b: list[Turn], flip: bool) -> tuple[list[Turn], list[Turn]]:
+    """Both with a question more, answered alike, or with yes and no where `flip`; often as they are where not."""
+    if not flip and rng.random() < 0.5:
+        return a, b
+    asked, first = rng.choice(ASKED), rng.random() < 0.5
+    second = first != flip
+    out = []
+    for turns, yes in ((a, first), (b, second)):
+        more = [_turn("A", rng.choice(asked)), _turn("U", rng.choice(YES if yes else NO))]
+        out.append([*turns[:-1], *more, turns[-1]])
+    return out[0], out[1]
 
 
 def talks(part: str, count: int, seed: int = 0) -> list[TalkPair]:

@@ -80,7 +80,9 @@ def risk_table(scores: Floats, found: list[TalkPair]) -> Floats:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--wordnet", type=Path, required=True)
     parser.add_argument("--kept", type=Path, required=True, help="folder for vectors, outside the repository")
@@ -96,7 +98,8 @@ def fit_contexts(data: Path, wordnet: Path, out: Path) -> None:
     with np.load(out / "turns.npz", allow_pickle=False) as arrays:
         judge = Judge(dict(arrays))
     drawn = {
-        part: [*talks(part, n), *strings(part, n, data, wordnet)] for part, n in (("fit", 7000), ("tune", 3000))
+        part: [*talks(part, n), *strings(part, n, data, wordnet)]
+        for part, n in (("fit", 7000), ("tune", 3000))
     }
     x = {part: matrix(found, judge) for part, found in drawn.items()}
     y = {part: np.array([p.same for p in found]) for part, found in drawn.items()}

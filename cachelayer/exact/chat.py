@@ -61,8 +61,12 @@ def message_trees(messages: Any, fold: Fold) -> list[Tree]:
     return out
 
 
-def split(trees: list[Tree]) -> tuple[list[Tree], str] | None:
-    """(what must be equal, the text compared by meaning), or None where the last message is no user's text."""
+def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
+    """(what must be equal, earlier turns, the text compared by meaning); None where the last message is no user's text.
+
+    What users and the assistant said in plain text is compared on its own; instructions, images, calls and results of
+    tools must be equal. Where such a message stands among the turns, all of them must be equal.
+    """
     last = trees[-1] if trees else None
     if type(last) is not dict or last.get("role") != "user":
         return None
@@ -71,13 +75,22 @@ def split(trees: list[Tree]) -> tuple[list[Tree], str] | None:
         return None
     content = last["content"]
     rest: Tree = "" if type(content) is str else [p for p in content if not _is_text(p)]
-    return [*trees[:-1], {**last, "content": rest}], text
+    earlier = trees[:-1]
+    first = next((i for i, m in enumerate(earlier) if _is_plain(m)), len(earlier))
+    open_ = earlier[first:]
+    if not all(_is_plain(m) for m in open_):
+        first = len(earlier)
+    turns = tuple(Turn(m["role"], m["content"]) for m in open_ if _is_plain(m))
+    return [*earlier[:first], {**last, "content": rest}], turns, text
 
 
-def turns(trees: list[Tree]) -> tuple[Turn, ...]:
-    """The messages before the last, oldest first."""
-    return tuple(
-        Turn(str(m.get("role")), text_of(m.get("content")) or "") for m in trees[:-1] if type(m) is dict
+def _is_plain(message: Tree) -> bool:
+    """A turn that is words and nothing else."""
+    return (
+        type(message) is dict
+        and message.get("role") in ("user", "assistant")
+        and len(message) == 2
+        and type(message.get("content")) is str
     )
 
 

@@ -45,11 +45,11 @@ class Identity:
 
     @property
     def scope(self) -> dict[str, Tree]:
-        """`fields` without the text that is compared by meaning."""
+        """`fields` without the text and the earlier turns, which are compared by meaning."""
         return self.fields if self._scope is None else self._scope
 
     def partition(self) -> bytes:
-        """Canonical bytes of the scope: all of the identity but the text that is compared by meaning."""
+        """Canonical bytes of the scope: all of the identity but what is compared by meaning."""
         return self.head + encode(self.scope)
 
 
@@ -178,8 +178,9 @@ class Identifier:
             parts = chat.split(trees)
             whole = {**fields, name: trees}
             if parts is None:
-                return _identity(head, whole, whole, None, chat.turns(trees))
-            return _identity(head, whole, {**fields, name: parts[0]}, parts[1], chat.turns(trees))
+                return _identity(head, whole, whole)
+            equal, turns, said = parts
+            return _identity(head, whole, {**fields, name: equal}, said, turns)
         whole = {**fields, name: self._of(name, value)}
         return _identity(head, whole, whole)
 

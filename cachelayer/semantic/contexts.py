@@ -8,7 +8,7 @@ turn is read once and remembered, so a conversation that grows costs its new tur
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final
 
@@ -16,20 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Turn
-from .lexicon import GREETINGS, PLEASANTRIES
+from .lexicon import CONSENTS, GREETINGS, PLEASANTRIES
 from .pairing import features
 from .reading import Reading
 from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
 """Similarity of words under which two turns are not aligned."""
+SHORT: Final = 5
+"""Words up to which a turn of the user is a reply."""
 EQUAL: Final = 8.0
 """The log odds of turns that are equal word for word."""
 FEATURES: Final = (
     "turns_low", "turns_high", "equal", "aligned_low", "aligned_high", "worst", "second", "mean", "assistant", "user",
     "assistant_missing", "lone_low", "lone_high", "heaviest_low", "heaviest_high", "weight_low", "weight_high",
     "numbers_low", "numbers_high", "dates", "names_low", "names_high", "ids", "negations", "opposites",
-    "word_low", "word_high", "next_word_low", "next_word_high", "cover_low", "cover_high", "yes",
+    "word_low", "word_high", "next_word_low", "next_word_high", "cover_low", "cover_high", "refusals", "consents",
 )  # fmt: skip
 Said = tuple[str, Reading]
 """Role and reading of a turn."""
@@ -54,7 +56,9 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
     out += [sum(worst) / len(worst) if worst else -4.0, assistant, _last(a, b, odds, "user")[0], missing]
     out += [*_order(len(lone_a), len(lone_b)), *_order(heavy_a, heavy_b)]
     out += _order(sum(r.total for r in lone_a), sum(r.total for r in lone_b))
-    return [*out, *_whole([r for _, r in a], [r for _, r in b], table)]
+    out += _whole([r for _, r in a], [r for _, r in b], table)
+    (no, yes), (nay, aye) = _replies(a), _replies(b)
+    return [*out, abs(no - nay), abs(yes - aye)]
 
 
 def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
@@ -76,12 +80,12 @@ def align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
     if not a or not b:
         return []
     close = np.stack([r.mean for _, r in a]) @ np.stack([r.mean for _, r in b]).T
-    for i, (role, left) in enumerate(a):
-        for j, (other, right) in enumerate(b):
-            if role != other:
-                close[i, j] = 0.0
-            elif left.signature.words == right.signature.words:
-                close[i, j] = 2.0
+    number: dict[tuple[str, ...], int] = {}
+    roles = np.array([r == "user" for r, _ in a])[:, None] == np.array([r == "user" for r, _ in b])
+    left, right = (
+        np.array([number.setdefault(r.signature.words, len(number)) for _, r in side]) for side in (a, b)
+    )
+    close = np.where(roles, np.where(left[:, None] == right, 2.0, close), 0.0).astype(np.float32)
     gain = np.maximum(close - CLOSE, 0.0)
     best = np.zeros((len(a) + 1, len(b) + 1), np.float32)
     for i, row in enumerate(gain):
@@ -139,7 +143,7 @@ def _heaviest(lone: list[Reading]) -> float:
 
 
 def _whole(a: list[Reading], b: list[Reading], table: Words) -> list[float]:
-    """numbers_low to yes: what one side says somewhere and the other nowhere."""
+    """numbers_low to cover_high: what one side says somewhere and the other nowhere."""
     s, t = [r.signature for r in a], [r.signature for r in b]
     n, m = Counter(v for x in s for v, _ in x.numbers), Counter(v for x in t for v, _ in x.numbers)
     names, others = _union(x.names for x in s), _union(x.names for x in t)
@@ -150,25 +154,33 @@ def _whole(a: list[Reading], b: list[Reading], table: Words) -> list[float]:
     out += _order(len(names - their), len(others - stems))
     out.append(float(len(_union(x.ids for x in s) ^ _union(x.ids for x in t))))
     out.append(float(abs(sum(x.negations for x in s) - sum(x.negations for x in t))))
-    out.append(float(sum(table.relation(x, y) == OPPOSITE for x in list(left)[:12] for y in list(right)[:12])))
+    out.append(
+        float(sum(table.relation(x, y) == OPPOSITE for x in list(left)[:12] for y in list(right)[:12]))
+    )
     open_a, open_b = _open(left, b, table), _open(right, a, table)
     out += [*_order(open_a[0], open_b[0]), *_order(open_a[1], open_b[1]), *_order(open_a[2], open_b[2])]
-    said = [sum(w in ("yes", "no", "nope", "yeah") for x in xs for w in x.words) for xs in (s, t)]
-    return [*out, float(abs(said[0] - said[1]))]
+    return out
 
 
-def _union(parts: object) -> set[str]:
-    return set(chain.from_iterable(parts))  # type: ignore[call-overload, no-any-return]
+def _replies(said: Sequence[Said]) -> tuple[float, float]:
+    """How many short replies of the user refuse, and how many consent."""
+    short = [r.signature for role, r in said if role == "user" and len(r.signature.words) <= SHORT]
+    no = sum(s.negations > 0 for s in short)
+    return float(no), float(sum(not s.negations and not CONSENTS.isdisjoint(s.words) for s in short))
+
+
+def _union(parts: Iterable[Iterable[str]]) -> set[str]:
+    return set(chain.from_iterable(parts))
 
 
 def _missing(mine: list[Reading], theirs: set[str]) -> dict[str, float]:
     """Words of one side that the other never says, with their weights."""
-    out = {}
-    for r in mine:
-        for word, base, weight in zip(r.content, r.stems, r.weights, strict=True):
-            if base not in theirs:
-                out[word] = weight
-    return out
+    return {
+        word: weight
+        for r in mine
+        for word, base, weight in zip(r.content, r.stems, r.weights, strict=True)
+        if base not in theirs
+    }
 
 
 def _open(missing: dict[str, float], other: list[Reading], table: Words) -> tuple[float, float, float]:

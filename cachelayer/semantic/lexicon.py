@@ -195,7 +195,8 @@ FOREIGN: Final = _words(
 """Function words of other languages in Latin script."""
 
 GREETINGS: Final = _words(
-    """hi hello hey hallo welcome thanks thank thx ty cheers sorry pardon great good fine nice lovely cool awesome perfect
+    """hi hello hey hallo welcome thanks thank thx ty cheers sorry pardon great good fine nice lovely cool
+    awesome perfect
     wonderful excellent alright ok okay haha lol hehe moment sec second wow pleasure worries glad understood bye
     goodbye see appreciate problem got well hm hmm"""
 )
@@ -206,3 +207,6 @@ PLEASANTRIES: Final = GREETINGS | _words(
     kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything"""
 )
 """A turn of these alone, one of GREETINGS among them, changes no answer that comes later."""
+CONSENTS: Final = _words(
+    "yes yeah yep yup sure correct right course absolutely definitely please do did have am fine"
+)

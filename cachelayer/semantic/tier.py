@@ -17,6 +17,7 @@ from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Candidate, Decision, Embedded, Query, Reason
 from .asks import Ask, Entry, State
+from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .quarantine import Watch
@@ -39,6 +40,7 @@ class SimilarTier:
         """What fills the index before the tier serves."""
         self._faults, self._background = faults, background
         self._entries: dict[int, Entry] = {}
+        self._talks = Conversations()
         self._gone: deque[int] = deque()
         self._lock = threading.Lock()
         self.state = State.COLD
@@ -146,27 +148,22 @@ class SimilarTier:
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
         started = time.monotonic()
-        search = self._searches(self.index).search(ask.partition, ask.query.vector, NEIGHBOURS)
+        searches, k = self._searches(self.index), FETCHED if ask.turns else NEIGHBOURS
+        search = searches.search(ask.partition, ask.query.vector, k)
         found = await self._faults.attempt("search", search, budget)
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
-        near: list[Candidate] = []
-        for similarity, entry_id in zip(found[0].tolist(), found[1].tolist(), strict=True):
-            entry = self._entries.get(entry_id)
-            if entry is not None and entry.partition == ask.partition:
-                near.append(Candidate(entry_id, similarity, entry.text, entry.answer, entry.turns))
-            elif entry_id >= 0:
-                self.repaired += 1
+        near, lost = gather(ask, *found, self._entries, self._talks, NEIGHBOURS)
+        self.repaired += lost
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
 
     def _searches(self, index: VectorIndex) -> Searches:
         """The door to the index, made when it is first searched."""
-        door = self._door
-        if door is None or door.index is not index:
-            door = self._door = Searches(index)
-        return door
+        if self._door is None or self._door.index is not index:
+            self._door = Searches(index)
+        return self._door
 
     def _decide(self, ask: Ask) -> Entry | Reason:
         query = ask.query
@@ -199,6 +196,7 @@ class SimilarTier:
         self._sweep()
         assert self.index is not None
         self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
+        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
         self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
         self._learn_entry(ask, entry_id, answer)
         return True
@@ -218,6 +216,7 @@ class SimilarTier:
         if ask.query is None:
             return False
         self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
+        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
         if held is None:
             self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
         self._learn_entry(ask, entry_id, answer)
@@ -233,7 +232,8 @@ class SimilarTier:
     def forget_texts(self) -> None:
         """Sweep the dead out of the index now, and forget every remembered text: an erased tenant's must not stay."""
         self._sweep(least=1)
-        getattr(self.embedder, "clear", lambda: None)()
+        for part, forget in ((self.embedder, "clear"), (self.decider, "forget_texts")):
+            getattr(part, forget, lambda: None)()
 
     def knows(self, entry_id: int) -> bool:
         """Whether the entry is findable."""
@@ -261,7 +261,8 @@ class SimilarTier:
 
     def forget(self, entry_id: int) -> None:
         """An entry is gone: never again a candidate; its vector follows in the next batch."""
-        if self._entries.pop(entry_id, None) is not None:
+        if (entry := self._entries.pop(entry_id, None)) is not None:
+            self._talks.drop(entry_id, entry.partition, entry.turns)
             self._gone.append(entry_id)
             self.watch.forget(entry_id)
 

@@ -35,6 +35,9 @@ _COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in G
 
 LEAST: Final = 0.5
 """Probability of the last messages under which contexts are not compared."""
+COMPARED: Final = 2
+ENOUGH: Final = 0.95
+"""Contexts compared for one request at most, and the probability at which no further one is."""
 LONGEST: Final = 160
 """Turns up to which contexts are compared."""
 
@@ -73,10 +76,20 @@ class PairVerifier:
         rows = [features(mine, r, c.similarity, table) for r, c in zip(readings, candidates, strict=True)]
         sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
         judged = [_guarded(p, row) for p, row in zip(sure, rows, strict=True)]
-        return [
-            (p, guard) if c.turns == query.turns else self._beside(p, guard, query.turns, c.turns)
-            for (p, guard), c in zip(judged, candidates, strict=True)
-        ]
+        return self._in_context(query, candidates, judged)
+
+    def _in_context(
+        self, query: Query, candidates: Sequence[Candidate], judged: list[tuple[float, str]]
+    ) -> list[tuple[float, str]]:
+        """Where earlier turns differ they must agree too; looked at for the likeliest, until one will do."""
+        left = COMPARED
+        for i in sorted(range(len(judged)), key=lambda k: judged[k][0], reverse=True):
+            other = candidates[i].turns
+            if other == query.turns:
+                continue
+            judged[i] = self._beside(*judged[i], query.turns, other) if left else (0.0, "context")
+            left = 0 if judged[i][0] >= ENOUGH else max(left - 1, 0)
+        return judged
 
     def _beside(
         self, p: float, guard: str, mine: tuple[Turn, ...], other: tuple[Turn, ...]

@@ -1,0 +1,131 @@
+"""The same words in another conversation are another question; the same conversation in other words is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer, Policy, Source
+from cachelayer.semantic.contexts import FEATURES, align, measures, serious
+from cachelayer.semantic.conversations import Conversations
+from cachelayer.semantic.reading import Reading, read
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.words import words
+from cachelayer.types import Candidate, Query, Turn
+
+ZERO = np.zeros(384, np.float32)
+
+
+def turns(*said: str) -> tuple[Turn, ...]:
+    return tuple(Turn(("user", "assistant")[i % 2], text) for i, text in enumerate(said))
+
+
+def judge(a: tuple[Turn, ...], b: tuple[Turn, ...], last: str = "yes please") -> tuple[float, str]:
+    query = Query(last, ZERO, None, a)
+    return PairVerifier().judge(query, [Candidate(1, 1.0, last, None, b)])[0]
+
+
+SHOP = turns(
+    "I want to return the blue tent",
+    "Do you have the receipt?",
+    "I do",
+    "Shall I send a label for the parcel?",
+)
+OTHERS = {
+    "another question before it": (*SHOP[:-1], Turn("assistant", "Shall I give you a voucher instead?")),
+    "another thing": (Turn("user", "I want to return the blue lamp"), *SHOP[1:]),
+    "another number": (Turn("user", "I want to return 2 blue tents"), *SHOP[1:]),
+    "a refusal instead": (*SHOP[:2], Turn("user", "no I don't"), SHOP[3]),
+    "another talk": turns("book a room in Graz", "For when?", "in May", "Shall I reserve it?"),
+    "nothing before": (),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_the_same_words_in_another_context_are_not_served_at_ten_percent(what: str) -> None:
+    for a, b in ((SHOP, OTHERS[what]), (OTHERS[what], SHOP)):
+        p, guard = judge(a, b)
+        assert 1.0 - p > 0.1
+        assert guard == "context"
+
+
+def test_small_talk_changes_nothing() -> None:
+    chatty = (*turns("hi there", "Hello! How can I help?"), *SHOP[:2], *SHOP[2:])
+    assert 1.0 - judge(SHOP, chatty)[0] <= 0.1
+
+
+def test_case_and_punctuation_of_earlier_turns_change_nothing() -> None:
+    plain = tuple(Turn(t.role, t.text.lower().rstrip("?")) for t in SHOP)
+    assert 1.0 - judge(SHOP, plain)[0] <= 0.1
+
+
+said = st.lists(
+    st.sampled_from([t.text for t in SHOP] + ["no", "thanks!", "in May", "2 of them", ""]), max_size=7
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(said, said)
+def test_measures_are_finite_symmetric_and_as_many_as_named(a: list[str], b: list[str]) -> None:
+    def reader(text: str) -> Reading:
+        return read(text, words())
+
+    def flat(x: np.ndarray) -> np.ndarray:
+        return x[:, 0] * 3.0
+
+    left, right = serious(turns(*a), reader), serious(turns(*b), reader)
+    one, other = measures(left, right, flat, words()), measures(right, left, flat, words())
+    assert len(one) == len(FEATURES)
+    assert np.isfinite(one).all()
+    pairs = align(left, right)
+    assert all(i < k and j < n for (i, j), (k, n) in zip(pairs, pairs[1:], strict=False))
+    assert sorted(x[:2] for x in [one]) == sorted(x[:2] for x in [other])
+
+
+def test_refusals_and_questions_are_never_taken_for_small_talk() -> None:
+    def reader(text: str) -> Reading:
+        return read(text, words())
+
+    for text in ("no, thanks", "no", "yes", "How much is it?", "not today", "the second one"):
+        assert serious((Turn("user", text),), reader), text
+    for text in ("thanks a lot!", "one moment please", "No problem", "hello, how are you today?"):
+        assert not serious((Turn("user", text),), reader), text
+
+
+def test_entries_are_found_by_their_whole_conversation() -> None:
+    talks, here, near = Conversations(), b"scope", np.eye(3, dtype=np.float32)
+    talks.add(1, here, SHOP, near[0])
+    talks.add(2, here, SHOP[:2], near[0])
+    talks.add(3, b"other scope", SHOP, near[0])
+    assert talks.near(here, SHOP, near[0], 4) == [(1.0, 1)]
+    talks.drop(1, here, SHOP)
+    assert talks.near(here, SHOP, near[0], 4) == []
+
+
+def chat(history: tuple[Turn, ...], last: str, system: str = "Be brief.") -> list[dict[str, Any]]:
+    earlier = [{"role": t.role, "content": t.text} for t in history]
+    return [{"role": "system", "content": system}, *earlier, {"role": "user", "content": last}]
+
+
+async def served(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
+    """Whether the answer to one is served to the other, through the whole layer."""
+    async with CacheLayer(policy=Policy(max_error_rate=0.1, shadow=0.0)) as layer:
+
+        @layer.cached
+        async def ask(messages: list[dict[str, Any]]) -> str:
+            return "the answer to " + messages[-1]["content"]
+
+        await ask(one)
+        await layer.flush()
+        return (await ask.outcome(other)).source is Source.INDEX
+
+
+async def test_through_the_layer() -> None:
+    assert await served(chat(SHOP, "when will it come?"), chat(SHOP, "When will it come"))
+    assert not await served(chat(SHOP, "when will it come?"), chat(SHOP, "when will it come?", "Be funny."))
+    for other in OTHERS.values():
+        assert not await served(chat(SHOP, "when will it come?"), chat(other, "when will it come?"))
