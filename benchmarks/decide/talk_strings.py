@@ -55,7 +55,18 @@ class Stringer:
         offer = rng.randrange(len(OFFERS))
         a = self._tell(asked, offer)
         kind = rng.choice(
-            ("reworded", "small-talk", "both", "reworded-all", "value", "value", "act", "missing", "refusal", "other")
+            (
+                "reworded",
+                "small-talk",
+                "both",
+                "reworded-all",
+                "value",
+                "value",
+                "act",
+                "missing",
+                "refusal",
+                "other",
+            )
         )
         b = {
             "reworded": lambda: self._other_words(a, 0.4), "reworded-all": lambda: self._other_words(a, 1.0),

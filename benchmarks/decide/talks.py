@@ -21,8 +21,29 @@ ASKED = (
     ("Do you need an invoice?", "Shall there be an invoice?"), ("Are you over 65?", "Have you turned 65 yet?"),
     ("Would you share your location?", "May I see where you are?"), ("Is it a present?", "Is this for somebody else?"),
 )  # fmt: skip
-YES = ("yes", "yes please", "sure", "I do", "that's right", "correct", "yep", "of course", "yes it is", "right")
-NO = ("no", "no thanks", "I don't", "not really", "nope", "no I don't", "rather not", "it's not", "no, not yet")
+YES = (
+    "yes",
+    "yes please",
+    "sure",
+    "I do",
+    "that's right",
+    "correct",
+    "yep",
+    "of course",
+    "yes it is",
+    "right",
+)
+NO = (
+    "no",
+    "no thanks",
+    "I don't",
+    "not really",
+    "nope",
+    "no I don't",
+    "rather not",
+    "it's not",
+    "no, not yet",
+)
 Lines = list[tuple[str, list[str]]]
 
 
@@ -201,7 +222,8 @@ Made = tuple[list[Turn], bool]
 Making = Callable[[Talker, Script, dict[str, str], int, list[Turn], list[Turn]], Made]
 KINDS: dict[str, Making] = {
     "reworded": Talker.reworded, "reworded-all": Talker.reworded_all, "small-talk": Talker.small_talk,
-    "both": Talker.both, "value": Talker.value, "act": Talker.act, "missing": Talker.missing, "refusal": Talker.refusal, "other": Talker.other,
+    "both": Talker.both, "value": Talker.value, "act": Talker.act, "missing": Talker.missing,
+    "refusal": Talker.refusal, "other": Talker.other,
 }  # fmt: skip
 
 

@@ -197,12 +197,13 @@ FOREIGN: Final = _words(
 GREETINGS: Final = _words(
     """hi hello hey hallo welcome thanks thank thx ty cheers sorry pardon great good fine nice lovely cool
     awesome perfect
-    wonderful excellent alright ok okay haha lol hehe moment sec second wow pleasure worries glad understood bye
+    wonderful excellent alright ok okay haha lol hehe moment sec hold wow pleasure worries glad understood bye
     goodbye see appreciate problem got well hm hmm"""
 )
 PLEASANTRIES: Final = GREETINGS | _words(
-    """please pls excuse super sure oh ah um uh you you're your so very much many a an the my i i'm me is it it's that's
-    that this was are be been being for of to all and one minute just hold on wait really morning afternoon evening day
+    """please pls excuse super lot lots sure oh ah um uh you you're your so very much many a an the my i i'm me is it it's that's
+    that this was are be been being for of to all and one minute second just on wait really morning afternoon
+    evening day
     there how today going doing no at time anytime happy hear help like what can do may any more questions ask asking
     kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything"""
 )

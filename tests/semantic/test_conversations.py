@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_measures_are_finite_symmetric_and_as_many_as_named(a: list[str], b: lis
     assert len(one) == len(FEATURES)
     assert np.isfinite(one).all()
     pairs = align(left, right)
-    assert all(i < k and j < n for (i, j), (k, n) in zip(pairs, pairs[1:], strict=False))
+    assert all(i < k and j < n for (i, j), (k, n) in pairwise(pairs))
     assert sorted(x[:2] for x in [one]) == sorted(x[:2] for x in [other])
 
 
