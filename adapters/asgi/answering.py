@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.flow.watch import Watch
@@ -18,6 +17,8 @@ if TYPE_CHECKING:
     from .responder import Responder
 
 Fields = Mapping[str, Any]
+GRACE = 0.02
+"""Seconds before a caller's leaving is looked for: an answer that comes sooner needs no watch."""
 
 
 class Answering(Delivery):
@@ -40,14 +41,15 @@ class Answering(Delivery):
             tighter |= {"no_cache": True, "no_store": True}  # nobody rides on another's credentials
         if not self.r.reveals:
             tighter["no_similar"] = True
-        if let_in or not asked.only_if_cached:
-            with layer.scope(tenant=principal.name, principal=principal.credentials.hex()):
-                async with AsyncExitStack() as stack:
-                    if tighter:
-                        stack.enter_context(layer.tighten(**self._bounded(tighter)))
-                    await self._watched(fields, raw)
+        if not let_in and asked.only_if_cached:
+            await self.r.not_cached("unknown-credentials")
             return
-        await self.r.not_cached("unknown-credentials")
+        with layer.scope(tenant=principal.name, principal=principal.credentials.hex()):
+            if not tighter:
+                await self._watched(fields, raw)
+                return
+            with layer.tighten(**self._bounded(tighter)):
+                await self._watched(fields, raw)
 
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
         """A caller's error rate above the owner's changes nothing."""
@@ -61,7 +63,7 @@ class Answering(Delivery):
             if self.settings.finish:
                 await self._led(exchange, fields, raw)
                 return
-            async with Watch(self._left) as watch:
+            async with Watch(self._left, GRACE) as watch:
                 await self._led(exchange, fields, raw)
             if not watch.rang:
                 await self._after(exchange)

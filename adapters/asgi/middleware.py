@@ -33,6 +33,7 @@ class Served:
         self.channels = Channels()
         self._responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
         own = layer.policy.ttl
+        own = own if callable(own) else seconds("ttl", own)
         cached = layer.wrap(
             _asker(route),
             name=f"{name}:{route.path}",
@@ -66,7 +67,7 @@ def _asker(route: Route) -> Any:
 def _ttl(own: Any, answer: Any) -> float:
     """The policy's, or what the response itself says where that is shorter."""
     head = answer if type(answer) is tuple else answer[0]
-    mine = seconds("ttl", own(answer) if callable(own) else own)
+    mine = seconds("ttl", own(answer)) if callable(own) else own
     return mine if head[2] is None else min(mine, head[2])
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
+
+from .eager import Finished, Starter
 
 AHEAD = 2
 """Items that the work may be ahead of the taker: an answer's start and its only part cost no switch of tasks."""
@@ -73,25 +76,39 @@ class Channels:
     """Runs works and holds on to them until they are done, readers or not."""
 
     def __init__(self) -> None:
-        self._tasks: dict[asyncio.Task[None], Channel] = {}
+        self._starter = Starter()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def open(self, channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
-        """Start `work(channel)` as a task of its own."""
-        task = asyncio.get_running_loop().create_task(work(channel))
-        self._tasks[task] = channel
-        task.add_done_callback(self._done)
+        """Start `work(channel)` as a task of its own; its first step runs at once."""
+        with suppress(Exception):  # `take` raises it, in its place
+            begun = self._starter.start(channel._loop, _run(channel, work))
+            if not isinstance(begun, Finished):
+                self._tasks.add(begun)
+                begun.add_done_callback(self._done)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        channel = self._tasks.pop(task)
-        channel.over(asyncio.CancelledError() if task.cancelled() else task.exception())
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()
 
-    async def finished(self, channel: Channel) -> None:
+    @staticmethod
+    async def finished(channel: Channel) -> None:
         """Wait until the work of a channel is over. Raises what it raised."""
         while not channel._over:
             channel._taker = channel._loop.create_future()
             await channel._taker
         if channel._error is not None:
             raise channel._error
+
+
+async def _run(channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
+    try:
+        await work(channel)
+    except BaseException as error:
+        channel.over(error)
+        raise
+    channel.over(None)

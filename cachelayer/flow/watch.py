@@ -12,21 +12,30 @@ class Watch:
     """`async with Watch(sign) as watch:` cancels its body once `sign()` returns, and swallows that cancellation.
 
     `watch.rang` tells it happened. A cancellation from elsewhere passes. What `sign` raises counts as the sign.
+    The watch begins after `grace` seconds: work that is done by then pays for a timer only.
     """
 
-    __slots__ = ("_cancelling", "_sign", "_task", "_watcher", "rang")
+    __slots__ = ("_cancelling", "_grace", "_sign", "_task", "_timer", "_watcher", "rang")
 
-    def __init__(self, sign: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        self._sign = sign
+    def __init__(self, sign: Callable[[], Coroutine[Any, Any, None]], grace: float = 0.0) -> None:
+        self._sign, self._grace = sign, grace
+        self._watcher: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
         self.rang = False
 
     async def __aenter__(self) -> Self:
         task = asyncio.current_task()
         assert task is not None
         self._task, self._cancelling = task, task.cancelling()
+        if self._grace:
+            self._timer = asyncio.get_running_loop().call_later(self._grace, self._begin)
+        else:
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
         self._watcher = asyncio.get_running_loop().create_task(self._sign())
         self._watcher.add_done_callback(self._ring)
-        return self
 
     def _ring(self, watcher: asyncio.Task[None]) -> None:
         if not watcher.cancelled():
@@ -37,9 +46,12 @@ class Watch:
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> bool:
+        if self._timer is not None:
+            self._timer.cancel()
         if not self.rang:
-            self._watcher.remove_done_callback(self._ring)
-            self._watcher.cancel()
+            if self._watcher is not None:
+                self._watcher.remove_done_callback(self._ring)
+                self._watcher.cancel()
             return False
         self._task.uncancel()
         if kind is None:
