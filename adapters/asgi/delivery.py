@@ -67,14 +67,12 @@ class Delivery:
         return status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name)
 
     async def _send_whole(self, answer: tuple[Any, ...], told: list[status.Header]) -> None:
-        media, language, _, body = answer
-        openai = self.served.route.openai
-        if self.wanted.stream and openai:
+        media, language = answer[0], answer[1]
+        if self.wanted.stream and self.served.route.openai:
             await self._start(_EVENTS, language, told)
-            events = replay.as_stream(body, usage=self.wanted.usage)
-            await self._send_events(_one(events))
+            await self._send_events(_one(replay.as_stream(answer, usage=self.wanted.usage)))
             return
-        body = replay.whole(body, openai=openai)
+        body = replay.whole(answer)
         await self._start(media, language, told, len(body))
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 

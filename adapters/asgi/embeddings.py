@@ -25,6 +25,10 @@ PATIENCE = 0.01
 class EmbeddingsRoute(Route):
     """A route with OpenAI's form of embeddings: `input` is a text, a list of tokens, or a list of either."""
 
+    def __init__(self, path: str) -> None:
+        super().__init__(path, openai=True)
+        self.identified = False
+
     def wanted(self, body: dict[str, Any]) -> Wanted:
         if body.get("stream"):
             raise Unreadable("streamed embeddings")
@@ -50,7 +54,7 @@ class EmbeddingsRoute(Route):
         return item if item.get("embedding") else Reason.EMPTY_ANSWER
 
 
-EMBEDDINGS = EmbeddingsRoute("/v1/embeddings", openai=True)
+EMBEDDINGS = EmbeddingsRoute("/v1/embeddings")
 
 
 class Refused(Exception):
@@ -95,7 +99,7 @@ class Items:
         self.answering.r.heard(exchange.status)
         if isinstance(answer, Unshared) or type(answer) is not tuple:
             raise Refused
-        media, language, ttl, told = answer
+        media, language, ttl, told = answer[:4]
         try:
             parsed = orjson.loads(told)
             data = sorted(parsed["data"], key=lambda item: item["index"])

@@ -9,6 +9,8 @@ from typing import Any
 
 from cachelayer.flow.channel import Channel, Channels, Ended
 
+from ..openai_wire import NONE
+from . import replay
 from .storable import Judged, judge
 
 Message = MutableMapping[str, Any]
@@ -64,7 +66,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "_channels", "_twin", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached", "request",
+        "_channels", "_twin", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached", "openai",
+        "request",
         "scope", "stale_allowed", "status", "unshared", "usage", "vary",
     )  # fmt: skip
 
@@ -77,12 +80,13 @@ class Exchange:
         *,
         vary: frozenset[bytes],
         limit: int,
+        openai: bool = False,
         usage: bool = False,
         only_if_cached: bool = False,
         stale_allowed: bool = False,
     ) -> None:
         self.app, self.scope, self.request, self._channels = app, scope, request, channels
-        self.vary, self.limit, self.usage = vary, limit, usage
+        self.vary, self.limit, self.openai, self.usage = vary, limit, openai, usage
         self.only_if_cached, self.stale_allowed = only_if_cached, stale_allowed
         self.begun = self._twin = False
         self.status = 0
@@ -94,14 +98,15 @@ class Exchange:
     def again(self) -> Exchange:
         """The same request, to be asked behind the caller's back."""
         twin = Exchange(
-            self.app, dict(self.scope), self.request, self._channels, vary=self.vary, limit=self.limit, usage=self.usage
+            self.app, dict(self.scope), self.request, self._channels, vary=self.vary, limit=self.limit,
+            openai=self.openai, usage=self.usage
         )  # fmt: skip
         twin._twin = True
         return twin
 
     async def ask(self) -> Any:
-        """A whole answer as (media, language, ttl, body), a stream as an iterator of bytes whose first item is
-        (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached."""
+        """A whole answer as (media, language, ttl, body, marks...), a stream as an iterator of bytes whose first item
+        is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached."""
         if self.begun:
             return await self.again().ask()
         self.begun = True
@@ -159,7 +164,8 @@ class Exchange:
             if plain is None:
                 return self._alone(messages, channel, "content-encoding")
             body = plain
-        return (judged.media, judged.language, judged.ttl, body)
+        marks = replay.marks_in(body) if self.openai else NONE
+        return (judged.media, judged.language, judged.ttl, body, *marks)
 
     @staticmethod
     async def _take(channel: Channel) -> Message:

@@ -11,7 +11,9 @@ import orjson
 
 from ..openai_wire import (
     DONE,
+    NONE,
     Framer,
+    Fresh,
     Marks,
     body_of,
     chunks_in,
@@ -26,44 +28,33 @@ from ..openai_wire import (
 
 BATCH = 16 * 1024
 """Bytes of events that one message of a replay carries at most, beside the event that fills it."""
-_NONE = Marks()
 
 
-def whole(body: bytes, *, openai: bool) -> bytes:
-    """A whole answer under a fresh identity."""
-    if not openai:
-        return body
-    marks = _head_marks(body)
-    return freshen(body, marks, renewed(marks, time.time()))
-
-
-def _head_marks(body: bytes) -> Marks:
-    """The marks of a body; without parsing it where it begins with them, as most do."""
-    if body.startswith(b'{"id":"') and (end := body.find(b'"', 7)) > 0 and body.find(b"\\", 7, end) < 0:
-        id_mark = body[1 : end + 1]
-        at = body.find(b'"created":', end, end + 200)
-        if at > 0 and body.find(b"{", end, at) < 0 and body.find(b"[", end, at) < 0:
-            stop = at + 10
-            while body[stop : stop + 1].isdigit():
-                stop += 1
-            if stop > at + 10 and body[stop : stop + 1] in (b",", b"}"):
-                return Marks(id_mark, body[at : stop + 1])
+def marks_in(body: bytes) -> Marks:
+    """The marks of a whole answer."""
     try:
         parsed = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _NONE
-    return marks_of(body, parsed) if isinstance(parsed, dict) else _NONE
+        return NONE
+    return marks_of(body, parsed) if isinstance(parsed, dict) else NONE
 
 
-def as_stream(body: bytes, *, usage: bool) -> bytes:
+def whole(answer: tuple[Any, ...]) -> bytes:
+    """A whole answer, as it is kept, under a fresh identity."""
+    marks = Marks(*answer[4:])
+    return freshen(answer[3], marks, renewed(marks, time.time()))
+
+
+def as_stream(answer: tuple[Any, ...], *, usage: bool) -> bytes:
     """A whole answer as the stream it would have been."""
-    parsed = orjson.loads(whole(body, openai=True))
+    parsed = orjson.loads(whole(answer))
     return b"".join([event(orjson.dumps(chunk)) for chunk in chunks_of(parsed, usage=usage)]) + DONE
 
 
 def as_whole(stream: bytes) -> bytes:
     """A recorded stream as the whole answer it would have been. Raises NotAnAnswer."""
-    return whole(orjson.dumps(body_of(chunks_in(stream))), openai=True)
+    body = orjson.dumps(body_of(chunks_in(stream)))
+    return whole((b"", b"", None, body, *marks_in(body)))
 
 
 def without_usage(events: bytes) -> bytes:
@@ -88,8 +79,8 @@ class Replayed:
         self._framer = Framer()
         self._openai = openai
         self._drop_usage = openai and recorded_usage and not usage
-        self._marks: Marks | None = None if openai else _NONE
-        self._fresh = _NONE
+        self._marks: Marks | None = None if openai else NONE
+        self._fresh = Fresh(b"", b"")
 
     def feed(self, piece: bytes) -> bytes:
         """What `piece` completes."""
@@ -114,9 +105,9 @@ def _first_marks(events: bytes) -> Marks:
         try:
             parsed = orjson.loads(data)
         except orjson.JSONDecodeError:
-            return _NONE
-        return marks_of(data, parsed) if isinstance(parsed, dict) else _NONE
-    return _NONE
+            return NONE
+        return marks_of(data, parsed) if isinstance(parsed, dict) else NONE
+    return NONE
 
 
 async def batches(pieces: AsyncIterator[Any], replayed: Replayed, *, live: bool) -> AsyncIterator[bytes]:

@@ -118,6 +118,7 @@ class Responder:
             served.channels,
             vary=self.settings.vary | self.settings.covered,
             limit=served.limit,
+            openai=served.route.identified,
             usage=self.wanted.usage,
             only_if_cached=self.asked.only_if_cached,
             stale_allowed=served.stale_allowed,

@@ -37,6 +37,8 @@ class Route:
 
     def __init__(self, path: str, *, text: str | None = None, openai: bool = False) -> None:
         self.path, self.text, self.openai = path, text, openai
+        self.identified = openai
+        """Whether a whole answer has an identity of its own, to be made fresh at each replay."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"

@@ -1,13 +1,15 @@
 """OpenAI's wire form as bytes: server-sent events, streams and whole answers made of each other, fresh identities."""
 
-from .fresh import Marks, freshen, marks_of, renewed
+from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed
 from .merge import body_of
 from .split import chunks_of
 from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads
 
 __all__ = [
     "DONE",
+    "NONE",
     "Framer",
+    "Fresh",
     "Marks",
     "NotAnAnswer",
     "body_of",

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 _PREFIX = re.compile(r"[A-Za-z]+[-_]")
+_bits = random.getrandbits
 
 
 class Marks(NamedTuple):
@@ -17,8 +18,22 @@ class Marks(NamedTuple):
 
     id: bytes = b""
     """With its name, as b'"id":"chatcmpl-1"'."""
+    id_stem: bytes = b""
+    """What a new one begins with, as b'"id":"chatcmpl-'."""
     created: bytes = b""
     """With its name and what follows, as b'"created":1700000000,'."""
+    created_stem: bytes = b""
+    """What a new one begins with, as b'"created":'."""
+
+
+class Fresh(NamedTuple):
+    """A new identity in an answer's own spelling."""
+
+    id: bytes
+    created: bytes
+
+
+NONE = Marks()
 
 
 def marks_of(body: bytes, parsed: Mapping[str, Any]) -> Marks:
@@ -27,7 +42,8 @@ def marks_of(body: bytes, parsed: Mapping[str, Any]) -> Marks:
     A quotation mark inside a JSON text is escaped, so that the spelling of a name and its value is never found in
     one; what stands in another object under the same name with the same value is the same identity.
     """
-    return Marks(_id(body, parsed.get("id")), _created(body, parsed.get("created")))
+    mark, created = _id(body, parsed.get("id")), _created(body, parsed.get("created"))
+    return Marks(mark, _stem(mark), created, created[: created.rfind(b":") + 1 + created.count(b" ")])
 
 
 def _id(body: bytes, value: Any) -> bytes:
@@ -37,47 +53,36 @@ def _id(body: bytes, value: Any) -> bytes:
     return _first(body, (b'"id":' + spelled, b'"id": ' + spelled))
 
 
+def _stem(mark: bytes) -> bytes:
+    """Up to the value's first quotation mark, and the kind that the value begins with."""
+    start = mark.find(b'"', 5) + 1
+    kind = _PREFIX.match(mark[start:].decode("utf-8", "replace"))
+    return mark[:start] + (kind.group().encode() if kind else b"")
+
+
 def _created(body: bytes, value: Any) -> bytes:
     if not isinstance(value, int) or isinstance(value, bool):
         return b""
     digits = b"%d" % value
-    return _first(
-        body, tuple(b'"created":' + gap + digits + after for gap in (b"", b" ") for after in (b",", b"}"))
-    )
+    names = (b'"created":', b'"created": ')
+    return _first(body, tuple(name + digits + after for name in names for after in (b",", b"}")))
 
 
 def _first(body: bytes, spellings: tuple[bytes, ...]) -> bytes:
     return next((spelling for spelling in spellings if spelling in body), b"")
 
 
-def new_id(mark: bytes) -> bytes:
-    """The mark of a new identity of the same kind: "chatcmpl-..." stays one."""
-    name, _, old = mark.partition(b":")
-    gap = b" " if old.startswith(b" ") else b""
-    kind = _PREFIX.match(old.strip(b' "').decode("utf-8", "replace"))
-    prefix = kind.group().encode() if kind else b""
-    return b'%b:%b"%b%032x"' % (name, gap, prefix, random.getrandbits(128))
+def renewed(marks: Marks, now: float) -> Fresh:
+    """A new identity, of the same kind ("chatcmpl-..." stays one) and made `now`, Unix seconds."""
+    return Fresh(
+        marks.id_stem + b'%032x"' % _bits(128), marks.created_stem + b"%d" % now + marks.created[-1:]
+    )
 
 
-def new_created(mark: bytes, now: int) -> bytes:
-    """The mark of an answer created at `now`, Unix seconds."""
-    start = mark.index(b":") + 1
-    gap = b" " if mark[start : start + 1] == b" " else b""
-    return b"%b%b%d%b" % (mark[:start], gap, now, mark[-1:])
-
-
-def freshen(data: bytes, marks: Marks, fresh: Marks) -> bytes:
+def freshen(data: bytes, marks: Marks, fresh: Fresh) -> bytes:
     """`data` with one identity in place of the other."""
     if marks.id:
         data = data.replace(marks.id, fresh.id)
     if marks.created:
         data = data.replace(marks.created, fresh.created)
     return data
-
-
-def renewed(marks: Marks, now: float) -> Marks:
-    """Marks of a new answer, made `now` (Unix seconds), in the same spelling."""
-    return Marks(
-        new_id(marks.id) if marks.id else b"",
-        new_created(marks.created, int(now)) if marks.created else b"",
-    )
