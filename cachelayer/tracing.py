@@ -34,7 +34,7 @@ class Stages(dict[str, float]):
         """Stages that followed each other and ended now."""
         super().update(stages)
         end = time_ns()
-        for stage, seconds in reversed(stages.items()):
+        for stage, seconds in reversed(list(stages.items())):
             self.ends.append((stage, end, seconds))
             end -= int(seconds * 1e9)
 

@@ -11,14 +11,14 @@ from ..errors import CacheLayerError
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status. Faults that a user can mend are one line, not a traceback."""
-    from . import calibrate, demo, doctor, replay, serve, trtllm
+    from . import bench, calibrate, demo, doctor, replay, serve, trtllm
 
     parser = argparse.ArgumentParser(
         prog="cachelayer",
         description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, serve, replay, calibrate, doctor, trtllm):
+    for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
         command.register(commands)
     options = parser.parse_args(arguments)
     try:

@@ -31,6 +31,7 @@ class Tracer:
     """
 
     def __init__(self, provider: Any = None, *, prompts: bool = False) -> None:
+        self._processor: Any
         try:
             from opentelemetry import context, trace
             from opentelemetry.sdk.trace import ReadableSpan
@@ -55,11 +56,11 @@ class Tracer:
 
     def begin(self, name: str) -> tuple[SpanContext | None, SpanContext] | None:
         """(parent, context) of a new span where the sampler wants it, else None."""
-        parent = self._api.get_current_span().get_span_context()
-        if parent.is_valid:
+        parent: SpanContext | None = self._api.get_current_span().get_span_context()
+        if parent is not None and parent.is_valid:
             if self._by_parent and not parent.trace_flags.sampled:
                 return None
-            trace_id, outer = parent.trace_id, None
+            trace_id, outer = parent.trace_id, self._context.get_current()
         else:
             trace_id, outer, parent = getrandbits(128), self._context.Context(), None
         if not self._sampler.should_sample(outer, trace_id, name).decision.is_sampled():

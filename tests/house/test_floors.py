@@ -67,6 +67,7 @@ OPTIONAL = {
     "httpx": (
         "cachelayer.semantic.embed.http",
         "cachelayer.adapters.tensorrt_llm.serve",
+        "cachelayer.cli.bench.targets",
         "cachelayer.cli.demo.httpx_chat",
         "cachelayer.cli.serve.upstream",
     ),

@@ -1,0 +1,181 @@
+"""What is asked: a function of this process, or an OpenAI-style endpoint."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import orjson
+
+from ...errors import CacheLayerError, ConfigurationError, MissingExtra
+from ...layer import CacheLayer
+from ...types import Source
+from .measured import Sample
+from .traffic import Item
+
+_MADE = (Source.BACKEND, Source.BYPASS)
+
+
+class Target(Protocol):
+    """Serves one request and notes its times in the sample; faults of the target are the sample's status."""
+
+    async def serve(self, item: Item, sample: Sample) -> None: ...
+    async def aclose(self) -> None: ...
+
+
+class _Noted:
+    """Whatever a function raises is what is measured, save a fault of configuration."""
+
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
+        if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
+            return False
+        fail(self._sample, fault)
+        return True
+
+
+class Function:
+    """An async function of this process, wrapped by a layer or not; `cached=False` goes past the cache."""
+
+    def __init__(self, function: Any, *, cached: bool) -> None:
+        self._function = getattr(function, "aio", function)
+        self._call = self._function
+        if hasattr(function, "outcome"):
+            self._call = self._function.outcome if cached else self._function.bypass
+        parameters = inspect.signature(function).parameters
+        self._chat = "messages" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        self._taken = None if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else set(parameters)
+
+    async def serve(self, item: Item, sample: Sample) -> None:
+        sample.sent = time.monotonic()
+        with _Noted(sample):
+            if self._chat:
+                known = item.body.items()
+                body = {k: v for k, v in known if self._taken is None or k in self._taken}
+                answer = await self._call(**body)
+            else:
+                answer = await self._call(item.text)
+            if hasattr(answer, "source"):
+                sample.hit = answer.source not in _MADE
+                answer = answer.answer
+            if hasattr(answer, "__anext__"):
+                async for _ in answer:
+                    piece(sample)
+        sample.last = time.monotonic()
+
+    async def aclose(self) -> None:
+        """Nothing to release: the layer is its owner's."""
+
+
+class Endpoint:
+    """POST {url}/chat/completions, streamed. A hit is what the header Cache-Status (RFC 9211) calls one."""
+
+    def __init__(self, url: str, *, headers: Mapping[str, str], stream: bool, timeout: float) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtra("cachelayer bench URL", "httpx", "serve") from None
+        base = url.rstrip("/")
+        self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+        key = os.environ.get("OPENAI_API_KEY")
+        sent = {"Authorization": f"Bearer {key}", **headers} if key else dict(headers)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+        self._faults = (httpx.HTTPError, OSError)
+        self._client = httpx.AsyncClient(
+            timeout=timeout, headers={**sent, "content-type": "application/json"}, limits=limits
+        )
+        self._stream = stream
+
+    async def serve(self, item: Item, sample: Sample) -> None:
+        body = orjson.dumps({**item.body, "stream": self._stream})
+        sample.sent = time.monotonic()
+        try:
+            async with self._client.stream("POST", self._url, content=body) as response:
+                if response.status_code >= 400:
+                    sample.status = "shed" if response.status_code in (429, 503) else "error"
+                    sample.fault = f"HTTP {response.status_code}"
+                status = response.headers.get("cache-status")
+                if status is not None:
+                    sample.hit = "; hit" in status
+                streamed = response.headers.get("content-type", "").startswith("text/event-stream")
+                rest = b""
+                async for chunk in response.aiter_raw():
+                    if streamed:
+                        rest = self._pieces(rest + chunk, sample)
+        except self._faults as fault:
+            fail(sample, fault)
+        sample.last = time.monotonic()
+
+    @staticmethod
+    def _pieces(held: bytes, sample: Sample) -> bytes:
+        """Count the events with content that are whole in `held`; the rest."""
+        *events, rest = held.split(b"\n\n")
+        for event in events:
+            if event.startswith(b"data: {") and _says_something(event[6:], sample):
+                piece(sample)
+        return rest
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def _says_something(data: bytes, sample: Sample) -> bool:
+    try:
+        parsed = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    if parsed.get("error") is not None:
+        sample.status, sample.fault = "error", "an error event in the stream"
+    choices = parsed.get("choices") or [{}]
+    delta = choices[0].get("delta") or {}
+    return bool(delta.get("content") or delta.get("tool_calls") or choices[0].get("text"))
+
+
+def piece(sample: Sample) -> None:
+    """A piece of the answer came."""
+    now = time.monotonic()
+    if sample.first is None:
+        sample.first = now
+    else:
+        sample.gaps.append(now - sample.last)
+    sample.last = now
+
+
+def fail(sample: Sample, fault: BaseException) -> None:
+    """The request failed; overload of a backend that says so is a shed."""
+    sample.status = "shed" if type(fault).__name__ in ("Shed", "Overloaded", "RateLimitError") else "error"
+    sample.fault = type(fault).__name__
+
+
+def found(name: str) -> Any:
+    """The object that 'package.module:attribute' names. Raises CacheLayerError."""
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        held: Any = importlib.import_module(module)
+        for part in attribute.split("."):
+            held = getattr(held, part)
+    except (ImportError, AttributeError, ValueError) as fault:
+        raise CacheLayerError(f"{name}: {fault}; name an async function like app.main:ask") from None
+    finally:
+        sys.path.pop(0)
+    if not callable(held):
+        raise CacheLayerError(f"{name} is no function; name an async function like app.main:ask")
+    return held
+
+
+def layers_of(name: str) -> list[CacheLayer]:
+    """The layers in the module of 'module:attribute', to be started before anything is measured."""
+    module = sys.modules.get(name.partition(":")[0])
+    return [] if module is None else [held for held in vars(module).values() if isinstance(held, CacheLayer)]

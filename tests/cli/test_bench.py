@@ -1,0 +1,227 @@
+"""`cachelayer bench` counts what happened, hides no wait, keeps hits and misses apart, and fails on regressions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.cli import main
+from cachelayer.cli.bench import baseline
+from cachelayer.cli.bench.drive import closed_loop, open_loop
+from cachelayer.cli.bench.measured import SHARES, Arm, Counts, Sample, latencies, name_of
+from cachelayer.cli.bench.traffic import Item, TrafficError, at_rate, load
+
+APP = """
+    import asyncio
+    from cachelayer import CacheLayer
+
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        await asyncio.sleep(0.01)
+        if question == "bad":
+            raise LookupError
+        return question.upper()
+
+    @layer.cached
+    async def tell(messages: list) -> list:
+        for word in ("a", "b", "c"):
+            await asyncio.sleep(0.002)
+            yield word
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A directory with an application and traffic for it."""
+    monkeypatch.chdir(tmp_path)
+    name = f"bench_app_{abs(hash(str(tmp_path)))}"
+    (tmp_path / f"{name}.py").write_text(textwrap.dedent(APP))
+    (tmp_path / "app").write_text(name)
+    rows = [{"q": f"q{i % 5}", "at": i / 200} for i in range(40)]
+    (tmp_path / "asked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    yield tmp_path
+
+
+def bench(here: Path, function: str, *options: str, status: int = 0) -> dict[str, Any]:
+    target = f"{(here / 'app').read_text()}:{function}"
+    got = main(["bench", target, "asked.jsonl", "--warmup", "0", "--json", "told.json", *options])
+    assert got == status
+    figures: dict[str, Any] = json.loads((here / "told.json").read_text())
+    return figures
+
+
+def test_before_and_after_with_hits_and_misses_apart(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figures = bench(here, "ask", "--concurrency", "1")
+    without, with_ = figures["arms"]["without cache"], figures["arms"]["with cache"]
+    assert with_["hit_rate"]["value"] == 35 / 40 and without["hit_rate"] is None
+    assert with_["latency"]["miss"]["e2e"]["count"] == 5
+    assert (
+        with_["latency"]["hit"]["e2e"]["p50"]["value"]
+        < 0.01
+        <= without["latency"]["all"]["e2e"]["p50"]["value"]
+    )
+    page = (here / "cachelayer-bench.html").read_text()
+    assert "with cache" in page and "<script" not in page
+    assert "the tool alone:" in capsys.readouterr().out
+
+
+def test_streams_show_first_token_gaps_and_time_per_token(here: Path) -> None:
+    with_ = bench(here, "tell", "--speed", "1")["arms"]["without cache"]["latency"]["all"]
+    assert with_["ttft"]["count"] == with_["tpot"]["count"] == 40 and with_["itl"]["count"] == 80
+    assert with_["ttft"]["p50"]["value"] >= 0.002
+    assert with_["e2e"]["p50"]["value"] >= 3 * 0.002
+
+
+def test_errors_are_counted_with_their_names_and_kept_out_of_latencies(here: Path) -> None:
+    with (here / "asked.jsonl").open("a") as file:
+        file.write('{"q": "bad", "at": 0.3}\n')
+    arm = bench(here, "ask", "--concurrency", "2", "--only", "with")["arms"]["with cache"]
+    assert (
+        arm["errors"] == 1
+        and arm["faults"] == {"LookupError": 1}
+        and arm["latency"]["all"]["e2e"]["count"] == 40
+    )
+
+
+def test_a_regression_against_a_baseline_fails_and_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = ("--concurrency", "1", "--only", "with", "--tolerance", "1000")
+    figures = bench(here, "ask", *alone)
+    was = figures["arms"]["with cache"]
+    for share in SHARES:
+        was["latency"]["all"]["e2e"][name_of(share)]["value"] *= 100 if share > 0.5 else 0.001
+    (here / "last.json").write_text(json.dumps(figures))
+    bench(here, "ask", *alone, "--baseline", "last.json", status=1)
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("REGRESSION")]
+    assert len(told) == 1 and told[0].startswith("REGRESSION with cache, end to end p50")
+
+
+def test_the_same_figures_are_no_regression(here: Path) -> None:
+    figures = bench(here, "ask", "--concurrency", "1")
+    assert baseline.worse(figures, figures, 0.1) == []
+
+
+async def test_a_stall_of_the_target_counts_for_everybody_who_was_due_meanwhile() -> None:
+    """Coordinated omission: one that sends the next only after the last would see a single slow request."""
+
+    class Stalls:
+        async def serve(self, item: Item, sample: Sample) -> None:
+            sample.sent = time.monotonic()
+            if item.text == "0":
+                time.sleep(0.3)  # noqa: ASYNC251 - nothing else can be sent meanwhile
+            sample.last = time.monotonic()
+
+        async def aclose(self) -> None: ...
+
+    items = [Item(i * 0.01, str(i), {}) for i in range(20)]
+    seen: list[Sample] = []
+    await open_loop(items, Stalls(), lambda place, sample: seen.append(sample), in_flight=100)
+    waits = sorted(latencies(sample)["e2e"][0] for sample in seen)
+    assert len(seen) == 20 and waits[0] >= 0.3 - 19 * 0.01 - 0.001
+
+
+async def test_the_closed_loop_keeps_so_many_under_way() -> None:
+    now = most = 0
+
+    class Busy:
+        async def serve(self, item: Item, sample: Sample) -> None:
+            nonlocal now, most
+            now += 1
+            most = max(most, now)
+            await asyncio.sleep(0)
+            now -= 1
+            sample.last = time.monotonic()
+
+        async def aclose(self) -> None: ...
+
+    done: list[int] = []
+    items = [Item(None, "", {})] * 50
+    await closed_loop(items, Busy(), lambda place, sample: done.append(place), concurrency=7)
+    assert most == 7 and sorted(done) == list(range(50))
+
+
+@given(st.lists(st.floats(1e-6, 1000.0), min_size=1, max_size=300))
+def test_percentiles_are_those_of_the_values_to_a_tenth_of_a_percent(seconds: list[float]) -> None:
+    counts = Counts()
+    counts.add(seconds)
+    for share in SHARES:
+        true = float(np.quantile(seconds, share, method="inverted_cdf"))
+        assert counts.percentile(share) == pytest.approx(true, rel=0.001)
+        low, high = counts.interval(share)
+        assert low <= counts.percentile(share) <= high
+
+
+def test_goodput_counts_what_met_every_limit_of_all_that_were_asked() -> None:
+    arm = Arm("with cache", {"ttft": 0.1, "e2e": 1.0})
+    for first, last, status in ((0.05, 0.9, "ok"), (0.2, 0.9, "ok"), (0.05, 1.5, "ok"), (0.05, 0.9, "shed")):
+        arm.add(Sample(0.0, 0.0, first, last, status=status))  # type: ignore[arg-type]
+    told = arm.summary()
+    assert told["goodput"]["share"] == 0.25 and told["sheds"] == 1
+
+
+def test_azure_s_and_mooncake_s_formats_are_read(tmp_path: Path) -> None:
+    azure = tmp_path / "azure.csv"
+    azure.write_text(
+        "TIMESTAMP,ContextTokens,GeneratedTokens\n"
+        "2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:50.9951690,20,109\n"
+    )
+    first, second = load(azure, limit=None, model="m", shrink=0.5)
+    assert (first.at, second.at) == (0.0, pytest.approx(4.314579)) and first.text != second.text
+    assert len(first.text.split()) == 187 and first.body["max_tokens"] == 22 and first.body["model"] == "m"
+    mooncake = tmp_path / "mooncake.jsonl"
+    lengths = {"input_length": 700, "output_length": 5}
+    rows = [{"timestamp": t, "hash_ids": ids, **lengths} for t, ids in ((0, [1, 2]), (500, [1, 3]))]
+    mooncake.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    one, two = load(mooncake, limit=None, model="", shrink=1.0)
+    words, others = one.text.split(), two.text.split()
+    assert len(words) == 700 and words[:512] == others[:512] and words[512:] != others[512:] and two.at == 0.5
+
+
+def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
+    items = at_rate([Item(None, "", {})] * 4000, 50.0, 3)
+    gaps = np.diff([item.at or 0.0 for item in items])
+    assert gaps.mean() == pytest.approx(1 / 50, rel=0.05) and gaps.std() == pytest.approx(1 / 50, rel=0.1)
+    assert at_rate(items, 50.0, 3) == items
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("{", "line 1"), ('{"x": 1}', "give a text under"), ("[]", "line 1"), ("", "no request in it")],
+)
+def test_traffic_that_cannot_be_read_names_the_line(tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "t.jsonl").write_text(line)
+    with pytest.raises(TrafficError, match=told):
+        load(tmp_path / "t.jsonl", limit=None, model="", shrink=1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["nowhere:ask", "asked.jsonl", "--rate", "5"], "name an async function"),
+        (["json:dumps", "asked.jsonl", "--warmup", "50", "--rate", "5"], "would leave none"),
+        (["json:dumps", "asked.jsonl", "--slo", "fast=1s", "--rate", "5"], "give limits for"),
+    ],
+)
+def test_what_cannot_work_is_one_sentence(
+    here: Path, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", *options]) == 2
+    said = capsys.readouterr().err
+    assert told in said and said.count("\n") == 1
+
+
+def test_percentiles_are_named_plainly() -> None:
+    assert [name_of(share) for share in SHARES] == ["p50", "p90", "p95", "p99", "p99.9"]
