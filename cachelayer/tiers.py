@@ -186,8 +186,6 @@ class Tiers:
         landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
 
-    # behind the caller's back ------------------------------------------------------------------------------------
-
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""
         if landing.slot is not None and self.wanted(call):
