@@ -82,8 +82,7 @@ class Tiers:
         return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
-        """What the shared store has not: a similar answer, or the backend's, which starts when the similar tier
-        overruns its budget."""
+        """A similar answer, or the backend's, which starts when the similar tier overruns its budget."""
         if call.tightening.no_cache:
             return await answer()
         if self.elsewhere is not None:

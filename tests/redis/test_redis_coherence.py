@@ -77,6 +77,21 @@ async def test_new_entries_disturb_nobody(pair):
         assert not theirs.keys
 
 
+async def test_the_birth_of_an_epoch_is_no_news_unless_one_was_lost_before(pair, server):
+    """Whoever first stores under a tag writes its epoch; answers under way elsewhere are none the older for it."""
+    one, two = pair
+    async with Listener(two) as theirs:
+        await one.put([record("a", tags=("t",))])
+        await one.invalidate(tags=["end"])
+        await eventually(lambda: "end" in theirs.tags)
+        assert theirs.tags == ["end"] and not theirs.scopes and not theirs.everything
+        await one.invalidate(tags=["t"])
+        for name in server.do("KEYS", "cachelayer:e:*"):
+            server.do("DEL", name)  # as an eviction does
+        await one.put([record("a", tags=("t",))])
+        await eventually(lambda: "t" in theirs.tags or theirs.everything)
+
+
 async def test_a_lost_connection_says_everything_and_so_does_the_next(server, open_store):
     async with FaultProxy(server.port) as proxy:
         store = await open_store(proxy.url)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...errors import StoreFault
 from ...flow.waiting import Mailbox, within
 from .calls import Request, answers, call
-from .epochs import unpack
+from .epochs import BORN, unpack
 from .node import SILENCE, Role
 from .topology import Topology
 
@@ -23,6 +23,8 @@ class News:
     keys: tuple[bytes, ...] = ()
     digests: tuple[tuple[bytes, bool], ...] = ()
     everything: bool = False
+    number: int = 0
+    """In the order of what was told."""
 
 
 EVERYTHING = News(everything=True)
@@ -44,8 +46,17 @@ class Newsroom:
     def __init__(self, topology: Topology, read: Callable[[bytes], Request]) -> None:
         self._topology, self._read = topology, read
         self._mailboxes: set[Mailbox[News]] = set()
+        self._number = 0
+        self._latest: dict[bytes, int] = {}
+        """The number of the latest news of a digest."""
 
     def tell(self, news: News) -> None:
+        if news.digests:
+            self._number += 1
+            if len(self._latest) >= WAITING:
+                self._latest.clear()
+            self._latest.update((digest, self._number) for digest, _ in news.digests)
+            news = replace(news, number=self._number)
         for mailbox in self._mailboxes:
             mailbox.put(news)
 
@@ -76,8 +87,15 @@ class Newsroom:
             values = [answers(result)[0] for result in await within(SILENCE, reading)]
         except (StoreFault, TimeoutError):
             return Changed(everything=True)
-        for raw, (_, known) in zip(values, news.digests, strict=True):
+        for raw, (digest, known) in zip(values, news.digests, strict=True):
             epoch = unpack(raw)
+            if (
+                epoch is not None
+                and epoch.kind == BORN
+                and not known
+                and self._latest.get(digest) == news.number
+            ):
+                continue  # set once, by whoever first needed it: nothing was invalidated
             if epoch is not None and epoch.name.startswith(b"t"):
                 tags.append(epoch.name[1:].decode())
             elif epoch is not None:

@@ -106,6 +106,8 @@ class Topology:
         self.replicas = [owner.address for owner in owners if not owner.primary]
         slots: list[Node | None] = [None] * SLOTS
         for owner in primaries:
+            if not owner.slots and owner.address not in self.nodes:
+                continue  # new, or about to become a replica
             node = self.at(owner.address)
             for span in owner.slots:
                 slots[span.start : span.stop] = [node] * len(span)
