@@ -17,6 +17,7 @@ from .observe.cost import Bill
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
+from .semantic.freshness import time_sensitive
 from .types import Match, Reason, Source
 
 MAX_LANES = 4096
@@ -61,6 +62,7 @@ class Function:
         """Whether it is a plain function, called in its caller's thread."""
         self.view, self.codec = view, codec
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
+        self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
         self.outlasts = max(self.revalidate, self.if_error)
@@ -99,6 +101,13 @@ class Function:
     def seen(self, answer: Any) -> Any:
         """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""
         return answer if self.view is None else self.view(answer)
+
+    def passing(self, identity: Identity | None) -> bool:
+        """Whether a request asks for what changes by the hour; only texts that are compared by meaning are read."""
+        how = self.policy.fresh
+        if how == "off" or identity is None or identity.text is None:
+            return False
+        return bool(how(identity.text) if callable(how) else time_sensitive(identity.text))
 
     def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
         """The tags of one call's answer, templates filled in with its arguments."""

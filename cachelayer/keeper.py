@@ -235,6 +235,8 @@ class Keeper(Holdings):
         function = call.function
         policy = function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
+        if self.faults.attempt_now("fresh", function.passing, call.identity):  # a fault too: short is safe
+            ttl = min(ttl, function.fresh_ttl)
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()

@@ -121,6 +121,10 @@ class Policy(_Settings):
     """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
     shadow: float | Literal["auto"] = "auto"
     """Share of similar hits re-asked behind the caller's back; 0 leaves the tier unverified."""
+    fresh: Literal["auto", "bypass", "off"] | Callable[[str], bool] = "auto"
+    """Questions that ask for what changes by the hour ("now", "latest", prices, weather): 'auto' keeps their answers
+    for `fresh_ttl` at most; 'bypass' also never compares them by meaning; or a function of the text that tells them."""
+    fresh_ttl: Duration = "10m"
     quarantine: int = 0
     """How many principals must have been given an answer before it is served by similarity to others than its
     author (see `CacheLayer.scope`); below 2 nobody waits for a second."""
@@ -146,7 +150,7 @@ class Policy(_Settings):
     """Record what was asked and who answered: a `Trace`, or the directory alone. Hits cost more while it is on."""
 
     def __post_init__(self) -> None:
-        for name in ("stale_while_revalidate", "stale_if_error", "rider_wait", "flight_age"):
+        for name in ("stale_while_revalidate", "stale_if_error", "rider_wait", "flight_age", "fresh_ttl"):
             object.__setattr__(self, name, seconds(name, getattr(self, name)))
         if not callable(self.ttl):
             object.__setattr__(self, "ttl", seconds("ttl", self.ttl))
@@ -158,6 +162,9 @@ class Policy(_Settings):
             _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
         for name, least in (("max_item_bytes", 1), ("variants", 1), ("quarantine", 0), ("write_quota", 0)):
             _whole(name, getattr(self, name), least)
+        if not callable(self.fresh) and self.fresh not in ("auto", "bypass", "off"):
+            remedy = "give 'auto', 'bypass', 'off', or a function of the question that returns bool"
+            raise ConfigurationError("fresh", self.fresh, remedy)
         if self.semantic not in (True, False, "auto"):
             raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
         if self.semantic is True and not self.max_bytes:

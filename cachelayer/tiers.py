@@ -151,17 +151,16 @@ class Tiers:
     def _unfit(self, call: Call) -> Reason | None:
         """Why a call is not compared by meaning."""
         tightening, identity = call.tightening, call.identity
-        if self.similar is None or not call.function.similar:
-            return Reason.OFF
-        if tightening.no_similar or self._bound(call) <= 0:
+        off = self.similar is None or not call.function.similar or tightening.no_similar
+        if off or self._bound(call) <= 0:
             return Reason.OFF
         if identity is None or identity.text is None:
             return Reason.NOT_TEXT
-        return None
+        passing = call.policy.fresh == "bypass" and call.function.passing(identity)
+        return Reason.TIME_SENSITIVE if passing else None
 
     def _bound(self, call: Call) -> float:
-        asked = call.tightening.max_error_rate
-        own = call.policy.max_error_rate
+        asked, own = call.tightening.max_error_rate, call.policy.max_error_rate
         return own if asked is None else min(own, asked)
 
     def _ask(self, call: Call) -> Ask:

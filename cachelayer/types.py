@@ -52,6 +52,7 @@ class Reason(StrEnum):
     UNSURE = "unsure"  # the calibrated confidence does not fit the error budget
     STOPPED = "stopped"  # the error budget was broken and the similar tier is off
     QUARANTINED = "quarantined"
+    TIME_SENSITIVE = "time_sensitive"  # Policy(fresh="bypass")
     BAD_VECTOR = "bad_vector"
     # faults and limits
     BUDGET = "budget"

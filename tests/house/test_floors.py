@@ -45,7 +45,7 @@ PURE = {
     *("types", "policy", "errors", "protocols", "durations"),
     *("exact.canonical", "exact.chat", "exact.normalize", "exact.identity", "exact.eviction", "exact.slot"),
     *("exact.admission", "semantic.guards", "semantic.signature", "semantic.lexicon", "semantic.verifier"),
-    *("semantic.decide", "semantic.quarantine"),
+    *("semantic.decide", "semantic.freshness", "semantic.quarantine"),
 }
 IMPURE = {"asyncio", "time", "random", "os", "logging", "threading", "socket", "redis", "faiss"}
 
