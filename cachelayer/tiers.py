@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from .arrivals import Elsewhere, Indexed
@@ -26,6 +24,7 @@ from .rides import Rides
 from .semantic.asks import Ask, Entry, Explained
 from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
+from .shadows import Shadows
 from .shared import SharedTier
 from .types import Reason, Source
 
@@ -66,6 +65,7 @@ class Tiers:
         self.elsewhere: Elsewhere | None = None
         if shared is not None and similar is not None:
             shared.found = self._index_later
+        self.shadows = Shadows(similar, self.recorder, faults, background)
         self.rides = Rides(similar.inflight if similar is not None else InFlight(), faults, clock)
 
     def wanted(self, call: Call) -> bool:
@@ -145,7 +145,7 @@ class Tiers:
         if landing is None:
             call.misses["similar"] = Reason.EXPIRED
         elif ask.decision is not None and ask.decision.shadow:
-            self._shadow(call, ask)
+            self.shadows.check(call, ask)
         return landing
 
     def _unfit(self, call: Call) -> Reason | None:
@@ -241,25 +241,6 @@ class Tiers:
         ask = call.similar or self._ask(call)
         if not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot) and item.made:
             made.append((call, ask, slot))
-
-    def _shadow(self, call: Call, ask: Ask) -> None:
-        """Ask the backend again for a similar hit, in the caller's context, and learn from its answer."""
-        if call.policy.pure and call.policy.shadow != 0 and not call.function.plain:
-            self.background.spawn(partial(self._check, call, ask), contextvars.copy_context())
-
-    async def _check(self, call: Call, ask: Ask) -> None:
-        await self.faults.attempt("shadow", self._checked(call, ask), 60.0)
-
-    async def _checked(self, call: Call, ask: Ask) -> None:
-        call.function.stats.shadow_checks += 1
-        answer = await call.invoke(*call.args, **call.kwargs)
-        if isinstance(answer, AsyncIterator):
-            answer = [chunk async for chunk in answer]
-        text, tier, decision = text_of(call.function.seen(answer)), self.similar, ask.decision
-        if text is not None and tier is not None and decision is not None:
-            tier.learn(ask, text, decision.entry)
-        if call.function.records:
-            self.recorder.add_check(call, answer)
 
     async def forget(self, call: Call) -> None:
         """One call's answer is invalid, in every process."""

@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shared",
             "tiers",
         }
-        | {"accounts", "arrivals", "tracing", "local", "rides"},
+        | {"accounts", "arrivals", "tracing", "local", "rides", "shadows"},
     ),
     ({"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"},),
     ({"partial"},),
