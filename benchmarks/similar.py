@@ -139,7 +139,8 @@ async def many_tasks(ask: Any, texts: Sequence[str], tasks: int) -> tuple[float,
     async def worker() -> None:
         nonlocal hits
         for text in waiting:
-            hits += (await ask.outcome(text)).source is Source.INDEX
+            outcome = await ask.outcome(text)
+            hits += outcome.source is Source.INDEX
 
     begun, cpu = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker() for _ in range(tasks)))
