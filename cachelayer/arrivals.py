@@ -107,7 +107,7 @@ class Arrivals:
 
     def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
         """What to tell of an entry that was indexed; None where it was not."""
-        if ask.query is None:
+        if ask.query is None or ask.generation != self.similar.generation:
             return None
         until = slot.stale_until + self.clock.time() - self.clock.monotonic()
         return Findable(

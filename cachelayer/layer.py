@@ -86,12 +86,9 @@ class CacheLayer(Watched, Partial):
             shadow=self.policy.shadow,
         )  # fmt: skip
         self._keeper = Keeper(
-            clock=self._clock,
-            random=rng.random,
-            seed=seed,
-            faults=faults,
-            gone=lambda slot: self._tiers.gone(slot),
-        )
+            clock=self._clock, random=rng.random, seed=seed, faults=faults, gone=lambda slot: self._tiers.gone(slot)
+        )  # fmt: skip
+        self._new_decider = functools.partial(wiring.decider_of, verifier, self.policy.shadow, rng.random)
         self._shared = wiring.shared_tier(
             store, types, clock=self._clock, keeper=self._keeper, faults=faults, background=self._background
         )
@@ -226,6 +223,10 @@ class CacheLayer(Watched, Partial):
         """What `outcome` (or its id) answered was wrong: its entry goes, and what it taught is unlearned."""
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         return self._engine.report_wrong(entry)
+
+    async def change_model(self, embedder: Embedder) -> int:
+        """Compare by another model: entries are embedded anew while the old one serves; returns how many."""
+        return await self._upkeep.change_model(wiring.remembering(embedder), self._new_decider())
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, in plain types."""

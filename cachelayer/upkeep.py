@@ -8,8 +8,12 @@ from typing import Any
 
 from .engine import Engine
 from .errors import ConfigurationError
+from .local import Local
 from .naming import names
 from .policy import check_names
+from .protocols import Decider, Embedder
+from .semantic.asks import State
+from .semantic.successor import succeed
 from .shared import implied_by
 
 
@@ -67,6 +71,18 @@ class Upkeep:
     def _scopes_of(self, scope: Mapping[str, str]) -> list[bytes]:
         check_names("scope field", dict(scope), ["tenant", "function"])
         return self._keeper.scopes(scope)
+
+    async def change_model(self, embedder: Embedder, decider: Decider) -> int:
+        """See `CacheLayer.change_model`."""
+        tiers = self._engine.tiers
+        if tiers.similar is None or tiers.similar.state is not State.READY:
+            raise ConfigurationError(
+                "embedder", embedder, "the similar tier does not serve: await layer.start() first"
+            )
+        if isinstance(tiers.elsewhere, Local):
+            remedy = "with index=<directory> restart with the new embedder: entries are embedded again behind callers"
+            raise ConfigurationError("embedder", embedder, remedy)
+        return await succeed(tiers.similar, embedder, decider)
 
     def stats(self) -> dict[str, Any]:
         """What the tiers hold and how they fare."""

@@ -113,16 +113,10 @@ def similar_tier(
         from .semantic.embed.onnx import OnnxEmbedder
 
         embedder = OnnxEmbedder(embedder)
-    elif not isinstance(embedder, Embedder):
-        raise ConfigurationError(
-            "embedder",
-            embedder,
-            "give an Embedder (an async function: CallableEmbedder of cachelayer.semantic.embed), or a model's name",
-        )
     tier = SimilarTier(
-        embedder=CachedEmbedder(embedder),
+        embedder=remembering(embedder),
         index=None if isinstance(index, str | Path) else index,
-        decider=_decider(verifier, shadow, random),
+        decider=decider_of(verifier, shadow, random),
         faults=faults,
         background=background,
         make_index=_make_index if not isinstance(index, str | Path) else partial(_persistent, Path(index)),
@@ -130,7 +124,18 @@ def similar_tier(
     return tier, ""
 
 
-def _decider(
+def remembering(embedder: object) -> CachedEmbedder:
+    """An embedder with a memory of texts. Raises ConfigurationError for what is none."""
+    if not isinstance(embedder, Embedder):
+        raise ConfigurationError(
+            "embedder",
+            embedder,
+            "give an Embedder (an async function: CallableEmbedder of cachelayer.semantic.embed), or a model's name",
+        )
+    return CachedEmbedder(embedder)
+
+
+def decider_of(
     verifier: Verifier | Decider | None, shadow: float | str, random: Callable[[], float]
 ) -> Decider:
     if verifier is None or isinstance(verifier, Verifier):

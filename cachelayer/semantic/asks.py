@@ -37,6 +37,8 @@ class Ask:
     """Whether it may wait for a near-duplicate in flight, and be waited for."""
     flight: Flight | None = None
     """Its own, which near-duplicates may wait for."""
+    generation: int = 0
+    """Of the model that made the query's vector."""
     query: Query | None = None
     candidates: list[Candidate] = field(default_factory=list)
     withheld: list[Candidate] = field(default_factory=list)
@@ -49,6 +51,7 @@ class Ask:
 class Entry:
     """What the tier knows of a kept answer."""
 
+    function: str
     partition: bytes
     text: str
     turns: tuple[Turn, ...]

@@ -3,7 +3,7 @@ ended in the same words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,15 @@ class Conversations:
         held = self._entries.get((partition, turns))
         if held is not None and held.pop(entry, None) is not None and not held:
             del self._entries[partition, turns]
+
+    def keep_only(self, alive: Container[int]) -> None:
+        """Drop all others."""
+        for place, held in list(self._entries.items()):
+            left = {entry: vector for entry, vector in held.items() if entry in alive}
+            if left:
+                self._entries[place] = left
+            else:
+                del self._entries[place]
 
     def near(
         self, partition: bytes, turns: tuple[Turn, ...], vector: Vector, k: int

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..types import Candidate, Query
+from ..protocols import Decider
+from ..types import Candidate, Decision, Query
 
 MOST = 128
 """Flights of one partition that a newcomer is compared with; what is beyond does without."""
@@ -92,3 +93,25 @@ class InFlight:
             (Candidate(flight.id, score, flight.query.text, None, flight.query.turns), flight)
             for score, flight in best[:NEAREST]
         ]
+
+    def judge(
+        self,
+        decider: Decider,
+        function: str,
+        query: Query,
+        near: Sequence[tuple[Candidate, Flight]],
+        max_error_rate: float,
+    ) -> tuple[Flight | None, Decision]:
+        """The flight to join by the decider's rules, if any: each is an answer of its own, known for this moment."""
+        partition = near[0][1].partition
+        try:
+            for one, flight in near:
+                decider.stored(one.entry, function, partition, flight.query, f"\0in flight {one.entry}")
+            found = [one for one, _ in near]
+            decision = decider.decide(function, partition, query, found, max_error_rate)
+        finally:
+            for one, _ in near:
+                decider.forget(one.entry)
+        chosen = next((flight for _, flight in near if flight.id == decision.entry), None)
+        self.joined += chosen is not None
+        return chosen, decision

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..flow.attempt import Faults
 from ..flow.background import Background, offload
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
-from ..types import Candidate, Decision, Embedded, Query, Reason
+from ..types import Decision, Embedded, Query, Reason
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -31,15 +31,14 @@ class SimilarTier:
 
     def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
                  background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
-        self.embedder, self.decider = embedder, decider
-        self.index = index
-        self._make_index = make_index
+        self.embedder, self.decider, self.index = embedder, decider, index
+        self.make_index, self.generation = make_index, 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """What fills the index before the tier serves."""
         self._faults, self._background = faults, background
-        self._entries: dict[int, Entry] = {}
+        self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
         self._gone: deque[int] = deque()
         self._lock = threading.Lock()
@@ -50,7 +49,7 @@ class SimilarTier:
         self.failure = ""
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     async def start(self) -> None:
         """Load the model. Raises what the embedder raises; until done lookups are misses with reason WARMING."""
@@ -61,7 +60,7 @@ class SimilarTier:
             await self.embedder.start()
             await offload(load)
             if self.index is None:
-                self.index = self._make_index(self.embedder.dimension, self.embedder.identity)
+                self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
                 if hasattr(self.index, "load"):
                     await offload(self.index.load)
             if self.restore is not None:
@@ -91,9 +90,13 @@ class SimilarTier:
             return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
         if not ask.text:
             return Reason.EMPTY_TEXT
+        ask.generation = self.generation
         reason = await self._embed(ask, None if budgets is None else float(budgets.embed))  # type: ignore[arg-type]
-        if reason is None:
+        if reason is None and ask.generation == self.generation:
             reason = await self._search(ask, None if budgets is None else float(budgets.search))  # type: ignore[arg-type]
+        if ask.generation != self.generation:  # the model changed: its vector means nothing now
+            ask.query = None
+            return Reason.WARMING
         found = self._decide(ask) if reason is None else reason
         return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
 
@@ -102,30 +105,21 @@ class SimilarTier:
         query = ask.query
         if query is None:
             return reason
-        near = self.inflight.near(ask.partition, query)
-        if near:
-            decision = self._faults.attempt_now("verify", self._judge_flights, ask, query, near)
-            for _, flight in near:
-                if isinstance(decision, Decision) and decision.entry == flight.id:
-                    ask.decision = decision
-                    self.inflight.joined += 1
-                    return flight
+        joined = self._faults.attempt_now("verify", self._join, ask, query)
+        if isinstance(joined, Flight):
+            return joined
         ask.flight = self.inflight.begin(ask.partition, query)
         return reason
 
-    def _judge_flights(self, ask: Ask, query: Query, near: list[tuple[Candidate, Flight]]) -> Decision:
-        """Each is an answer of its own, known to the decider for this moment."""
+    def _join(self, ask: Ask, query: Query) -> Flight | None:
+        near = self.inflight.near(ask.partition, query)
+        if not near:
+            return None
         with self._lock:
-            try:
-                for one, flight in near:
-                    self.decider.stored(
-                        one.entry, ask.function, ask.partition, flight.query, f"\0in flight {one.entry}"
-                    )
-                found = [one for one, _ in near]
-                return self.decider.decide(ask.function, ask.partition, query, found, ask.max_error_rate)
-            finally:
-                for one, _ in near:
-                    self.decider.forget(one.entry)
+            flight, ask.decision = self.inflight.judge(
+                self.decider, ask.function, query, near, ask.max_error_rate
+            )
+        return flight
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
@@ -154,7 +148,7 @@ class SimilarTier:
         ask.timings["search"] = time.monotonic() - started
         if isinstance(found, Reason):
             return found
-        near, lost = gather(ask, *found, self._entries, self._talks, NEIGHBOURS)
+        near, lost = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
         self.repaired += lost
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
@@ -182,24 +176,19 @@ class SimilarTier:
         ask.decision = decision
         if decision.entry is None:
             return decision.reason or Reason.UNSURE
-        return self._entries.get(decision.entry) or Reason.ABSENT
+        return self.entries.get(decision.entry) or Reason.ABSENT
 
     async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> bool:
         """Make a kept answer findable, and learn from it; False where it cannot be found by meaning."""
         if self.state is not State.READY or not ask.text or not self.watch.may_write(ask):
             return False
-        if ask.query is None:
-            embedded = await self.embedder.embed([ask.text])
-            ask.query = self._query(ask, embedded)
-            if ask.query is None:
+        if ask.query is None or ask.generation != self.generation:
+            ask.generation = self.generation
+            ask.query = self._query(ask, await self.embedder.embed([ask.text]))
+            if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()
-        assert self.index is not None
-        self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
-        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
-        self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
-        self._learn_entry(ask, entry_id, answer)
-        return True
+        return self._admit(ask, entry_id, answer, value)
 
     async def adopt(
         self, ask: Ask, entry_id: int, answer: str | None, value: Any, vector: NDArray[np.float32] | None
@@ -207,27 +196,27 @@ class SimilarTier:
         """Make an entry findable that was made elsewhere or earlier; one without a vector is embedded anew."""
         assert self.index is not None
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
-        if held is None and vector is not None and vector.shape == (self.embedder.dimension,):
-            ask.query = Query(ask.text, vector, None, ask.turns)
-        elif held is not None:
-            ask.query = Query(ask.text, held, None, ask.turns)
+        known = vector if held is None else held
+        if known is not None and known.shape == (self.embedder.dimension,):
+            ask.query = Query(ask.text, known, None, ask.turns)
         else:
             ask.query = self._query(ask, await self.embedder.embed([ask.text]))
-        if ask.query is None:
-            return False
-        self._entries[entry_id] = Entry(ask.partition, ask.text, ask.turns, answer, value)
-        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
-        if held is None:
-            self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
-        self._learn_entry(ask, entry_id, answer)
-        return True
+        return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
 
-    def _learn_entry(self, ask: Ask, entry_id: int, answer: str | None) -> None:
+    def _admit(
+        self, ask: Ask, entry_id: int, answer: str | None, value: Any, *, indexed: bool = False
+    ) -> bool:
+        assert self.index is not None and ask.query is not None
+        self.entries[entry_id] = Entry(ask.function, ask.partition, ask.text, ask.turns, answer, value)
+        self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
+        if not indexed:
+            self.index.add(ask.partition, np.array([entry_id], np.int64), ask.query.vector[None])
         self.watch.made(entry_id, ask.principal)
-        if answer is not None and ask.query is not None:
+        if answer is not None:
             self.learn(ask, answer, None)
             with self._lock:
                 self.decider.stored(entry_id, ask.function, ask.partition, ask.query, answer)
+        return True
 
     def forget_texts(self) -> None:
         """Sweep the dead out of the index now, and forget every remembered text: an erased tenant's must not stay."""
@@ -235,9 +224,18 @@ class SimilarTier:
         for part, forget in ((self.embedder, "clear"), (self.decider, "forget_texts")):
             getattr(part, forget, lambda: None)()
 
+    def replace(self, embedder: Embedder, index: VectorIndex, decider: Decider, talks: Conversations,
+                gone: Iterable[int]) -> None:  # fmt: skip
+        """Serve with another model from now on; `gone` left while its index was made."""
+        with self._lock:
+            self.embedder, self.index, self.decider = embedder, index, decider
+            self._talks = talks
+            self.generation += 1
+        self._gone.extend(gone)
+
     def knows(self, entry_id: int) -> bool:
         """Whether the entry is findable."""
-        return entry_id in self._entries
+        return entry_id in self.entries
 
     @property
     def due(self) -> bool:
@@ -261,7 +259,7 @@ class SimilarTier:
 
     def forget(self, entry_id: int) -> None:
         """An entry is gone: never again a candidate; its vector follows in the next batch."""
-        if (entry := self._entries.pop(entry_id, None)) is not None:
+        if (entry := self.entries.pop(entry_id, None)) is not None:
             self._talks.drop(entry_id, entry.partition, entry.turns)
             self._gone.append(entry_id)
             self.watch.forget(entry_id)

@@ -227,7 +227,7 @@ async def killed(directory: Path, seed: int) -> None:
         tier = layer._similar
         assert tier is not None and tier.index is not None
         for key in tier.index.ids().tolist():  # type: ignore[attr-defined]
-            entry = tier._entries[key]  # a vector without an entry would be a dangling neighbour
+            entry = tier.entries[key]  # a vector without an entry would be a dangling neighbour
             assert entry.answer == f"all about {entry.text.split()[-1]}"
             vector = (await tier.embedder.embed([entry.text])).vectors[0]
             assert float(vector @ tier.index.vector(key)) > 0.999  # type: ignore[attr-defined]

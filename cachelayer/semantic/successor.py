@@ -1,0 +1,73 @@
+"""A change of the embedding model without a cold start: another index and decider, filled beside those that serve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..protocols import Decider, Embedder, VectorIndex
+from ..types import Query
+from .asks import Entry
+from .conversations import Conversations
+from .tier import SimilarTier
+
+BATCH = 32
+
+
+async def succeed(tier: SimilarTier, embedder: Embedder, decider: Decider) -> int:
+    """Embed every entry anew and serve with it from then on; returns how many. What was known serves meanwhile.
+
+    Raises what the embedder raises; then nothing has changed.
+    """
+    await embedder.start()
+    successor = Successor(embedder, tier.make_index(embedder.dimension, embedder.identity), decider)
+    while missing := successor.missing(tier.entries):
+        await successor.take(missing)
+    old = tier.embedder
+    gone = successor.gone(tier.entries)
+    tier.replace(embedder, successor.index, decider, successor.talks, gone)
+    await old.aclose()
+    return len(tier.entries)
+
+
+class Successor:
+    """What will serve. Vectors of two models never meet: entries come by their texts."""
+
+    def __init__(self, embedder: Embedder, index: VectorIndex, decider: Decider) -> None:
+        self.embedder, self.index, self.decider = embedder, index, decider
+        self.talks = Conversations()
+        self._seen: set[int] = set()
+        self._held: set[int] = set()
+
+    def missing(self, entries: Mapping[int, Entry]) -> list[tuple[int, Entry]]:
+        """The next entries to take, at most a batch."""
+        out: list[tuple[int, Entry]] = []
+        for key, entry in list(entries.items()):
+            if key not in self._seen:
+                out.append((key, entry))
+                if len(out) == BATCH:
+                    break
+        return out
+
+    async def take(self, batch: Sequence[tuple[int, Entry]]) -> None:
+        """Embed, index and learn; a text that the model cannot cover is findable by its words alone from then on."""
+        made = await self.embedder.embed([entry.text for _, entry in batch])
+        for row, (key, entry) in enumerate(batch):
+            self._seen.add(key)
+            vector = made.vectors[row]
+            if not made.complete[row] or not 0.99 < float(vector @ vector) < 1.01:
+                continue
+            self.index.add(entry.partition, np.array([key], np.int64), vector[None])
+            self.talks.add(key, entry.partition, entry.turns, vector)
+            self._held.add(key)
+            query = Query(entry.text, vector, None, entry.turns)
+            if entry.answer is not None:
+                self.decider.observe(entry.function, entry.partition, query, [], entry.answer, None)
+                self.decider.stored(key, entry.function, entry.partition, query, entry.answer)
+
+    def gone(self, entries: Mapping[int, Entry]) -> list[int]:
+        """What left meanwhile, to be swept out."""
+        left = [key for key in self._held if key not in entries]
+        self.talks.keep_only(entries.keys())
+        return left
