@@ -68,6 +68,9 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--log", choices=("all", "errors", "off"), help="requests told on stdout (default: all)"
     )
+    parser.add_argument(
+        "--metrics", action="store_true", help="answer /metrics for Prometheus, without a key"
+    )
     parser.add_argument("--check", action="store_true", help="check the settings and stop")
     parser.set_defaults(run=_run)
 
@@ -89,6 +92,8 @@ def _run(options: argparse.Namespace) -> int:
         flags["upstream"] = [{"url": url} for url in options.upstream]
     if options.public:
         flags["callers.public"] = True
+    if options.metrics:
+        flags["server.metrics"] = True
     config = load(options.config, os.environ, flags)
     if options.check:
         print(f"{options.config or 'the settings'}: fine; {len(config.upstream)} upstream(s)")

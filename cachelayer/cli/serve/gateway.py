@@ -62,6 +62,7 @@ class Gateway:
             if plain
             else Models(config.upstream, self._tenant)
         )
+        self._metrics = self.layer.metrics().asgi() if config.server.metrics else None
         self.draining = self.stopping = False
         callers = config.callers
         self._app = CacheLayerMiddleware(
@@ -99,6 +100,8 @@ class Gateway:
             await send({"type": "websocket.close", "code": 1008})
         elif scope["path"] in ("/healthz", "/readyz"):
             await self._health(scope["path"], send)
+        elif scope["path"] == "/metrics" and self._metrics is not None:
+            await self._metrics(scope, receive, send)
         elif self.keys and self.keys.of(scope) is None:
             await send_error(send, 401, "the gateway does not know this key", "invalid_api_key")
         else:

@@ -21,6 +21,8 @@ class ServerPart:
     too_large: str = field(default="pass", metadata={"one_of": ("pass", "refuse")})
     log: str = field(default="all", metadata={"one_of": ("all", "errors", "off")})
     backlog: int = field(default=2048, metadata={"least": 1})
+    metrics: bool = False
+    """Whether /metrics answers, without a key, with what Prometheus scrapes; of one worker process each time."""
 
 
 @dataclass(frozen=True, kw_only=True)
