@@ -15,6 +15,7 @@ from cachelayer.flow.channel import Channels
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Exchange, Receive, Send
+from .hot import Hot
 from .lifespan import Lifespan
 from .principals import Accepted, Principals, Resolver
 from .responder import Responder
@@ -49,10 +50,13 @@ class Served:
         self.now = layer._clock.monotonic
         self.guard = layer._engine.faults.guard("authorize")
         self.limit = self.policy.max_item_bytes
+        self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        await self._responder(self, scope, receive, send).respond()
+        read = [] if self.hot is None else await self.hot.serve(scope, receive, send)
+        if read is not None:
+            await self._responder(self, scope, receive, send).respond(read)
 
 
 def _asker(route: Route) -> Any:

@@ -132,13 +132,13 @@ class Principals:
         key = given.encode() if isinstance(given, str) else given or secrets.token_bytes(32)
         if len(key) < 16:
             raise ConfigurationError("secret", f"{len(key)} bytes", "give 16 bytes or more")
-        self._key = hashlib.blake2b(key).digest()
+        self.key = hashlib.blake2b(key).digest()
         self._resolver, self._public = resolver, public
 
     def digest(self, credentials: Iterable[tuple[bytes, bytes]]) -> bytes:
         """A keyed hash of the credentials, each with its name and length, in the order in which they came."""
         told = b"".join([b"%b:%d:%b" % (name, len(value), value) for name, value in credentials])
-        return hashlib.blake2b(told, digest_size=16, key=self._key).digest()
+        return hashlib.blake2b(told, digest_size=16, key=self.key).digest()
 
     async def of(self, scope: HttpScope, credentials: list[tuple[bytes, bytes]]) -> Principal | None:
         """Whose request this is; None where it belongs to nobody and nobody may share it."""
@@ -159,19 +159,19 @@ class Accepted:
 
     def __init__(self, seconds: float, *, capacity: int = 65536) -> None:
         self.seconds, self.capacity = seconds, capacity
-        self._since: OrderedDict[tuple[bytes, str | None, str], float] = OrderedDict()
+        self.since: OrderedDict[tuple[bytes, str | None, str], float] = OrderedDict()
 
     def __contains__(self, known: tuple[tuple[bytes, str | None, str], float]) -> bool:
         key, now = known
-        since = self._since.get(key)
+        since = self.since.get(key)
         return since is not None and now - since < self.seconds
 
     def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
         """What the app answered: 2xx lets in, 401 and 403 shut out at once."""
         if 200 <= status < 300:
-            self._since[key] = now
-            self._since.move_to_end(key)
-            if len(self._since) > self.capacity:
-                self._since.popitem(last=False)
+            self.since[key] = now
+            self.since.move_to_end(key)
+            if len(self.since) > self.capacity:
+                self.since.popitem(last=False)
         elif status in (401, 403):
-            self._since.pop(key, None)
+            self.since.pop(key, None)

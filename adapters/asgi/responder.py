@@ -33,12 +33,11 @@ class Responder:
         self.reveals = True
         """Whether this caller may learn that an entry exists."""
 
-    async def respond(self) -> None:
-        """Answer from the cache, or let the app answer."""
+    async def respond(self, messages: list[Message]) -> None:
+        """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
         facts, settings = self.facts, self.settings
         if facts.bypass:
-            return await self.past(facts.bypass, [])
-        messages: list[Message] = []
+            return await self.past(facts.bypass, messages)
         why = await self._read(messages)
         if why:
             return await self.past(why, messages)
@@ -80,9 +79,10 @@ class Responder:
         """The request as bytes: equal where the key is."""
         told = f"{principal.name}\0{self.facts.vary}".encode()
         query = self.scope.get("query_string", b"")
-        return b"%b%d,%d;%b%b%b" % (
-            principal.credentials, len(told), len(query), told, query, self.body
-        )  # fmt: skip
+        prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(told), len(query), told, query)
+        if not query and not self.facts.vary and self.served.hot is not None:
+            self.served.hot.learn(principal, prefix)
+        return prefix + self.body
 
     def _wanted_again(self) -> Wanted:
         """How the answer is wanted, of a body that was read before."""
@@ -131,10 +131,12 @@ class Responder:
         limit = self.settings.max_body
         if self.facts.length > limit:
             return "too-large"
-        parts, size = [], 0
+        parts: list[bytes] = []
+        size, read = 0, list(messages)
         while True:
-            message = await self.receive()
-            messages.append(message)
+            message = read.pop(0) if read else await self.receive()
+            if len(messages) == len(parts):
+                messages.append(message)
             if message["type"] != "http.request":
                 return "disconnected"
             part = message.get("body", b"")

@@ -67,7 +67,7 @@ class Facts:
                 self.credentials.append((name, value))
             elif name in wanted:
                 vary = [*(vary or ()), (name, value)]
-            elif name in _SPECIAL:
+            elif name in SPECIAL:
                 match name:
                     case b"cache-control":
                         self.control += b"," + value
@@ -90,7 +90,7 @@ class Facts:
         return asked(self.control, self.own, allow) if self.control or self.own else NOTHING
 
 
-_SPECIAL = frozenset({
+SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"upgrade",
 })  # fmt: skip
 

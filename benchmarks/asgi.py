@@ -1,0 +1,190 @@
+"""The middleware and the gateway over HTTP, beside the same app without them, a static route, and LiteLLM's proxy.
+
+    python benchmarks/asgi.py                            # all but memory and peers
+    python benchmarks/asgi.py --only hits,misses
+    WRK=/path/to/wrk python benchmarks/asgi.py --litellm /path/to/litellm --out benchmarks/results/asgi
+
+Systems that are compared are asked alternately in one run: latencies by one closed-loop connection that goes from one
+to the other request by request, rates by wrk in a process of its own, in turns. On a busy machine the ratios hold and
+the absolute figures do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
+
+import apps
+import peers
+import streams
+from load import Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_program
+
+Result = dict[str, Any]
+
+
+def quantiles(samples: list[float]) -> dict[str, float]:
+    """p50 and p99 in microseconds."""
+    ordered = sorted(samples)
+    return {
+        "p50_us": round(statistics.median(ordered) * 1e6, 1),
+        "p99_us": round(ordered[int(0.99 * len(ordered))] * 1e6, 1),
+    }
+
+
+def in_process(rounds: int = 20_000) -> Result:
+    """Exact hits through ASGI without a socket."""
+    headers = [
+        (b"host", b"127.0.0.1"), (b"accept", b"application/json"), (b"accept-encoding", b"gzip, deflate"),
+        (b"connection", b"keep-alive"), (b"user-agent", b"OpenAI/Python 3"), (b"authorization", b"Bearer sk-bench"),
+        (b"content-type", b"application/json"), (b"x-stainless-lang", b"python"), (b"x-stainless-os", b"Linux"),
+    ]  # fmt: skip
+    body = apps.chat_body()
+    scope = {"type": "http", "method": "POST", "path": apps.CHAT, "query_string": b"", "headers": headers}
+    sent = 0
+
+    async def once(app: Any) -> float:
+        asked = False
+
+        async def receive() -> Any:
+            nonlocal asked
+            if asked:
+                await asyncio.Future()
+            asked = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            nonlocal sent
+            sent += len(message.get("body", b""))
+
+        started = time.perf_counter()
+        await app(dict(scope), receive, send)
+        return time.perf_counter() - started
+
+    async def run() -> Result:
+        app = apps.with_cache()
+        await once(app)
+        hits, floor = [], []
+        for _ in range(rounds):
+            hits.append(await once(app))
+            floor.append(await once(apps.upstream))
+        return {"hit": quantiles(hits), "floor: the app itself": quantiles(floor), "body_bytes": len(body)}
+
+    return asyncio.run(run())
+
+
+def latencies(*, stream: bool, rounds: int) -> Result:
+    """Misses: the same app with and without the middleware, two servers, asked in turns."""
+    with ExitStack() as stack:
+        found: dict[str, list[float]] = {"without": [], "with": []}
+        connections = {}
+        for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
+            port = free_port()
+            stack.enter_context(process(uvicorn(app, port), port))
+            connections[name] = Connection(port)
+        events = {}
+        for n in range(rounds + 200):
+            body = apps.chat_body(n, stream=stream)
+            for name, connection in connections.items():
+                first, whole, got = connection.post(apps.CHAT, body)
+                events[name] = got.count(b"data: ")
+                if n >= 200:
+                    found[name].append(first if stream else whole)
+    result: Result = {name: quantiles(samples) for name, samples in found.items()}
+    result["added_p50_us"] = round(result["with"]["p50_us"] - result["without"]["p50_us"], 1)
+    result["p99_ratio"] = round(result["with"]["p99_us"] / result["without"]["p99_us"], 2)
+    if stream:
+        result["events"] = events
+    return result
+
+
+def rates(rounds: int = 7) -> Result:
+    """Hits a second beside a static POST route of the same server, for one process."""
+    port, body = free_port(), apps.chat_body()
+    with process(uvicorn("apps:both", port), port) as pid:
+        found: dict[str, list[float]] = {"static": [], "hit": []}
+        cpu: dict[str, list[float]] = {"static": [], "hit": []}
+        for at in range(rounds + 1):
+            for name, path in (("static", "/static"), ("hit", apps.CHAT)):
+                before = cpu_of(pid)
+                rate = wrk(port, path, body, seconds=2)
+                used = cpu_of(pid) - before
+                if at:
+                    found[name].append(rate)
+                    cpu[name].append(rate * 2 / used)
+    result: Result = {
+        n: {"per_s": round(statistics.median(v)), "per_cpu_s": round(statistics.median(cpu[n]))}
+        for n, v in found.items()
+    }
+    shares = [h / s for h, s in zip(found["hit"], found["static"], strict=True)]
+    result["share"] = round(statistics.median(shares), 3)
+    result["share_per_cpu_s"] = round(result["hit"]["per_cpu_s"] / result["static"]["per_cpu_s"], 3)
+    return result
+
+
+PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
+    "in_process": lambda _: in_process(),
+    "misses": lambda o: latencies(stream=False, rounds=o.rounds),
+    "streamed_misses": lambda o: latencies(stream=True, rounds=o.rounds),
+    "rates": lambda _: rates(),
+    "servers": lambda _: peers.servers(),
+    "gateway": lambda o: peers.gateways(o.litellm),
+    "open_loop": lambda o: streams.open_loop(o.rounds),
+    "memory": lambda o: streams.memory(o.streams),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only", default="in_process,misses,streamed_misses,rates", help=f"of {', '.join(PARTS)}; or all"
+    )
+    parser.add_argument("--rounds", type=int, default=4000, help="requests a system (default: 4000)")
+    parser.add_argument("--streams", type=int, default=100_000, help="streams for memory (default: 100000)")
+    parser.add_argument(
+        "--litellm", metavar="PROGRAM", help="LiteLLM's command, to be measured beside the gateway"
+    )
+    parser.add_argument(
+        "--out", type=Path, help="write PATH.json and PATH.md; parts not run are kept from before"
+    )
+    options = parser.parse_args()
+    chosen = list(PARTS) if options.only == "all" else options.only.split(",")
+    old = (
+        json.loads(options.out.with_suffix(".json").read_text())
+        if options.out and options.out.with_suffix(".json").exists()
+        else {}
+    )
+    parts: Result = old.get("parts", {})
+    for name in chosen:
+        if name in ("rates", "servers", "gateway") and wrk_program() is None:
+            print(f"{name}: not measured, wrk is not installed (or name it in WRK)")
+            continue
+        load = os.getloadavg()[0]
+        print(f"{name} ...", flush=True)
+        parts[name] = {**PARTS[name](options), "load_average": round(load, 1)}
+        print(json.dumps(parts[name], indent=1), flush=True)
+    if options.out:
+        about = {
+            "command": "WRK=... python benchmarks/asgi.py --only all --litellm ... --out benchmarks/results/asgi",
+            "machine": f"{os.cpu_count()} shared vCPU, {platform.machine()}, no GPU, busy with other work meanwhile; {platform.platform()}, Python {platform.python_version()}",
+            "date": date.today().isoformat(),
+        }
+        options.out.with_suffix(".json").write_text(json.dumps({**about, "parts": parts}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

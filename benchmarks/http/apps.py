@@ -1,0 +1,103 @@
+"""The apps that are measured: a stand-in for a model server, with and without the middleware, and a static route."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+
+CHAT = "/v1/chat/completions"
+WORDS = " ".join(["considered"] * 55)
+"""About 600 characters of answer."""
+TOKENS = 20
+STREAM_GAP = float(os.environ.get("BENCH_GAP", "0"))
+_CHOICE = {
+    "index": 0,
+    "message": {"role": "assistant", "content": WORDS},
+    "logprobs": None,
+    "finish_reason": "stop",
+}
+_USAGE = {"prompt_tokens": 200, "completion_tokens": 60, "total_tokens": 260}
+HEAD = {
+    "id": "chatcmpl-0123456789abcdef",
+    "object": "chat.completion",
+    "created": 1_760_000_000,
+    "model": "m",
+}
+WHOLE = json.dumps({**HEAD, "choices": [_CHOICE], "usage": _USAGE}, separators=(",", ":")).encode()
+_JSON = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(WHOLE))]
+
+
+def _event(delta: dict[str, Any], end: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": end}
+    chunk = {**HEAD, "object": "chat.completion.chunk", "choices": [choice]}
+    return b"data: " + json.dumps(chunk, separators=(",", ":")).encode() + b"\n\n"
+
+
+EVENTS = [_event({"role": "assistant", "content": ""}), *[_event({"content": f" word{i}"}) for i in range(TOKENS)],
+          _event({}, "stop"), b"data: [DONE]\n\n"]  # fmt: skip
+
+
+async def upstream(scope: Any, receive: Any, send: Any) -> None:
+    """Answers at once: what is measured is what stands before it."""
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"].endswith("shutdown"):
+                return
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    if b'"stream":true' in body or b'"stream": true' in body:
+        head = [(b"content-type", b"text/event-stream; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        for event in EVENTS:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+        return
+    await send({"type": "http.response.start", "status": 200, "headers": _JSON})
+    await send({"type": "http.response.body", "body": WHOLE})
+
+
+def with_cache() -> Any:
+    """The same app with the one line before it."""
+    policy = Policy(max_bytes=64 * 2**20)
+    return CacheLayerMiddleware(upstream, layer=CacheLayer(semantic=False, policy=policy))
+
+
+async def static(scope: Any, receive: Any, send: Any) -> None:
+    """Reads the body and returns static JSON."""
+    await upstream(scope, receive, send)
+
+
+class Both:
+    """One server: /static answers as the floor, everything else through the middleware."""
+
+    def __init__(self) -> None:
+        self.cached = with_cache()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["path"] == "/static":
+            await static(scope, receive, send)
+        else:
+            await self.cached(scope, receive, send)
+
+
+plain = upstream
+cached = with_cache()
+both = Both()
+
+
+def chat_body(n: int = 0, *, stream: bool = False) -> bytes:
+    """A request of about 1 KB, another for each n."""
+    said = [{"role": "system", "content": "You answer questions about orders. " * 6},
+            {"role": "user", "content": f"Question {n}: " + "what happens to my parcel now? " * 22}]  # fmt: skip
+    asked: dict[str, Any] = {"model": "m", "messages": said, "temperature": 0}
+    if stream:
+        asked["stream"] = True
+    return json.dumps(asked, separators=(",", ":")).encode()

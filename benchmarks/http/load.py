@@ -1,0 +1,151 @@
+"""Load: a closed-loop client over one connection for latencies, wrk in a process of its own for rates, servers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HEADERS = (
+    b"host: 127.0.0.1\r\naccept: application/json\r\naccept-encoding: identity\r\nuser-agent: OpenAI/Python 3\r\n"
+    b"authorization: Bearer sk-bench\r\ncontent-type: application/json\r\nx-stainless-lang: python\r\n"
+    b"x-stainless-runtime: CPython\r\nx-stainless-os: Linux\r\nx-stainless-arch: x64\r\n"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+class Connection:
+    """One keep-alive connection, requests one after the other."""
+
+    def __init__(self, port: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port), 10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def post(self, path: str, body: bytes) -> tuple[float, float, bytes]:
+        """(seconds to the first byte of the body, to the last, the response)."""
+        request = b"POST %b HTTP/1.1\r\n%bcontent-length: %d\r\n\r\n" % (path.encode(), HEADERS, len(body))
+        started = time.perf_counter()
+        self.socket.sendall(request + body)
+        got, first = b"", 0.0
+        while True:
+            part = self.socket.recv(65536)
+            if not part:
+                raise ConnectionError("closed")
+            got += part
+            head = got.find(b"\r\n\r\n")
+            if head < 0:
+                continue
+            if not first and len(got) > head + 4:
+                first = time.perf_counter() - started
+            length = re.search(rb"content-length: (\d+)", got[:head])
+            if (length and len(got) >= head + 4 + int(length[1])) or (
+                not length and got.endswith(b"0\r\n\r\n")
+            ):
+                return first, time.perf_counter() - started, got
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+@contextmanager
+def process(
+    command: list[str], port: int, *, env: dict[str, str] | None = None, patience: float = 90
+) -> Iterator[int]:
+    """A server until the block ends; the port once it answers."""
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115 - lives as long as the server
+    running = subprocess.Popen(
+        command, cwd=HERE, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path, **(env or {})}
+    )
+    try:
+        give_up = time.monotonic() + patience
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                if running.poll() is not None or time.monotonic() > give_up:
+                    log.seek(0)
+                    raise RuntimeError(f"{command[:4]} does not start:\n{log.read()[-2000:]}") from None
+                time.sleep(0.05)
+        yield running.pid
+    finally:
+        running.send_signal(signal.SIGTERM)
+        try:
+            running.wait(10)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+        log.close()
+
+
+def uvicorn(app: str, port: int, *more: str) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        app,
+        "--port",
+        str(port),
+        "--log-level",
+        "error",
+        "--no-access-log",
+        *more,
+    ]
+
+
+def wrk_program() -> str | None:
+    """wrk, where it is installed or named by the variable WRK."""
+    return os.environ.get("WRK") or shutil.which("wrk")
+
+
+def wrk(port: int, path: str, body: bytes, *, seconds: float = 3, connections: int = 16) -> float:
+    """Answers of status 200 a second, closed loop."""
+    program = wrk_program()
+    assert program is not None
+    headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
+    told = "".join(f'wrk.headers["{name}"]="{value}"\n' for name, value in headers.items() if name != "host")
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(f'wrk.method="POST"\nwrk.body=[==[{body.decode()}]==]\n{told}')
+        script.flush()
+        command = [
+            program,
+            "-t1",
+            f"-c{connections}",
+            f"-d{seconds:g}s",
+            "-s",
+            script.name,
+            f"http://127.0.0.1:{port}{path}",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+        raise RuntimeError(done.stdout)
+    found = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
+    assert found is not None, done.stdout
+    return float(found[1])
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds that a process has used, its threads included."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rss_of(pid: int) -> int:
+    """Resident bytes."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
