@@ -180,7 +180,8 @@ def main() -> None:
     if options.out:
         about = {
             "command": "WRK=... python benchmarks/asgi.py --only all --litellm ... --out benchmarks/results/asgi",
-            "machine": f"{os.cpu_count()} shared vCPU, {platform.machine()}, no GPU, busy with other work meanwhile; {platform.platform()}, Python {platform.python_version()}",
+            "machine": f"{os.cpu_count()} shared vCPU AMD EPYC, no GPU, busy with other work; "
+            f"{platform.platform()}, Python {platform.python_version()}",
             "date": date.today().isoformat(),
         }
         options.out.with_suffix(".json").write_text(json.dumps({**about, "parts": parts}, indent=1) + "\n")

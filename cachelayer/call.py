@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,6 +36,30 @@ class Scope:
     tightening: Tightening = NOT_TIGHTENED
     lane: str | None = None
     """The tenant, where nothing else is set, so that raw forms may be used."""
+
+
+class Entered:
+    """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
+
+    What `CacheLayer.scope` does, at a fifth of its cost; a tenant of None leaves an outer scope's in place.
+    """
+
+    __slots__ = ("_scope", "_token", "_var")
+
+    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, principal: str) -> None:
+        self._var, old = var, var.get()
+        if old is None:
+            self._scope = Scope(tenant, principal, lane=tenant)
+            return
+        tenant = tenant or old.tenant
+        simple = old.deadline is None and old.tightening is NOT_TIGHTENED
+        self._scope = replace(old, tenant=tenant, principal=principal, lane=tenant if simple else None)
+
+    def __enter__(self) -> None:
+        self._token = self._var.set(self._scope)
+
+    def __exit__(self, *exc: object) -> None:
+        self._var.reset(self._token)
 
 
 class Function:

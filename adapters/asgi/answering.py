@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from cachelayer.call import Entered
 from cachelayer.flow.watch import Watch
 from cachelayer.types import Outcome, Reason, Source
 
@@ -44,7 +45,7 @@ class Answering(Delivery):
         if not let_in and asked.only_if_cached:
             await self.r.not_cached("unknown-credentials")
             return
-        with layer.scope(tenant=principal.name, principal=principal.credentials.hex()):
+        with Entered(layer._scope, principal.name, principal.credentials.hex()):
             if not tighter:
                 await self._watched(fields, raw)
                 return

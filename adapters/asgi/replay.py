@@ -24,6 +24,7 @@ from ..openai_wire import (
     marks_of,
     payloads,
     renewed,
+    usual_marks,
 )
 
 BATCH = 16 * 1024
@@ -32,6 +33,9 @@ BATCH = 16 * 1024
 
 def marks_in(body: bytes) -> Marks:
     """The marks of a whole answer."""
+    usual = usual_marks(body)
+    if usual is not None:
+        return usual
     try:
         parsed = orjson.loads(body)
     except orjson.JSONDecodeError:

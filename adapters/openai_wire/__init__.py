@@ -1,6 +1,6 @@
 """OpenAI's wire form as bytes: server-sent events, streams and whole answers made of each other, fresh identities."""
 
-from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed
+from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed, usual_marks
 from .merge import body_of
 from .split import chunks_of
 from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads
@@ -21,4 +21,5 @@ __all__ = [
     "marks_of",
     "payloads",
     "renewed",
+    "usual_marks",
 ]

@@ -6,8 +6,9 @@ import json
 import os
 from typing import Any
 
-from cachelayer import CacheLayer, Policy
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+
+from cachelayer import CacheLayer, Policy
 
 CHAT = "/v1/chat/completions"
 WORDS = " ".join(["considered"] * 55)

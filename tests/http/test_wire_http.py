@@ -20,6 +20,7 @@ from cachelayer.adapters.openai_wire import (
     marks_of,
     payloads,
     renewed,
+    usual_marks,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -89,10 +90,28 @@ def test_a_fresh_identity_changes_nothing_else(name: str, created: int, rest: An
     }
     raw = json.dumps(body, ensure_ascii=False, separators=(", ", ": ") if spaced else (",", ":")).encode()
     marks = marks_of(raw, body)
+    assert usual_marks(raw) in (None, marks)
     fresh = json.loads(freshen(raw, marks, renewed(marks, 5.0)))
     assert {**fresh, "id": name, "created": created} == body
     if marks.id:
         assert fresh["id"] != name and fresh["created"] == 5
+
+
+@given(
+    texts,
+    st.from_regex(r"(chatcmpl-|cmpl_|)[A-Za-z0-9_-]*", fullmatch=True),
+    st.integers(0, 2**40),
+    st.booleans(),
+)
+def test_the_usual_beginning_is_read_as_a_parser_reads_it(
+    say: str, name: str, created: int, spaced: bool
+) -> None:
+    body = {"id": name, "object": "chat.completion", "created": created, "choices": [{"text": say}]}
+    raw = json.dumps(body, separators=(", ", ": ") if spaced else (",", ":")).encode()
+    usual = usual_marks(raw)
+    assert usual is not None
+    if name:
+        assert usual == marks_of(raw, body)
 
 
 def test_a_name_inside_a_text_is_no_identity() -> None:
