@@ -20,12 +20,21 @@ import hiredis
 @contextlib.contextmanager
 def redis_server(*options: str) -> Iterator[int]:
     """Its port on 127.0.0.1; no persistence."""
+    with redis_process(*options) as (port, _):
+        yield port
+
+
+@contextlib.contextmanager
+def redis_process(*options: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """The same, with its process."""
     binary = shutil.which("redis-server")
     if binary is None:
         sys.exit("this benchmark starts a redis-server of its own: install redis-server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = int(free.getsockname()[1])
+    port = 60_000
+    while port >= 55_000:  # a cluster's bus is 10,000 above
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = int(free.getsockname()[1])
     with tempfile.TemporaryDirectory() as folder:
         command = [
             binary,
@@ -42,10 +51,39 @@ def redis_server(*options: str) -> Iterator[int]:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         try:
             until(lambda: answers(port))
-            yield port
+            yield port, process
         finally:
             process.kill()
             process.wait()
+
+
+@contextlib.contextmanager
+def redis_cluster() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The URL of six nodes, three of them primaries with a replica each, and the processes of the primaries."""
+    cli = shutil.which("redis-cli") or sys.exit("this benchmark creates a cluster: install redis-cli")
+    options = (
+        "--cluster-enabled",
+        "yes",
+        "--cluster-node-timeout",
+        "2000",
+        "--repl-diskless-sync-delay",
+        "0",
+    )
+    with contextlib.ExitStack() as stack:
+        nodes = [stack.enter_context(redis_process(*options)) for _ in range(6)]
+        members = [f"127.0.0.1:{port}" for port, _ in nodes]
+        create = [cli, "--cluster", "create", *members, "--cluster-replicas", "1", "--cluster-yes"]
+        subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+        until(lambda: all(well(cli, port) for port, _ in nodes))
+        yield f"redis+cluster://{members[0]},{members[1]}", [process for _, process in nodes[:3]]
+
+
+def well(cli: str, port: int) -> bool:
+    """Whether a node says that the cluster stands and all replicas are known."""
+    asked = [cli, "-p", str(port), "cluster"]
+    info = subprocess.run([*asked, "info"], capture_output=True, text=True, check=False).stdout
+    members = subprocess.run([*asked, "nodes"], capture_output=True, text=True, check=False).stdout
+    return "cluster_state:ok" in info and members.count("slave") == 3 and "handshake" not in members
 
 
 def answers(port: int) -> bool:

@@ -5,9 +5,10 @@
     python benchmarks/redis_tier.py --only hit
 
 Needs redis-server on PATH and hiredis; starts a server of its own. `store` is RedisStore alone: a key and a canonical
-request are given. `layer` is CacheLayer(store=url): the key is derived from a chat request of 600 characters and the
-answer decoded; so is it in its floor, a bare GET with orjson and xxh3 around it. Answers are 800 characters. The
-in-process tier is kept too small to matter. Every figure is the median over repeats; systems take turns within one run.
+request are given. `layer` is CacheLayer(store=url, policy=Policy(max_bytes=0)), without the in-process tier: the key is
+derived from a chat request of 600 characters and the answer decoded; so are they in the second floor, a bare GET with
+orjson and xxh3 around it. Answers are 800 characters. Every figure is the median over repeats; systems take turns
+within one run. What several processes do together is in `redis_fleet.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ import platform
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,31 +29,15 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import orjson
+import redis_layer
 import redis_parts
 from exact_parts import answer, key_of, request
-from redis_floor import Bare, bare, redis_server
+from redis_floor import bare, redis_server
+from redis_layer import ENTRIES, Call, Stage
 from redis_parts import Rows, alternate, serial, tasks_64
 
-from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.exact.redis import RedisStore
 from cachelayer.types import Record
-
-ENTRIES = 5_000
-Call = Callable[[int], Awaitable[Any]]
-
-
-@dataclass
-class Stage:
-    """What a part measures on."""
-
-    port: int
-    floor: Bare
-    store: RedisStore
-    records: list[Record]
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
 
 
 def record(i: int) -> Record:
@@ -109,40 +93,6 @@ async def hits(on: Stage, run: Any) -> Rows:
         return await alternate(systems, ENTRIES, run)
 
 
-async def layer_hits(on: Stage, run: Any) -> Rows:
-    """From a chat request to its decoded answer."""
-    layer = CacheLayer(
-        store=on.url, semantic=False, policy=Policy(max_bytes=64 * 1024, budgets=Budgets(store="1s"))
-    )
-    requests = [request(i) for i in range(ENTRIES)]
-    calls = 0
-
-    async def backend(body: dict[str, Any]) -> str:
-        nonlocal calls
-        calls += 1
-        return answer(0)
-
-    async def floor(i: int) -> None:
-        raw = await on.floor.command(b"GET", b"floor:" + key_of(requests[i]).hex().encode())
-        orjson.loads(raw)
-
-    async with layer:
-        ask = layer.wrap(backend, name="bench")
-        for body in requests:
-            await ask(body)
-        await layer.flush()
-        filled = calls
-
-        async def through(i: int) -> None:
-            await ask(requests[i])
-
-        rows = await alternate(
-            {"floor: key, bare pipelined GET, decode": floor, "layer": through}, ENTRIES, run
-        )
-    rows["layer"]["backend_calls"] = calls - filled
-    return rows
-
-
 async def misses(on: Stage) -> Rows:
     """Nothing is there; the write goes behind."""
 
@@ -180,9 +130,12 @@ async def writes(on: Stage) -> Rows:
 PARTS: dict[str, Callable[[Stage], Awaitable[Rows]]] = {
     "hit, one task": lambda on: hits(on, serial),
     "hit, 64 tasks": lambda on: hits(on, tasks_64),
-    "layer hit, one task": lambda on: layer_hits(on, serial),
-    "layer hit, 64 tasks": lambda on: layer_hits(on, tasks_64),
+    "layer hit, one task": lambda on: redis_layer.layer_hits(on, serial),
+    "layer hit, 64 tasks": lambda on: redis_layer.layer_hits(on, tasks_64),
+    "second read, in-process tier on": redis_layer.second_reads,
     "miss": misses,
+    "layer miss, caller's path": redis_layer.layer_misses,
+    "stream replayed from Redis": redis_layer.streams,
     "write": writes,
     "seals": lambda on: redis_parts.seals(on.url, on.records[:1000]),
     "decision: one MGET a tick or as many GETs": lambda on: redis_parts.bundles(on.port, on.records),

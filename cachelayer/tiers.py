@@ -39,6 +39,8 @@ class Written:
     """By this process; what came from the shared store is only indexed."""
 
 
+LINGER = 0.002
+"""Seconds that what is written behind waits for company."""
 GENEROUS = Budgets(embed=5, search=5, verify=5)
 """For a person who asks why: nobody waits."""
 
@@ -60,7 +62,7 @@ class Tiers:
         self.clock, self.keeper, self.faults = clock, keeper, faults
         self.shared, self.similar = shared, similar
         self.portal, self.background = portal, background
-        self.writeback: WriteBack[Written] = WriteBack(self._write)
+        self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)
         self.elsewhere: Elsewhere | None = None
         if shared is not None and similar is not None:
@@ -211,7 +213,7 @@ class Tiers:
             loop = self.portal.loop
             loop.call_soon_threadsafe(self.writeback.offer, item, loop)
         else:
-            if not self.writeback.offer(item, loop):
+            if not self.writeback.offer(item, loop, item.call.lease is not None):  # for which others wait
                 self.let_go(item.call)
 
     async def _write(self, batch: Sequence[Written]) -> None:

@@ -14,13 +14,19 @@ T = TypeVar("T")
 class WriteBack(Generic[T]):
     """A bounded queue with one worker at a time, on the loop of whoever offers.
 
-    `handle(batch)` must not raise. `offer` never waits: a full queue drops the newest and counts it.
+    `handle(batch)` must not raise. `offer` never waits: a full queue drops the newest and counts it. What is not
+    urgent waits up to `linger` seconds for company: a batch costs little more than one item.
     """
 
     def __init__(
-        self, handle: Callable[[Sequence[T]], Awaitable[None]], *, capacity: int = 10_000, batch: int = 64
+        self,
+        handle: Callable[[Sequence[T]], Awaitable[None]],
+        *,
+        capacity: int = 10_000,
+        batch: int = 64,
+        linger: float = 0.0,
     ) -> None:
-        self._handle, self.capacity, self._batch = handle, capacity, batch
+        self._handle, self.capacity, self._batch, self._linger = handle, capacity, batch, linger
         self.dropped = 0
         self.handled = 0
         self.reset()
@@ -30,28 +36,44 @@ class WriteBack(Generic[T]):
         self._queue: deque[T] = deque()
         self._lock = threading.Lock()
         self._worker: asyncio.Task[None] | None = None
+        self._pause: asyncio.Future[None] | None = None
+        self._urgent = False
 
     def __len__(self) -> int:
         return len(self._queue)
 
-    def offer(self, item: T, loop: asyncio.AbstractEventLoop) -> bool:
+    def offer(self, item: T, loop: asyncio.AbstractEventLoop, urgent: bool = False) -> bool:
         """Queue `item`, to be handled on `loop`; False where the queue is full. Call from `loop`'s thread."""
         if len(self._queue) >= self.capacity:
             self.dropped += 1
             return False
         self._queue.append(item)
+        self._urgent = self._urgent or urgent or len(self._queue) >= self._batch
         worker = self._worker
         if worker is None or worker.done() or worker.get_loop().is_closed():
-            self._worker = loop.create_task(self._work())
+            self._worker = loop.create_task(self._work(loop))
+        elif self._urgent:
+            self._go_on()
         return True
 
-    async def _work(self) -> None:
+    async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
         while self._queue:
+            if self._linger and not self._urgent:
+                self._pause = loop.create_future()
+                loop.call_later(self._linger, _resolve, self._pause)
+                await self._pause
             await self._step()
+
+    def _go_on(self) -> None:
+        if self._pause is not None:
+            loop = self._pause.get_loop()
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(_resolve, self._pause)
 
     async def _step(self) -> None:
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(self._batch, len(self._queue)))]
+            self._urgent = len(self._queue) >= self._batch
         if batch:
             await self._handle(batch)
             self.handled += len(batch)
@@ -60,10 +82,20 @@ class WriteBack(Generic[T]):
         """Handle what is queued now; False where `timeout` seconds were not enough."""
         try:
             async with asyncio.timeout(timeout):
-                await self._work()
-                worker = self._worker
-                if worker is not None and worker.get_loop() is asyncio.get_running_loop():
+                self._go_on()
+                worker, here = self._worker, asyncio.get_running_loop()
+                if worker is not None and worker.get_loop() is not here and worker.get_loop().is_running():
+                    there = asyncio.run_coroutine_threadsafe(self.drain(timeout), worker.get_loop())
+                    return await asyncio.wrap_future(there)  # whose connections know what was invalidated since
+                while self._queue:
+                    await self._step()
+                if worker is not None and worker.get_loop() is here:
                     await asyncio.shield(worker)
         except TimeoutError:
             return False
         return True
+
+
+def _resolve(pause: asyncio.Future[None]) -> None:
+    if not pause.done():
+        pause.set_result(None)
