@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextvars
 from collections.abc import AsyncIterator
 from functools import partial
+from hashlib import blake2b
 
 from .call import Call
 from .exact.admission import text_of
 from .flow.attempt import Faults
 from .flow.background import Background
+from .observe.quality import Hit
 from .recorder import Recorder
+from .semantic.answers import normalize
 from .semantic.asks import Ask
 from .semantic.tier import SimilarTier
 
@@ -42,5 +45,32 @@ class Shadows:
         text, tier, decision = text_of(call.function.seen(answer)), self._similar, ask.decision
         if text is not None and tier is not None and decision is not None:
             tier.learn(ask, text, decision.entry)
+            self._judge(call, ask, text)
         if call.function.records:
             self._recorder.add_check(call, answer)
+
+    @staticmethod
+    def _judge(call: Call, ask: Ask, truth: str) -> None:
+        """Whether what was served says the same as the backend does now."""
+        served = hit_of(call, ask)
+        if served is None:
+            return
+        stats, right = call.function.stats, normalize(served.answer) == normalize(truth)
+        stats.shadow_verdicts["right" if right else "wrong"] += 1
+        if stats.quality is not None:
+            stats.quality.checked(served, right, truth)
+
+
+def hit_of(call: Call, ask: Ask) -> Hit | None:
+    """What a similar hit served, for those who judge it; None where its candidate has no text any more."""
+    decision = ask.decision
+    if decision is None or decision.entry is None:
+        return None
+    served = next((c for c in ask.candidates if c.entry == decision.entry), None)
+    if served is None or served.answer is None:
+        return None
+    scope = blake2b(ask.partition, digest_size=6).hexdigest()
+    return Hit(
+        f"e{decision.entry:x}", call.function.name, scope, ask.text, served.text, served.answer, decision.similarity,
+        decision.confidence, decision.detail,
+    )  # fmt: skip

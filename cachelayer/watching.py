@@ -13,6 +13,7 @@ from .errors import ConfigurationError
 from .observe.cost import Ledger, Prices
 from .observe.health import LoopMeter
 from .observe.otel import Tracer
+from .observe.quality import Quality, verdicts
 from .observe.readings import Readings
 from .observe.stats import FunctionStats
 from .protocols import Clock
@@ -31,6 +32,7 @@ class Watching:
         self._functions, self.stats, self._clock = functions, stats, clock
         self.readings = Readings(self, clock)
         self.ledger: Ledger | None = None
+        self.quality: Quality | None = None
         self.tracer: Tracer | None = None
         self.watches = False
         self._metrics: Metrics | None = None
@@ -71,6 +73,14 @@ class Watching:
         for function in self._functions.values():
             self.attend(function)
 
+    def judge_hits(self, keep: int) -> Quality:
+        """See `CacheLayer.quality`."""
+        if self.quality is None:
+            self.quality = Quality(keep=keep)
+            for function in self._functions.values():
+                self.attend(function)
+        return self.quality
+
     def watch(self) -> None:
         """Time streams from now on, and meter the running loop, where there is one."""
         self.watches = True
@@ -81,10 +91,16 @@ class Watching:
     def attend(self, function: Function) -> None:
         """Watch this function as all the others are."""
         stats = function.stats
-        stats.paced, stats.ledger = self.watches, self.ledger
+        stats.paced, stats.ledger, stats.quality = self.watches, self.ledger, self.quality
         if self.tracer is not None:
             tracing = function.tracing = Tracing(self.tracer, function.name)
             stats.trace_hit, stats.look_at = tracing.hit, 0
+
+    def told(self, function: str, right: bool) -> None:
+        """Somebody judged a hit of this function."""
+        found = self._functions.get(function)
+        if found is not None:
+            found.stats.shadow_verdicts["right" if right else "wrong"] += 1
 
     def start(self) -> None:
         """Meter the running loop, if anything is watched and there is one."""
@@ -131,3 +147,30 @@ class Watched:
         where opentelemetry-sdk is not installed, ConfigurationError where no provider is set.
         """
         self._watching.trace(provider, prompts=prompts)
+
+    def quality(self, *, keep: int = 200) -> Quality:
+        """Watch how similar hits fare, by slice and over time; the same object each time.
+
+        The texts of the `keep` most doubtful ones are held in memory for `Quality.export`; 0 holds none.
+        """
+        return self._watching.judge_hits(keep)
+
+    async def judge(self, path: Path | str) -> tuple[int, int]:
+        """Take in what a person judged in a file of `Quality.export`: (right, wrong) verdicts.
+
+        What was wrong is reported as by `report_wrong`: its entry goes, and what it taught is unlearned. Raises
+        ConfigurationError naming file, line and field.
+        """
+        quality = self._watching.judge_hits(200)
+        judged = verdicts(path)
+        for hit, right in judged:
+            self._watching.told(hit.function, right)
+            quality.checked(hit, right)
+            if not right:
+                await self.report_wrong(hit.id)
+        wrong = sum(not right for _, right in judged)
+        return len(judged) - wrong, wrong
+
+    async def report_wrong(self, outcome: Any) -> bool:
+        """See `CacheLayer.report_wrong`."""
+        raise NotImplementedError

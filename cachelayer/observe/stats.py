@@ -10,6 +10,7 @@ from typing import Any
 from ..types import Reason, Source
 from .cost import Ledger
 from .histogram import Histogram
+from .quality import Quality
 
 _FOLD = 256
 _STRIDE = 126
@@ -52,6 +53,8 @@ class FunctionStats:
         """Whether streams are timed as their readers see them."""
         self.ledger: Ledger | None = None
         """Where money is counted."""
+        self.quality: Quality | None = None
+        """Where similar hits are judged."""
         self.trace_hit: Callable[[float], None] | None = None
         """Told of every fast hit, where requests are traced."""
         self.listener: Listener | None = None

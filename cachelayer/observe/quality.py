@@ -1,0 +1,204 @@
+"""Whether similar answers are right: checks by slice and over time, drift, and doubtful hits for a person to judge."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+import unicodedata
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from ..errors import ConfigurationError
+
+HOURS: Final = 14 * 24
+SCOPES: Final = 200
+RECENT: Final = 50
+"""Checks that make 'now' when drift is looked for."""
+_COMMON: Final = {
+    "en": "the is to of and a in how what my do i can", "de": "der die das ist und ich wie was mein nicht ein zu",
+    "fr": "le la les est et je comment quoi mon ne une des", "es": "el los es y como que mi no una de en para",
+    "it": "il lo gli è e come che mio non una di per", "pt": "o os é e como que meu não uma de em para",
+    "nl": "de het is en ik hoe wat mijn niet een te van",
+}  # fmt: skip
+_WORDS: Final = {language: frozenset(words.split()) for language, words in _COMMON.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """An answer that was served by similarity."""
+
+    id: str
+    """Of the entry, as in `Outcome.id`."""
+    function: str
+    scope: str
+    """A digest: which scopes there are is nobody's business."""
+    question: str
+    served_for: str
+    """The question that the answer was made for."""
+    answer: str
+    similarity: float
+    confidence: float
+    detail: str = ""
+    """The guard or rule that spoke."""
+
+
+class Quality:
+    """Counts similar hits and what checks of them found. Bounded; holds texts of at most `keep` doubtful hits."""
+
+    def __init__(self, *, keep: int = 200) -> None:
+        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 0:
+            raise ConfigurationError("keep", keep, "give how many doubtful hits to keep, 0 for none")
+        self._keep = keep
+        self._slices: dict[tuple[str, str], Counter[str]] = {}
+        self._hours: OrderedDict[int, Counter[str]] = OrderedDict()
+        self._scopes: OrderedDict[tuple[str, str], tuple[Counter[str], deque[bool]]] = OrderedDict()
+        self._doubts: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
+
+    def served(self, hit: Hit) -> None:
+        """An answer was served by similarity."""
+        self._count(hit, "hits")
+        self._doubt(hit, hit.confidence)
+
+    def checked(self, hit: Hit, right: bool, truth: str | None = None) -> None:
+        """A hit was asked again, or a person looked at it."""
+        self._count(hit, "right" if right else "wrong")
+        counts, recent = self._scopes.setdefault((hit.function, hit.scope), (Counter(), deque(maxlen=RECENT)))
+        if len(recent) == RECENT:
+            counts["wrong" if not recent[0] else "right"] += 1
+        recent.append(right)
+        self._scopes.move_to_end((hit.function, hit.scope))
+        while len(self._scopes) > SCOPES:
+            self._scopes.popitem(last=False)
+        if not right:
+            self._doubt(hit, -1.0, verdict="wrong", truth=truth)
+
+    def _count(self, hit: Hit, what: str) -> None:
+        hour = int(time.time() // 3600)
+        self._hours.setdefault(hour, Counter())[what] += 1
+        while len(self._hours) > HOURS:
+            self._hours.popitem(last=False)
+        for name, value in slices_of(hit):
+            if (name, value) in self._slices or len(self._slices) < 500:
+                self._slices.setdefault((name, value), Counter())[what] += 1
+
+    def _doubt(self, hit: Hit, confidence: float, **more: Any) -> None:
+        doubts, key = self._doubts, (hit.id, hit.question)
+        if self._keep == 0 or (key in doubts and doubts[key][0] <= confidence):
+            return
+        if key not in doubts and len(doubts) >= self._keep:
+            surest = max(doubts, key=lambda k: doubts[k][0])
+            if doubts[surest][0] <= confidence:
+                return
+            del doubts[surest]
+        doubts[key] = confidence, {**asdict(hit), "verdict": None, **more}
+
+    # reading -----------------------------------------------------------------------------------------------------
+
+    def report(self) -> dict[str, Any]:
+        """Hits, checks, wrong ones and the 95 % interval of their share, by slice and by hour; scopes that drifted."""
+        return {
+            "slices": {
+                name: {v: share(counts) for (n, v), counts in self._slices.items() if n == name}
+                for name in {name for name, _ in self._slices}
+            },
+            "hours": {hour * 3600: share(counts) for hour, counts in self._hours.items()},
+            "drifted": list(self.drifted()),
+        }
+
+    def drifted(self) -> Iterator[dict[str, Any]]:
+        """Scopes whose last checks found more wrong than those before them, beyond chance (two shares, z > 3)."""
+        for (function, scope), (counts, recent) in self._scopes.items():
+            before, now = counts["right"] + counts["wrong"], len(recent)
+            wrong = recent.count(False)
+            if before < RECENT or now < RECENT:
+                continue
+            pooled = (counts["wrong"] + wrong) / (before + now)
+            error = math.sqrt(max(pooled * (1 - pooled), 1e-12) * (1 / before + 1 / now))
+            if wrong / now - counts["wrong"] / before > 3 * error:
+                yield {
+                    "function": function,
+                    "scope": scope,
+                    "before": counts["wrong"] / before,
+                    "now": wrong / now,
+                }
+
+    def export(self, path: Path | str) -> int:
+        """Write the most doubtful hits, one JSON object a line, to a new file that its owner alone can read.
+
+        Put "right" or "wrong" under "verdict" and give the file to `CacheLayer.judge`. Returns how many. Raises
+        ConfigurationError where the file is there already or cannot be made.
+        """
+        rows = [row for _, row in sorted(self._doubts.values(), key=lambda doubt: doubt[0])]
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except OSError as fault:
+            raise ConfigurationError(
+                "path", str(path), f"{fault.strerror}; name a file that is not there yet"
+            ) from None
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        return len(rows)
+
+
+def verdicts(path: Path | str) -> list[tuple[Hit, bool]]:
+    """What a person judged in a file of `export`. Raises ConfigurationError naming file, line and field."""
+    found = []
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as fault:
+        raise ConfigurationError("path", str(path), f"cannot be read: {fault}") from None
+    for number, line in enumerate(filter(str.strip, lines), 1):
+        try:
+            row = json.loads(line)
+            verdict = row["verdict"]
+            hit = Hit(**{name: row[name] for name in Hit.__slots__})
+        except (ValueError, KeyError, TypeError) as fault:
+            raise ConfigurationError(
+                "path", f"{path}, line {number}", f"{fault!r}; give what export wrote"
+            ) from None
+        if verdict not in (None, "right", "wrong"):
+            remedy = "give 'right' or 'wrong', or leave it null"
+            raise ConfigurationError("verdict", f"{verdict} ({path}, line {number})", remedy)
+        if verdict is not None:
+            found.append((hit, verdict == "right"))
+    return found
+
+
+def slices_of(hit: Hit) -> Iterator[tuple[str, str]]:
+    """(slice, value): function, language, length in words, what spoke, confidence."""
+    words = len(hit.question.split())
+    yield "function", hit.function
+    yield "language", language_of(hit.question)
+    yield "length", "1-4" if words < 5 else "5-12" if words < 13 else "13-40" if words < 41 else "41+"
+    yield "rule", hit.detail.split(":")[0][:40] or "none"
+    yield (
+        "confidence",
+        ">= 0.99" if hit.confidence >= 0.99 else ">= 0.95" if hit.confidence >= 0.95 else "< 0.95",
+    )
+
+
+def language_of(text: str) -> str:
+    """A guess: the language whose commonest words it holds most of, else the script of its first letter."""
+    words = set(text.casefold().split())
+    best = max(_WORDS, key=lambda language: len(words & _WORDS[language]))
+    if words & _WORDS[best]:
+        return best
+    letter = next((c for c in text if c.isalpha()), "")
+    return unicodedata.name(letter, "none").split()[0].lower() if letter else "none"
+
+
+def share(counts: Counter[str]) -> dict[str, Any]:
+    """Hits, checks, wrong ones, and the 95 % interval of the share of wrong ones (Wilson 1927)."""
+    n, wrong, z = counts["right"] + counts["wrong"], counts["wrong"], 1.96
+    told = {"hits": counts["hits"], "checks": n, "wrong": wrong}
+    if not n:
+        return {**told, "low": 0.0, "high": 1.0}
+    p = wrong / n
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    return {**told, "low": max((middle - half) / scale, 0.0), "high": min((middle + half) / scale, 1.0)}

@@ -1,0 +1,134 @@
+"""Similar hits are judged by slice and over time; the doubtful ones go to a file, and its verdicts come back."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Policy
+from cachelayer.observe.quality import Hit, Quality, language_of, verdicts
+from cachelayer.testing import WordEmbedder
+from cachelayer.types import Candidate, Query
+
+
+class Sure:
+    """A verifier that takes every candidate for right."""
+
+    identity = "sure"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        return [(1.0, "")] * len(candidates)
+
+
+def hit(
+    id: str = "e1", *, confidence: float = 0.9, scope: str = "s", question: str = "how is the weather"
+) -> Hit:
+    return Hit(id, "ask", scope, question, "how was the weather", "fine", 0.95, confidence)
+
+
+async def judged_layer(answers: dict[str, str]) -> tuple[CacheLayer, Any]:
+    """A layer whose similar hits are all checked."""
+    layer = CacheLayer(
+        embedder=WordEmbedder(), verifier=Sure(), policy=Policy(shadow=1.0, max_error_rate=0.5, quarantine=0)
+    )
+    layer.quality()
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        return answers[question]
+
+    await layer.start()
+    return layer, ask
+
+
+RIGHT = "what is the way to the old station"
+WRONG = "what is the way to the new station"
+
+
+async def test_checks_of_similar_hits_are_counted_by_slice_and_wrong_ones_exported_first(
+    tmp_path: Path,
+) -> None:
+    layer, ask = await judged_layer({RIGHT: "left", f"{RIGHT} please": "left", WRONG: "right"})
+    for question in (RIGHT, f"{RIGHT} please", WRONG):
+        outcome = await ask.outcome(question)
+        await layer.flush()
+    assert outcome.match == "similar"
+    report = layer.quality().report()
+    told = report["slices"]["function"]["ask"]
+    assert (told["hits"], told["checks"], told["wrong"]) == (2, 2, 1)
+    assert 0 < told["low"] < 0.5 < told["high"] <= 1 and report["slices"]["language"]["en"]["hits"] == 2
+    assert layer.quality().export(tmp_path / "doubts.jsonl") == 2
+    rows = [json.loads(line) for line in (tmp_path / "doubts.jsonl").read_text().splitlines()]
+    assert rows[0]["question"] == WRONG and rows[0]["verdict"] == "wrong" and rows[0]["truth"] == "right"
+    await layer.aclose()
+
+
+async def test_an_exported_file_is_its_owner_s_alone_and_never_overwritten(tmp_path: Path) -> None:
+    quality, path = Quality(), tmp_path / "doubts.jsonl"
+    quality.served(hit())
+    assert quality.export(path) == 1 and stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(ConfigurationError, match="not there yet"):
+        quality.export(path)
+
+
+async def test_a_verdict_of_wrong_removes_the_entry_and_counts(tmp_path: Path) -> None:
+    layer, ask = await judged_layer({RIGHT: "left", f"{RIGHT} please": "left"})
+    await ask(RIGHT)
+    await layer.flush()
+    served = await ask.outcome(f"{RIGHT} please")
+    await layer.flush()
+    path = tmp_path / "doubts.jsonl"
+    layer.quality().export(path)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**row, "verdict": "wrong"}) + "\n" for row in rows))
+    assert await layer.judge(path) == (0, 1)
+    assert layer.metrics() and layer.stats()["entries"] < 2
+    assert rows[0]["id"] == served.id and await layer.report_wrong(served) is False
+    await layer.aclose()
+
+
+def test_the_most_doubtful_are_kept_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    quality = Quality(keep=3)
+    for n in range(20):
+        quality.served(hit(f"e{n}", confidence=0.5 + n / 50))
+    quality.export(tmp_path / "doubts.jsonl")
+    ids = [json.loads(line)["id"] for line in (tmp_path / "doubts.jsonl").read_text().splitlines()]
+    assert ids == ["e0", "e1", "e2"]
+
+
+def test_nothing_is_held_where_nothing_is_to_be_kept(tmp_path: Path) -> None:
+    quality = Quality(keep=0)
+    quality.checked(hit(), right=False)
+    assert quality.export(tmp_path / "doubts.jsonl") == 0
+    assert quality.report()["slices"]["function"]["ask"]["wrong"] == 1
+
+
+def test_a_scope_that_gets_worse_is_named_and_one_that_does_not_is_not() -> None:
+    quality = Quality()
+    for n in range(200):
+        quality.checked(hit(scope="steady"), right=n % 10 != 0)
+        quality.checked(hit(scope="worse"), right=n % 10 != 0 if n < 150 else n % 2 == 0)
+    assert [drift["scope"] for drift in quality.report()["drifted"]] == ["worse"]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [("How do I return it?", "en"), ("Wie kann ich das zurückgeben?", "de"), ("Как вернуть товар", "cyrillic"),
+     ("退货", "cjk"), ("42", "none")],
+)  # fmt: skip
+def test_languages_are_guessed(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("{", "line 1"), ('{"verdict": "wrong"}', "line 1"), ("[]", "line 1")]
+)
+def test_a_file_of_verdicts_that_cannot_be_read_names_the_line(tmp_path: Path, line: str, told: str) -> None:
+    (tmp_path / "doubts.jsonl").write_text(line)
+    with pytest.raises(ConfigurationError, match=told):
+        verdicts(tmp_path / "doubts.jsonl")
