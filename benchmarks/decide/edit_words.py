@@ -102,6 +102,11 @@ ADDED = """only; all; every; for my wife; for my daughter; for two people; for a
 MODIFIERS = """new old second joint business personal international domestic virtual physical temporary permanent
     monthly annual weekly daily main secondary free paid used broken red black small large electric manual local
     foreign public private premium basic prepaid frozen expired gluten-free vegan spicy double single"""
+NARROWING = """guide baby school staff tax winter rental student medical travel pet gift group company holiday
+    family office kitchen garden mountain city night weekend car health dental training test demo sample backup
+    emergency parking birthday wedding summer ski water solar diesel cotton leather wooden plastic paper sports
+    music video voice email text weather police army church bank airport hospital university hotel factory farm"""
+HARMLESS = """actually currently exactly really simply basically possibly kindly honestly probably generally normally"""
 FILLERS = """hi; hello; hey; hey there; good morning; ok so; so; well; um; excuse me; quick question; just wondering;
     sorry; i was wondering"""
 ENDINGS = (

@@ -45,7 +45,7 @@ class Pair:
     weight: float = 1.0
 
 
-def pairs(data: Path, wordnet: Path, seed: int = 0, scale: float = 1.0) -> list[Pair]:
+def pairs(data: Path, wordnet: Path, seed: int = 0, scale: float = 0.45) -> list[Pair]:
     """All of them, shuffled within each part, no pair twice. `scale` multiplies how many are generated."""
     net, everything, out = WordNet(wordnet), texts(data), []
     for part in PARTS:
@@ -59,7 +59,9 @@ def pairs(data: Path, wordnet: Path, seed: int = 0, scale: float = 1.0) -> list[
         rng.shuffle(made)
         out += made
     out += _annotated(data, seed)
-    return list({(p.a, p.b): p for p in out if p.a.strip() and p.b.strip()}.values())
+    rng = random.Random(seed)
+    kept = [p for p in out if p.a.strip() and p.b.strip() and (p.kind != "equal" or rng.random() < 0.15)]
+    return list({(p.a, p.b): p for p in kept}.values())
 
 
 def _generated(mine: list[Text], part: str, net: WordNet, rng: random.Random, scale: float) -> Iterator[Pair]:

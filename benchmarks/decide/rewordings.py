@@ -107,7 +107,8 @@ class Reworder:
         """One to three changes. Returns `text` itself where nothing fits."""
         out = text
         steps: list[Rewording] = [self.frame, self.frame, self.synonym, self.synonym, self.thesaurus, front, polite,
-                                  spelling, possessive, typo, digits, drop_words, plain]  # fmt: skip
+                                  spelling, possessive, typo, digits, drop_words, plain,
+                                  harmless]  # fmt: skip
         for step in rng.sample(steps, rng.choice((1, 2, 2, 3, 3))):
             out = step(out, rng)
         return out
@@ -223,6 +224,12 @@ def digits(text: str, rng: random.Random) -> str:
         return _SPELLED[int(low)] if int(low) < len(_SPELLED) else m[0]
 
     return re.sub(rf"(?i)\b(?:{'|'.join(_SPELLED[2:])}|\d{{1,2}})\b(?![.:/%-])", other, text)
+
+
+def harmless(text: str, rng: random.Random) -> str:
+    """A word more that changes nothing: 'how do i actually ...'."""
+    m = re.search(r"(?i)\b(?:i|you|we|is|are|to) (?=\w)", text)
+    return f"{text[: m.end()]}{rng.choice(ew.words(ew.HARMLESS))} {text[m.end() :]}" if m else text
 
 
 def drop_words(text: str, rng: random.Random) -> str:

@@ -48,7 +48,7 @@ class Trapper:
         self._swaps = {"scope": _listed(ew.groups(ew.SCOPES, part)), "unit": _listed(ew.groups(ew.UNITS)),
                        "date": _listed(dates), "verb": _listed(_VERBS)}  # fmt: skip
         self._added = [g[0] for g in ew.groups(ew.ADDED, part)]
-        self._modifiers = ew.words(ew.MODIFIERS, part)
+        self._modifiers, self._narrowing = ew.words(ew.MODIFIERS, part), ew.words(ew.NARROWING, part)
         self.edits: dict[str, Edit] = {
             "number": number, "date": lambda t, r: self._swap("date", t, r), "year": year,
             "unit": lambda t, r: self._swap("unit", t, r), "entity": self.entity, "noun": self.noun,
@@ -130,12 +130,19 @@ class Trapper:
         return f"{body} {rng.choice(self._added)}{text[len(body) :]}" if len(body.split()) < 25 else None
 
     def modifier(self, text: str, rng: random.Random) -> str | None:
-        """An adjective that narrows what is asked."""
-        spots = list(re.finditer(r"\b(?:my|the|a|an|our) (?=[a-z]{3,})", text))
+        """An adjective or a noun that narrows what is asked."""
+        spots = [m.end() for m in re.finditer(r"\b(?:my|the|a|an|our) (?=[a-z]{3,})", text)]
+        pool = self._modifiers
+        if not spots or rng.random() < 0.5:
+            nouns = [m for m in re.finditer(r"(?<= )[a-z]{3,}\b", text) if m[0] not in _SMALL]
+            spots = [
+                m.start() for m in nouns if self._net.bases(m[0], "n") and not self._net.bases(m[0], "v")
+            ]
+            pool = self._narrowing
         if not spots:
             return None
-        at = rng.choice(spots).end()
-        return f"{text[:at]}{rng.choice(self._modifiers)} {text[at:]}"
+        at = rng.choice(spots)
+        return f"{text[:at]}{rng.choice(pool)} {text[at:]}"
 
 
 _VERBS = [

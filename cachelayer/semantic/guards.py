@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from . import lexicon as lx
-from .signature import Signature
+from .signature import Signature, stem
 
 Guard = Callable[[Signature, Signature], bool]
 
@@ -105,6 +105,33 @@ def quantifiers(a: Signature, b: Signature) -> bool:
     return bool(differing - {"just", "many"})
 
 
+def modality(a: Signature, b: Signature) -> bool:
+    """'must' against 'may', 'can' or 'should'."""
+    return bool(a.modals and b.modals) and ("must" in a.modals) != ("must" in b.modals)
+
+
+def conjunct(a: Signature, b: Signature) -> bool:
+    """One of two things joined by 'and' or 'or' is missing on the other side."""
+    return _half(a, b) or _half(b, a)
+
+
+def _half(a: Signature, b: Signature) -> bool:
+    if not _JOINED.isdisjoint(b.words):
+        return False
+    for i, word in enumerate(a.words):
+        if word in _JOINED:
+            before = (
+                next((stem(w) for w in a.words[i - 1 :: -1] if w not in lx.FUNCTION_WORDS), "") if i else ""
+            )
+            after = next((stem(w) for w in a.words[i + 1 :] if w not in lx.FUNCTION_WORDS), "")
+            if before and after and (before in b.stems) != (after in b.stems):
+                return True
+    return False
+
+
+_JOINED: Final = frozenset(("and", "or", "nor", "plus"))
+
+
 def question(a: Signature, b: Signature) -> bool:
     """Two different question words: 'who' / 'when', 'how many' / 'how'."""
     known = {"", "other", "yesno"}
@@ -125,6 +152,8 @@ GUARDS: Final[tuple[tuple[str, Guard], ...]] = (
     ("roles", roles),
     ("names", names),
     ("quantifiers", quantifiers),
+    ("modality", modality),
+    ("conjunct", conjunct),
     ("question", question),
     ("language", language),
 )

@@ -194,6 +194,9 @@ FOREIGN: Final = _words(
 )
 """Function words of other languages in Latin script."""
 
+SHORTENED: Final = _words("dr mr mrs ms prof st no vs etc inc ltd jr sr mt ave dept approx")
+"""A stop after these ends no sentence."""
+
 GREETINGS: Final = _words(
     """hi hello hey hallo welcome thanks thank thx ty cheers sorry pardon great good fine nice lovely cool
     awesome perfect
@@ -201,7 +204,8 @@ GREETINGS: Final = _words(
     goodbye see appreciate problem got well hm hmm"""
 )
 PLEASANTRIES: Final = GREETINGS | _words(
-    """please pls excuse super lot lots sure oh ah um uh you you're your so very much many a an the my i i'm me is it it's that's
+    """please pls excuse
+    super lot lots sure oh ah um uh you you're your so very much many a an the my i i'm me is it it's that's
     that this was are be been being for of to all and one minute second just on wait really morning afternoon
     evening day
     there how today going doing no at time anytime happy hear help like what can do may any more questions ask asking

@@ -13,6 +13,8 @@ from .guards import GUARDS
 from .reading import Reading
 from .words import Words
 
+SEEN: Final = tuple((name, guard) for name, guard in GUARDS if name not in ("modality", "conjunct"))
+"""Guards that are features themselves; of the others what they look at is."""
 FEATURES: Final = (
     "cosine", "shorter", "longer", "length_ratio", "content_shorter", "content_longer",
     "exact_low", "exact_high", "soft_low", "soft_high", "left_low", "left_high", "left_weight_low", "left_weight_high",
@@ -21,7 +23,7 @@ FEATURES: Final = (
     "inversions", "order_same", "prefix", "suffix", "hunk_low", "hunk_high", "words_same",
     "negation", "negated_both", "quantifiers", "modals", "question", "question_known", "roles_conflict", "prepositions",
     "possessors", "conditions", "ands", "numbers_low", "numbers_high", "numbers_both", "units", "ids", "dates_low",
-    "dates_high", "names_low", "names_high", *(f"guard_{name}" for name, _ in GUARDS),
+    "dates_high", "names_low", "names_high", *(f"guard_{name}" for name, _ in SEEN),
     "function_low", "function_high", "lone_weight", "lone_similar",
 )  # fmt: skip
 Pairs = list[tuple[int, int]]
@@ -44,7 +46,7 @@ def features(a: Reading, b: Reading, cosine: float, table: Words) -> list[float]
     out += _partners(a, b, left_a, left_b, table)
     out += _sequence(a, b, matched)
     out += _symbols(a, b)
-    out += [float(guard(a.signature, b.signature)) for _, guard in GUARDS]
+    out += [float(guard(a.signature, b.signature)) for _, guard in SEEN]
     out += _order(n - len(a.content), m - len(b.content))
     out += _lone(a, left_a, soft_a) if not left_b else _lone(b, left_b, soft_b) if not left_a else (0.0, 1.0)
     return out

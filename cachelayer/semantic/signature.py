@@ -226,7 +226,7 @@ def signature(text: str) -> Signature:
             else:
                 reader.currency = lx.UNITS[match["sym"]]
         elif kind == "stop":
-            reader.opening = True
+            reader.opening = not (match[0] == "." and reader.words and reader.words[-1] in lx.SHORTENED)
         else:
             reader.flush_number()
             reader.ids.add(match[0].lower().strip("`.,;"))

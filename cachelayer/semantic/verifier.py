@@ -16,10 +16,10 @@ import numpy as np
 
 from ..types import Candidate, Query, Turn
 from .contexts import measures, serious
-from .guards import FACTS, GUARDS, veto
-from .pairing import FEATURES, features
+from .guards import FACTS, veto
+from .pairing import FEATURES, SEEN, features
 from .reading import Reading, read
-from .signature import signature
+from .signature import Signature, signature
 from .weights import load_judge
 from .words import words
 
@@ -30,7 +30,7 @@ DOUBTFUL: Final = 0.8
 SURE: Final = frozenset({*FACTS, "language"})
 """Guards that forbid: they were right on every pair of the tuning part that the trees would have served, slips of the
 pen in the name of a day aside."""
-_COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in GUARDS)
+_COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in SEEN)
 
 
 LEAST: Final = 0.5
@@ -75,7 +75,10 @@ class PairVerifier:
         readings = [self._read(c.text) for c in candidates]
         rows = [features(mine, r, c.similarity, table) for r, c in zip(readings, candidates, strict=True)]
         sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
-        judged = [_guarded(p, row) for p, row in zip(sure, rows, strict=True)]
+        judged = [
+            _guarded(p, row, mine.signature, r.signature)
+            for p, row, r in zip(sure, rows, readings, strict=True)
+        ]
         return self._in_context(query, candidates, judged)
 
     def _in_context(
@@ -113,13 +116,12 @@ class PairVerifier:
         return found
 
 
-def _guarded(p: float, row: list[float]) -> tuple[float, str]:
+def _guarded(p: float, row: list[float], a: Signature, b: Signature) -> tuple[float, str]:
     """`p`, or 0 where a sure guard spoke; with the guard that explains it. `row`: features of the pair."""
-    spoke = [name for name, at in _COLUMNS if row[at]]
-    forbidding = next((name for name in spoke if name in SURE), "")
+    forbidding = next((name for name, at in _COLUMNS if row[at] and name in SURE), "")
     if forbidding:
         return 0.0, forbidding
-    return p, spoke[0] if spoke and p < DOUBTFUL else ""
+    return p, veto(a, b) if p < DOUBTFUL else ""
 
 
 class ThresholdVerifier:

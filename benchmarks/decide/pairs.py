@@ -1,0 +1,185 @@
+"""Pairs and conversations through a real cache: one is asked and stored, the other asked, in an empty cache.
+
+    python -m benchmarks.decide.pairs --data DATA --wordnet DIR --out benchmarks/results
+
+Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
+benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
+and those written by hand in handmade_pairs.txt. Prints and writes the share served wrongly and the share of true ones
+served, with 95 % intervals (Wilson), beside a threshold of cosine chosen by hindsight on the very pairs; and the time
+of a decision. Writes decide_pairs.md, .json and .png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cachelayer import CacheLayer, Policy, Source
+from cachelayer.semantic.embed.cache import CachedEmbedder
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
+
+from .pair_times import decision_times
+from .pairs_data import Pair, pairs
+from .pairs_report import Row, draw, rows_of, table
+from .rewordings import Reworder
+from .talk_strings import strings
+from .talks import TalkPair, talks
+from .train_pairs import FAMILIES
+from .wordnet import WordNet
+
+HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
+TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
+TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One pair and what came of it."""
+
+    group: str
+    kind: str
+    same: bool
+    cosine: float
+    served: bool
+    confidence: float
+
+
+def handmade() -> list[Pair]:
+    """The pairs written by hand."""
+    out = []
+    for line in HANDMADE.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            kind, a, b = (part.strip() for part in line.split(" | "))
+            out.append(Pair(a, b, kind in ("paraphrase", "repeat"), kind, "report", "hand"))
+    return out
+
+
+def reported(found: Sequence[Pair], each: int, seed: int) -> list[Pair]:
+    """`each` traps of every family and as many true pairs in all, of the part 'report'."""
+    rng, out = random.Random(seed), []
+    mine = [p for p in found if p.part == "report"]
+    for family, kinds in TRAPS.items():
+        traps = [p for p in mine if p.kind.startswith("trap:") and p.kind.removeprefix("trap:") in kinds]
+        drawn = rng.sample(traps, min(each, len(traps)))
+        out += [Pair(p.a, p.b, False, family, p.part, p.source) for p in drawn]
+    for kind in TRUE:
+        true = [p for p in mine if p.kind == kind]
+        count = min(each * len(TRAPS) // len(TRUE), len(true))
+        out += [Pair(p.a, p.b, True, kind.split(":")[0], p.part, p.source) for p in rng.sample(true, count)]
+    return out
+
+
+class Bench:
+    """A cache whose entries of different trials never meet."""
+
+    def __init__(self, bound: float) -> None:
+        self.embedder = CachedEmbedder(OnnxEmbedder(workers=1), max_bytes=64 * 2**20)
+        self.layer = CacheLayer(policy=Policy(max_error_rate=bound), embedder=self.embedder)
+        self._trials = 0
+
+    async def trial(self, group: str, kind: str, same: bool, one: Any, other: Any) -> Trial:
+        """Ask `one`, wait until it is findable, ask `other`. Both are texts or lists of messages."""
+        self._trials += 1
+
+        async def text(question: str) -> str:
+            return f"the answer to: {question}"
+
+        async def chat(messages: list[dict[str, Any]]) -> str:
+            return f"the answer to: {messages}"
+
+        ask = self.layer.cached(text if isinstance(one, str) else chat, name=f"trial-{self._trials}")
+        await ask(one)
+        await self.layer.flush()
+        outcome = await ask.outcome(other)
+        await self.layer.flush()
+        served = outcome.source in (Source.INDEX, Source.MEMORY)
+        seen = await self.embedder.embed([_last(one), _last(other)])
+        cosine = float(seen.vectors[0] @ seen.vectors[1])
+        return Trial(group, kind, same, cosine, served, outcome.confidence or 0.0)
+
+
+def _last(asked: Any) -> str:
+    return asked if isinstance(asked, str) else str(asked[-1]["content"])
+
+
+def messages(history: Sequence[Any], last: str) -> list[dict[str, Any]]:
+    said = [{"role": t.role, "content": t.text} for t in history]
+    return [{"role": "system", "content": "You help."}, *said, {"role": "user", "content": last}]
+
+
+async def run_pairs(found: list[Pair], group: str, bound: float) -> list[Trial]:
+    bench = Bench(bound)
+    async with bench.layer:
+        out = []
+        for i, p in enumerate(found):
+            out.append(await bench.trial(group, p.kind, p.same, p.a, p.b))
+            if i % 200 == 0:
+                print(f"  {group}: {i} of {len(found)}", flush=True)
+        return out
+
+
+async def run_talks(found: list[TalkPair], group: str, bound: float, reword: Reworder) -> list[Trial]:
+    """Every conversation beside its twin, and beside itself with the last words said a little otherwise."""
+    bench, rng = Bench(bound), random.Random(0)
+    async with bench.layer:
+        out = []
+        for i, p in enumerate(found):
+            one = messages(p.a, p.last)
+            out.append(await bench.trial(group, p.kind, p.same, one, messages(p.b, p.last)))
+            out.append(await bench.trial(group, "the same again", True, one, one))
+            again = messages(p.a, reword.repeat(p.last, rng))
+            out.append(await bench.trial(group, "same history, last words reworded", True, one, again))
+            if i % 100 == 0:
+                print(f"  {group}: {i} of {len(found)}", flush=True)
+        return out
+
+
+async def measured(args: argparse.Namespace) -> list[Trial]:
+    made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
+    net = WordNet(args.wordnet)
+    reword = Reworder("report", net)
+    out = await run_pairs(handmade(), "pairs written by hand", 0.05)
+    out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)
+    out += await run_talks(talks("report", args.talks, args.seed), "scripted conversations", 0.10, reword)
+    strung = strings("report", args.talks, args.data, args.wordnet, args.seed)
+    return out + await run_talks(strung, "strung conversations", 0.10, reword)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="folder with dev/ and train/open/")
+    parser.add_argument("--wordnet", type=Path, required=True, help="folder with data.noun, index.noun, ...")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the results")
+    parser.add_argument("--each", type=int, default=120, help="traps of each family (default %(default)s)")
+    parser.add_argument(
+        "--talks", type=int, default=300, help="conversations of each sort (default %(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=11, help="of what is generated (default %(default)s)")
+    args = parser.parse_args()
+    started = time.strftime("%Y-%m-%d %H:%M")
+    trials = asyncio.run(measured(args))
+    found: list[Row] = rows_of(trials)
+    times = decision_times()
+    text = table(found, times, started)
+    print(text)
+    (args.out / "decide_pairs.md").write_text(text, "utf-8")
+    kept = {"date": started, "rows": [vars(r) for r in found], "times": times}
+    (args.out / "decide_pairs.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    draw(trials, args.out / "decide_pairs.png")
+    worst = np.max([r.wrong for r in found if r.kind == "all"])
+    print(f"worst share wrong: {worst:.3f}")
+
+
+if __name__ == "__main__":
+    main()
