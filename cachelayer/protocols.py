@@ -143,7 +143,8 @@ class Store(Protocol):
         One that is `bounded` raises StoreFault with reason BUDGET after `budget` seconds.
         """
 
-    async def put(self, records: Sequence[Record]) -> None: ...
+    async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
+        """Store records. Of a key whose lease is among `leases`, an entry by a later holder of it stays."""
 
     async def delete(self, keys: Sequence[bytes]) -> int: ...
 

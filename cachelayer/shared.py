@@ -179,7 +179,8 @@ class SharedTier:
             elif record is not None:
                 records.append(record)
         if records and self.breaker.allow():
-            done = await self.faults.attempt("store", self.store.put(records), WRITE_BUDGET)
+            leases = [call.lease for call, _ in items if call.lease is not None]
+            done = await self.faults.attempt("store", self.store.put(records, leases), WRITE_BUDGET)
             if isinstance(done, Reason):
                 self.breaker.failure()
             else:

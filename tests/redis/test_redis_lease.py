@@ -87,8 +87,8 @@ async def test_a_fence_grows_and_an_earlier_holder_does_not_overwrite_a_later_on
     await two.wait(KEY, 10.0)
     second = await two.acquire(KEY, 5.0)
     assert second.fence > first.fence
-    assert await two.put([record(payload=b"second")], lease=second) == 1
-    assert await one.put([record(payload=b"first")], lease=first) == 0
+    assert await two.put([record(payload=b"second")], [second]) == 1
+    assert await one.put([record(payload=b"first")], [first]) == 0
     assert (await one.get(KEY, record().canonical)).payload == b"second"
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from ...errors import ConfigurationError, Unusable
 from ...flow.waiting import within
-from ...protocols import Clock
+from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
 from .calls import Request, answers, call
 from .doctor import Finding, examine
@@ -179,16 +179,16 @@ class RedisStore:
 
     # writing ------------------------------------------------------------------------------------------------
 
-    async def put(self, records: Sequence[Record], *, lease: RedisLease | None = None) -> int:
+    async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> int:
         """Store records until their `stale_until`; returns how many were stored, `refused` counts the others.
 
         A record's computation is taken to have begun `seconds` before `created`: what was invalidated since is not
-        stored.
-        With `lease`, an entry written by a later holder stays. Raises StoreFault where some could not be stored.
+        stored. Of a key whose lease is among `leases`, an entry by a later holder stays. Raises StoreFault.
         """
         lane = await self._started()
         writer = Writer(self._names, self._clock, self._wire, lane.topology, lane.coherence, self.refused)
-        return await writer.put(records, lease.fence if lease is not None else 0)
+        fences = {lease.key: lease.fence for lease in leases if isinstance(lease, RedisLease)}
+        return await writer.put(records, fences)
 
     async def delete(self, keys: Sequence[bytes]) -> int:
         """Delete entries, and those under way; returns how many there were. Raises StoreFault."""

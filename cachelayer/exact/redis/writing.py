@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,11 +56,11 @@ class Writer:
         self._names, self._clock, self._wire = names, clock, wire
         self._topology, self._coherence, self._refused = topology, coherence, refused
 
-    async def put(self, records: Sequence[Record], fence: int) -> int:
+    async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
         """How many were stored. Raises StoreFault where some could not be; the others are stored."""
         drafts, faults = self._drafts(records)
-        drafts = self._usable(await self._look(drafts, fence, faults), await self._epochs(drafts))
-        stored = await self._store(drafts, fence, faults)
+        drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts))
+        stored = await self._store(drafts, fences, faults)
         if faults:
             raise faults[0]
         return stored
@@ -87,7 +87,9 @@ class Writer:
                 wanted[digest] = name, max(until, wanted.get(digest, (b"", NEVER))[1])
         return await self._coherence.ensure(wanted)
 
-    async def _look(self, drafts: Sequence[Draft], fence: int, faults: list[StoreFault]) -> list[Draft]:
+    async def _look(
+        self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]
+    ) -> list[Draft]:
         """Leave out what would overwrite an entry of a newer schema or a later lease holder, or was deleted since."""
         kept, requests = [], [self._ask(draft.record.key) for draft in drafts]
         for draft, result in zip(drafts, await call(self._topology, Role.WRITE, requests), strict=True):
@@ -95,7 +97,7 @@ class Writer:
             if replies is None:
                 continue
             draft.existed, draft.tomb = bool(replies[0]), replies[1] or b""
-            if self._wire.newer(replies[0], fence):
+            if self._wire.newer(replies[0], fences.get(draft.record.key, 0)):
                 self._refused[Reason.SCHEMA] += 1
             elif self._coherence.outdates(draft.record.key, unpack(replies[1]), draft.node, draft.started):
                 self._refused[Reason.INVALIDATED] += 1
@@ -133,8 +135,11 @@ class Writer:
             draft.deps.append((digest, epoch.token))  # one that changes from here on makes the entry invalid
         return None
 
-    async def _store(self, drafts: Sequence[Draft], fence: int, faults: list[StoreFault]) -> int:
-        results = await call(self._topology, Role.WRITE, [self._set(draft, fence) for draft in drafts])
+    async def _store(
+        self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]
+    ) -> int:
+        sets = [self._set(draft, fences.get(draft.record.key, 0)) for draft in drafts]
+        results = await call(self._topology, Role.WRITE, sets)
         tell, stored = [], 0
         for draft, result in zip(drafts, results, strict=True):
             if isinstance(result, list) and str(result[0]).startswith("TRYAGAIN"):  # its slot is on the move

@@ -1,0 +1,141 @@
+"""A store of one's own behind the door `Store`, and layers without an in-process tier."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
+from cachelayer.testing import Gate, ManualClock
+from cachelayer.types import Record
+
+
+class Lease:
+    async def release(self) -> None: ...
+
+
+class Shelf:
+    """A store in a dict, which leaves budgets to the layer."""
+
+    name = "shelf"
+
+    def __init__(self) -> None:
+        self.held: dict[bytes, Record] = {}
+        self.leases: list[object] = []
+        self.stuck = False
+
+    async def start(self) -> None: ...
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        if self.stuck:
+            await asyncio.Event().wait()
+        return self.held.get(key)
+
+    async def put(self, records: Sequence[Record], leases: Sequence[object] = ()) -> None:
+        self.held.update((record.key, record) for record in records)
+        self.leases += leases
+
+    async def delete(self, keys: Sequence[bytes]) -> int:
+        return sum(self.held.pop(key, None) is not None for key in keys)
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None: ...
+
+    async def acquire(self, key: bytes, ttl: float) -> Lease:
+        return Lease()
+
+    async def wait(self, key: bytes, timeout: float) -> None: ...
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[AsyncIterator[Any]]:
+        yield _nothing()
+
+    async def aclose(self) -> None: ...
+
+
+async def _nothing() -> AsyncIterator[Any]:
+    await asyncio.Event().wait()
+    yield
+
+
+def off(shelf: Shelf, **policy: Any) -> CacheLayer:
+    return CacheLayer(policy=Policy(max_bytes=0, **policy), store=shelf, semantic=False)
+
+
+async def test_without_an_in_process_tier_every_hit_comes_from_the_store() -> None:
+    shelf, gate = Shelf(), Gate(lambda question: {"items": [question]}, opened=True)
+    async with off(shelf) as layer:
+        ask = layer.wrap(gate, name="ask")
+        first = await ask.outcome("q")
+        await layer.flush()
+        hits = [await ask.outcome("q") for _ in range(3)]
+        hits[0].answer["items"].append("mine alone")
+        assert (await ask("q")) == {"items": ["q"]} == first.answer
+        stats = layer.stats()
+    assert gate.calls == 1 and {hit.source for hit in hits} == {Source.REDIS}
+    assert hits[0].misses == {"memory": Reason.OFF} and hits[0].saved.seconds > 0
+    assert stats["entries"] == 0 == stats["bytes"]
+
+
+async def test_a_stream_is_replayed_without_an_in_process_tier() -> None:
+    shelf, runs = Shelf(), []
+
+    async def speak(prompt: str) -> AsyncIterator[dict[str, str]]:
+        runs.append(prompt)
+        for word in ("a", "b"):
+            yield {"text": word}
+
+    async with off(shelf) as layer:
+        cached = layer.wrap(speak, name="speak")
+        for _ in range(3):
+            assert [chunk async for chunk in cached("p")] == [{"text": "a"}, {"text": "b"}]
+            await layer.flush()
+    assert runs == ["p"]
+
+
+async def test_callers_at_once_share_one_call_without_an_in_process_tier() -> None:
+    gate = Gate()
+    async with off(Shelf()) as layer:
+        ask = layer.wrap(gate, name="ask")
+        callers = [asyncio.create_task(ask("q")) for _ in range(16)]
+        await gate.entered()
+        gate.open()
+        assert set(await asyncio.gather(*callers)) == {"answer 1"} and gate.calls == 1
+
+
+async def test_who_holds_the_lease_says_so_when_the_answer_is_stored() -> None:
+    shelf = Shelf()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        await layer.wrap(Gate(opened=True), name="ask")("q")
+        await layer.flush()
+    assert len(shelf.leases) == 1 and isinstance(shelf.leases[0], Lease)
+
+
+async def test_a_store_that_knows_no_budgets_is_held_to_them() -> None:
+    shelf = Shelf()
+    async with CacheLayer(store=shelf, semantic=False, policy=Policy(budgets=Budgets(store="10ms"))) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        shelf.stuck = True
+        outcome = await ask.outcome("q")
+    assert outcome.answer == "answer 1" and outcome.misses["shelf"] is Reason.BUDGET
+
+
+async def test_a_stale_answer_from_the_store_stands_in_for_a_failing_backend() -> None:
+    shelf, gate, clock = Shelf(), Gate(opened=True), ManualClock()
+    for _ in range(2):
+        policy = Policy(ttl=20, ttl_jitter=0, stale_if_error="1h")
+        layer = CacheLayer(store=shelf, semantic=False, policy=policy, clock=clock)
+        async with layer:
+            outcome = await layer.wrap(gate, name="ask").outcome("q")
+            await layer.flush()
+        clock.advance(30)
+        gate.error = ConnectionError("down")
+    assert outcome.source is Source.STALE and outcome.answer == "answer 1"
+
+
+def test_similar_answers_need_memory() -> None:
+    with pytest.raises(ConfigurationError, match="max_bytes=0: similar answers are served from memory"):
+        Policy(max_bytes=0, semantic=True)
