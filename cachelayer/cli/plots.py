@@ -72,7 +72,7 @@ def plane(what: Plane, *, height: int = 340) -> Drawing:
                 parts.append(
                     f'<line class="mark dashed line-red" x1="{px:.1f}" x2="{px:.1f}" y1="{top}" y2="{bottom}"/>'
                 )
-                parts.append(_text(px + 5, bottom - 8, name, "ink-red"))
+                parts.append(_text(px + 5, top + 12, name, "ink-red"))
         shown = [d for d in what.dots if d.x <= what.x_most and d.y <= what.y_most]
         for dot in shown:
             parts += _dot(dot, what, at)
@@ -145,7 +145,8 @@ def histograms(
     """Counts over values from their least to their most, one filled outline a group of (name, values, tone)."""
 
     def draw(width: int) -> str:
-        left, right, top, bottom = 48, width - 18, 30, height - 42
+        key = 1 if width >= NARROW else len(groups)
+        left, right, top, bottom = 48, width - 18, 14 + 16 * key, height - 42
         values = [v for _, group, _ in groups for v in group]
         low, high = (min(values), max(values)) if values else (0.0, 1.0)
         low, high = np.floor(low * 20) / 20, max(np.ceil(high * 20) / 20, np.floor(low * 20) / 20 + 0.05)
@@ -164,11 +165,11 @@ def histograms(
         for name, counts, tone in counted:
             parts.append(_steps(name, counts.tolist(), tone, (left, right, top, bottom), most))
         parts.append(_text(left, height - 6, x_title, "muted"))
-        at = float(left)
+        at, line = float(left), 14.0
         for name, group, tone in groups:
             label = f"{name} ({len(group):,})"
-            parts.append(_text(at, 14, label, f"ink-{tone}"))
-            at += 7.4 * len(label) + 18
+            parts.append(_text(at, line, label, f"ink-{tone}"))
+            at, line = (at + 7.4 * len(label) + 18, line) if key == 1 else (at, line + 16)
         return _svg(width, height, parts, x_title)
 
     return draw

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from cachelayer import ConfigurationError
 from cachelayer.cli import main
-from cachelayer.cli.traces.read import Asked
+from cachelayer.cli.replay.shuffles import shuffled
+from cachelayer.cli.traces.read import Asked, Trace
 from cachelayer.cli.traces.rivals import in_hindsight, oracle, thresholds
 from cachelayer.cli.traces.run import Remembered, Run
 from cachelayer.cli.traces.settings import config
@@ -168,6 +169,28 @@ def test_the_command_tells_table_json_and_report(tmp_path: Path, capsys: Any) ->
     assert {run["kind"] for run in plain["runs"]} == {"layer", "threshold", "oracle"}
     assert plain["runs"][0]["calls"] == len({row["question"] for row in rows})
     assert "<svg" in page.read_text() and "<script" not in page.read_text()
+
+
+def test_shuffled_orders_hold_the_same_requests_and_keep_pairs_together() -> None:
+    asked = stream(40)
+    orders = [shuffled(Trace("t", asked), seed) for seed in (0, 0, 1)]
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(map(repr, orders[0])) == sorted(map(repr, asked))
+    pairs = [Asked(f"{i}{half}", "x", "x", f"{i}", counted=half == "b") for i in range(20) for half in "ab"]
+    mixed = shuffled(Trace("t", pairs, pairs=True), 3)
+    assert mixed != pairs
+    assert all(a.scope == b.scope and b.counted for a, b in zip(mixed[::2], mixed[1::2], strict=True))
+
+
+def test_orders_are_counted_against_the_bound_of_their_own_configuration(tmp_path: Path, capsys: Any) -> None:
+    trace, figures = tmp_path / "t.jsonl", tmp_path / "f.json"
+    trace.write_text("\n".join(json.dumps({"q": one.text, "cls": one.truth}) for one in stream(60)))
+    asked = ["replay", str(trace), "--config", "exact", "--config", "max_error_rate=0.1", "--shuffles", "3"]
+    assert main([*asked, "--json", str(figures), "--no-report", "--quiet"]) == 0
+    assert "over 3 orders" in capsys.readouterr().out
+    (one,) = json.loads(figures.read_text())["orders"]
+    assert one["bound"] == 0.1 and len(one["runs"]) == 3
+    assert one["kept"] == sum(run["share_wrong"] <= 0.1 for run in one["runs"])
 
 
 def test_json_on_standard_output_is_json_alone(tmp_path: Path, capsys: Any) -> None:

@@ -95,14 +95,16 @@ def _hits(found: Calibrated) -> plots.Plane:
 
 def _reliability(found: Calibrated) -> plots.Plane:
     points = reliability(max(map(found.held_out, found.runs), key=lambda part: part.similar), BINS)
-    most = plots.round_up(max([0.05, *(max(x, wrong / n) for x, wrong, n in points)]))
+    right = plots.round_up(max([0.02, *(x for x, _, _ in points)]))
+    top = plots.round_up(max([0.05, *(wrong / n for _, wrong, n in points)]))
     dots = [
         plots.Dot(f"{wrong:,} of {n:,}", x, wrong / n, "teal", None, exact(wrong, n))
         for x, wrong, n in points
     ]
+    most = min(right, top)
     even = [(most * i / 20, most * i / 20) for i in range(21)]
     return plots.Plane(
-        "foretold risk", "realised share of wrong answers", most, most, dots,
+        "foretold risk", "realised share of wrong answers", right, top, dots,
         [plots.Curve("as foretold", even, "grey", dashed=True)],
     )  # fmt: skip
 

@@ -90,7 +90,9 @@ def expected(found: Calibrated) -> Iterator[str]:
         return
     part = found.held_out(found.choice.run)
     yield f"expected net hits            {part.hit:.1%}  (95 %: {interval(part.hit_interval)})"
-    if part.similar:
+    if not part.similar:
+        yield "NOTE: nothing was served by similarity there: this traffic gave no evidence that suffices"
+    else:
         yield (
             f"expected wrong among similar {part.share_wrong:.2%}  (95 %: {interval(part.share_wrong_interval)}; "
             f"{part.wrong:,} of {part.similar:,})"

@@ -53,6 +53,10 @@ def register(subparsers: Subparsers) -> None:
         "--bound", type=options.share, default=0.01, metavar="P",
         help="share of wrong answers for 'threshold in hindsight' (default 0.01)",
     )  # fmt: skip
+    add(
+        "--shuffles", type=options.count, default=0, metavar="N",
+        help="also run every configuration over N shuffled orders, and count those that kept its bound",
+    )  # fmt: skip
     parser.set_defaults(run=_run)
 
 

@@ -35,6 +35,7 @@ def page(found: Replayed) -> str:
             ),
         ),
         report.section("All runs", "", _table(found)),
+        *_orders(found),
         report.section(
             "Over the trace",
             f"Share of requests answered without the backend, over the last {_WINDOW}. Caches start empty.",
@@ -102,6 +103,18 @@ def _table(found: Replayed) -> str:
         rows.append([cell for i, cell in enumerate(cells) if i not in (2, 5)])
     head = [name for i, name in enumerate(words.HEAD) if i not in (2, 5)]
     return report.table(head, rows, numbers=range(1, len(head)))
+
+
+def _orders(found: Replayed) -> list[str]:
+    if not found.orders:
+        return []
+    head = found.orders_head
+    table = report.table(head, [one.row() for one in found.orders], numbers=range(1, len(head)))
+    return [
+        report.section(
+            "In other orders", "The same requests, shuffled, each time from an empty cache.", table
+        )
+    ]
 
 
 def _rolling(found: Replayed) -> list[charts.Line]:

@@ -19,6 +19,7 @@ from ..traces.settings import Config, config
 from ..traces.tally import Tally
 from . import words
 from .page import page
+from .shuffles import Orders, head, orders
 
 SHOWN = (0.8, 0.9, 0.95)
 
@@ -38,11 +39,18 @@ class Replayed:
     nearest: Nearest
     bound: float
     cost: float | None
+    orders: list[Orders]
+    """Of every configuration, where several orders were asked for."""
 
     @property
     def rows(self) -> list[Tally]:
         """In the order of the table."""
         return [*self.layers, *self.shown, self.best]
+
+    @property
+    def orders_head(self) -> tuple[str, ...]:
+        """Names of the columns of `Orders.row`."""
+        return head(self.orders)
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
@@ -50,6 +58,7 @@ class Replayed:
             "trace": self.trace.name, "requests": sum(one.counted for one in self.trace.asked),
             "unlabelled": self.trace.unlabelled, "bound": self.bound,
             "runs": [run.plain() for run in self.rows], "thresholds": [run.plain() for run in self.grid],
+            "orders": [one.plain() for one in self.orders],
         }  # fmt: skip
 
 
@@ -81,7 +90,10 @@ async def replay(args: argparse.Namespace, trace: Trace, configs: list[Config]) 
     peeked = in_hindsight(runs, args.bound)
     if peeked is not None:
         shown.append(words.peeking(peeked))
-    return Replayed(trace, layers, shown, runs, oracle(trace.asked), nearest, args.bound, args.call_cost)
+    many = await orders(trace, configs, embedder, args)
+    return Replayed(
+        trace, layers, shown, runs, oracle(trace.asked), nearest, args.bound, args.call_cost, many
+    )
 
 
 async def _through(one: Config, trace: Trace, embedder: Remembered, args: argparse.Namespace) -> Tally:

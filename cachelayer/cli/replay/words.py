@@ -104,6 +104,9 @@ def closing(found: Replayed) -> Iterator[str]:
     yield ""
     yield from plain_table(HEAD, rows(found))
     yield ""
+    if found.orders:
+        yield from plain_table(found.orders_head, [one.row() for one in found.orders])
+        yield ""
     yield from notes(found)
 
 

@@ -30,7 +30,7 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
     """Arguments of both commands."""
     add = parser.add_argument
     add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read one after the other")
-    add("--limit", type=_count, metavar="N", help="only the first N requests")
+    add("--limit", type=count, metavar="N", help="only the first N requests")
     add("--model", metavar="NAME", help="embedding model (default: the one that CacheLayer uses)")
     add(
         "--call-cost", type=_positive, metavar="USD",
@@ -108,7 +108,8 @@ def _positive(text: str) -> float:
     return value
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A whole number of at least 1."""
     value = _number(text)
     if value < 1 or value != int(value):
         raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
