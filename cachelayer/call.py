@@ -25,6 +25,18 @@ MAX_LANES = 4096
 """Tenants whose raw forms are kept apart per function; past it the oldest lane is dropped."""
 
 
+class Build:
+    """An answer in the making: what it used (see `parts`), and streams in the making that it reads."""
+
+    __slots__ = ("ambient", "parts", "streams")
+
+    def __init__(self, *, ambient: bool = False) -> None:
+        self.ambient = ambient
+        """Whether it stands for a context that makes no answer of its own."""
+        self.parts: dict[str, None] = {}
+        self.streams: list[Build] = []
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What `layer.scope` and `layer.tighten` set, read when a function is called."""
@@ -36,6 +48,8 @@ class Scope:
     tightening: Tightening = NOT_TIGHTENED
     lane: str | None = None
     """The tenant, where nothing else is set, so that raw forms may be used."""
+    build: Build | None = None
+    """What is being made here."""
 
 
 class Entered:
@@ -52,7 +66,7 @@ class Entered:
             self._scope = Scope(tenant, principal, lane=tenant)
             return
         tenant = tenant or old.tenant
-        simple = old.deadline is None and old.tightening is NOT_TIGHTENED
+        simple = old.deadline is None and old.build is None and old.tightening is NOT_TIGHTENED
         self._scope = replace(old, tenant=tenant, principal=principal, lane=tenant if simple else None)
 
     def __enter__(self) -> None:
@@ -103,6 +117,8 @@ class Function:
         self.linkable = linkable and policy.variants == 1 and self.in_memory and not self.records
         """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
         self.templated = any("{" in tag for tag in tags)
+        self.closed = False
+        """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
         self.stats = FunctionStats()
         self.tracing: Any = None
         """`tracing.Tracing`, where requests are traced."""
@@ -153,6 +169,12 @@ class Call:
     canonical = b""
     digest = 0
     epoch = 0
+    since = 0
+    """The epoch in which it arrived."""
+    build: Build | None = None
+    """What its answer is built from."""
+    parent: Build | None = None
+    """The answer that it is made for."""
     reason: Reason | None = None
     """Why this request goes past every tier, uncached."""
     lease: Lease | None = None
@@ -178,6 +200,7 @@ class Call:
         if scope is not None:
             self.tenant, self.principal = scope.tenant, scope.principal
             self.deadline, self.tightening = scope.deadline, scope.tightening
+            self.parent = scope.build
         self.misses: dict[str, Reason] = {}
         self.timings: dict[str, float] = {}
 
@@ -192,7 +215,7 @@ class Call:
             lambda *args, **kwargs: offload(partial(work, *args, **kwargs)),
         )
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
-        twin.canonical, twin.digest = self.canonical, self.digest
+        twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
         return twin
 
     @property
@@ -223,9 +246,17 @@ class Landing:
     tokens: int = 0
     """Where there is no slot to ask."""
     stored: Reason | None = None
+    epoch = 0
+    """In which its making began, where it was made here."""
+    build: Build | None = None
 
     def __init__(self, source: Source) -> None:
         self.source = source
+
+    def made_for(self, call: Call) -> Landing:
+        """This landing, of an answer that is made for `call`."""
+        self.epoch, self.build, self.span = call.epoch, call.build, call.span
+        return self
 
     @property
     def shareable(self) -> bool:

@@ -9,6 +9,7 @@ from .call import Call, Landing
 from .exact.memory import Slot
 from .keeper import Keeper
 from .observe.pace import timed
+from .parts import take
 from .protocols import Clock
 from .recorder import Recorder
 from .shadows import hit_of
@@ -48,6 +49,8 @@ class Delivery:
     def _count(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
         """Count one caller; the source and match that the caller is told."""
         source, function = landing.source, call.function
+        if call.parent is not None and not function.closed:
+            take(call.parent, call, landing)
         stats = function.stats
         if not led and source in _MADE and "memory" in call.misses:
             source = COALESCED

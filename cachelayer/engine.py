@@ -21,6 +21,7 @@ from .flow.recording import Recording
 from .flow.singleflight import Alone, SingleFlight
 from .flow.tee import Tee
 from .keeper import Keeper
+from .parts import Noting
 from .policy import NOT_TIGHTENED
 from .protocols import Clock
 from .tiers import Tiers
@@ -37,7 +38,10 @@ BACKEND, BYPASS, STALE = Source.BACKEND, Source.BYPASS, Source.STALE
 class Engine:
     """Serves calls from the tiers in order; real misses go to the backend, one call a key."""
 
-    def __init__(self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal) -> None:
+    def __init__(
+        self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal, noting: Noting
+    ) -> None:
+        self.noting = noting
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
         self.flights = SingleFlight(clock)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
@@ -99,27 +103,34 @@ class Engine:
         call.epoch = self.keeper.epoch
         started = self.clock.monotonic()
         call.function.stats.backend_calls += 1
+        noted = self.noting.begin(call) if self.noting.on else None
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
+            if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
+                return self._record(call, answer, started)
         except Exception:
             stale = self._stale(call)
             if stale is not None:
                 return stale
             raise
-        if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
-            return self._record(call, answer, started)
+        finally:
+            if noted is not None:
+                self.noting.end(noted)
         return self.keep(call, answer, started)
 
     def _called_now(self, call: Call) -> Any:
         call.function.stats.backend_calls += 1
+        noted = self.noting.begin(call) if self.noting.on and call.reason is None else None
         try:
-            answer = call.invoke(*call.args, **call.kwargs)
+            return call.invoke(*call.args, **call.kwargs)
         except Exception:
             stale = self._stale(call)
             if stale is not None:
                 return stale
             raise
-        return answer
+        finally:
+            if noted is not None:
+                self.noting.end(noted)
 
     def _stale(self, call: Call) -> Landing | None:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
@@ -133,13 +144,11 @@ class Engine:
         now = self.clock.monotonic()
         call.timings["backend"] = now - started
         landing = self.keeper.keep(call, answer, now - started, now)
-        landing.span = call.span
-        self.tiers.keep(call, landing)
+        self.tiers.keep(call, landing.made_for(call))
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
-        landing = Landing(BACKEND)
-        landing.span = call.span
+        landing = Landing(BACKEND).made_for(call)
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
         recording.start()
         return landing
@@ -246,15 +255,19 @@ class Engine:
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
-            landing = Landing(BACKEND)
+            landing = Landing(BACKEND).made_for(call)
             landing.recording = Tee(answer, **self._recorder(call, landing, started))
             return landing
         return self.keep(call, answer, started)
 
     @staticmethod
     def _flight_key(call: Call) -> Hashable:
-        """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way."""
-        return call.digest if call.tightening is NOT_TIGHTENED else (call.digest, call.tightening)
+        """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way.
+
+        An answer that was begun before an invalidation is not for who came after it.
+        """
+        key = call.digest + (call.since << 128)
+        return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)
 
     def report_wrong(self, entry: str) -> bool:
         """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""

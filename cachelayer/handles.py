@@ -115,6 +115,7 @@ class Handle:
         if not self._plain:
             self._choose(call, identity)
         call.digest = self._digest(call.canonical)
+        call.since = self.engine.keeper.epoch
         if (
             scope is not None
             and call.reason is None

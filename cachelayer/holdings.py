@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from .call import MAX_LANES, Call, Function
 from .exact.canonical import encode
 from .exact.memory import Gone, Memory, Slot
 
+STEP = 128
+"""Entries forgotten between two turns of the loop: a millisecond."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 
@@ -68,6 +72,10 @@ class Holdings:
             self._scopes.setdefault(scope, (function.name, tenant))
         return scope
 
+    def function_of(self, scope: bytes) -> str:
+        """The name of the function whose answers lie under a scope."""
+        return self._scopes.get(scope, ("", None))[0]
+
     @staticmethod
     def declared(**what: Any) -> Invalidation:
         """An invalidation that is only looked at (a dry run)."""
@@ -107,6 +115,39 @@ class Holdings:
                     slots = tuple(dict.fromkeys(slot for group in groups for slot in group))
             for slot in slots:
                 yield memory, slot
+
+    async def forget(self, **what: Any) -> int:
+        """Declare invalid and carry it out, in steps that leave the loop to others; how many entries went.
+
+        Declared once more at the end: who began meanwhile may have read what was not gone yet.
+        """
+        declared, gone = self.declare(**what), 0
+        while step := self._carry_out(declared, STEP):
+            gone += step
+            await asyncio.sleep(0)
+        self.declare(**what)
+        return gone
+
+    def _carry_out(self, invalidation: Invalidation, limit: int) -> int:
+        """Forget up to `limit` slots that an invalidation covers; how many there were. 0: all are gone."""
+        gone = 0
+        for memory in self.memories:
+            with self.lock:
+                for slot in self._some(memory, invalidation, limit - gone):
+                    memory.remove(slot)
+                    gone += 1
+        return gone
+
+    @staticmethod
+    def _some(memory: Memory, invalidation: Invalidation, limit: int) -> list[Slot]:
+        if invalidation.everything:
+            return list(islice(memory, limit))
+        found = dict[Slot, None]()
+        for tag in invalidation.tags:
+            found.update(dict.fromkeys(memory.by_tag(tag, limit)))
+        for scope in invalidation.scopes:
+            found.update(dict.fromkeys(memory.by_scope(scope, limit)))
+        return list(islice(found, limit))
 
     def forget_call(self, call: Call) -> int:
         """Forget one call's answer, and keep none that is being made now; 0 or 1."""

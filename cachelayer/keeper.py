@@ -18,6 +18,7 @@ from .flow.attempt import Faults
 from .flow.recording import Replay
 from .flow.tee import replay
 from .holdings import Holdings
+from .parts import tags_with
 from .protocols import Clock
 from .types import Reason, Record, Source
 
@@ -240,7 +241,7 @@ class Keeper(Holdings):
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()
-        tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
+        tags = tags_with(function.tags_of(call.args, call.kwargs) if function.tags else (), call.build)
         assert landing.frozen is not None
         slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:

@@ -25,6 +25,7 @@ from .flow.portal import Portal
 from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
 from .partial.face import Partial
+from .parts import Noting
 from .policy import Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .registry import Registry
@@ -97,12 +98,13 @@ class CacheLayer(Watched, Partial):
             clock=self._clock, keeper=self._keeper, similar=self._similar, faults=faults, portal=self._portal,
             background=self._background,
         )  # fmt: skip
+        self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
         self._engine = Engine(
-            clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal
-        )
+            clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal,
+            noting=Noting(self._scope),
+        )  # fmt: skip
         self._upkeep = Upkeep(self._engine)
         self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)
-        self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
         self._registry = Registry(
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
             tenancy_required=tenancy == "required", wrapped=lambda function: self._watching.attend(function),
@@ -196,7 +198,7 @@ class CacheLayer(Watched, Partial):
 
     @contextmanager
     def _set(self, scope: Scope) -> Iterator[None]:
-        simple = scope.deadline is None and scope.tightening == Scope().tightening
+        simple = scope.deadline is None and scope.build is None and scope.tightening == Scope().tightening
         token = self._scope.set(replace(scope, lane=scope.tenant if simple else None))
         try:
             yield
@@ -204,16 +206,6 @@ class CacheLayer(Watched, Partial):
             self._scope.reset(token)
 
     # the whole ---------------------------------------------------------------------------------------------------
-
-    async def invalidate(
-        self, *, tags: Sequence[str] = (), scope: dict[str, str] | None = None, dry_run: bool = False
-    ) -> int:
-        """Forget answers by tag or scope (`{"tenant": ..., "function": ...}`); returns how many.
-
-        When it returns, nothing older is served, and nothing that was being answered meanwhile is kept. A dry run
-        counts and changes nothing.
-        """
-        return await self._upkeep.invalidate(tags, scope, dry_run)
 
     async def erase(self, *, tenant: str | None = None, dry_run: bool = False) -> int:
         """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here."""

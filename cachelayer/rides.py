@@ -30,12 +30,16 @@ class Rides:
             patience = min(patience, max(call.deadline - self._clock.monotonic(), 0.0))
         landing = await self._faults.attempt("ride", flight.wait(), patience)
         decision = call.similar.decision
-        if not isinstance(landing, Landing) or not landing.shareable or decision is None:
-            call.misses["similar"] = landing if isinstance(landing, Reason) else Reason.ABSENT
+        late = (
+            isinstance(landing, Landing) and landing.epoch < call.since
+        )  # begun before an invalidation that we know
+        if late or not isinstance(landing, Landing) or not landing.shareable or decision is None:
+            why = Reason.INVALIDATED if late else Reason.ABSENT
+            call.misses["similar"] = landing if isinstance(landing, Reason) else why
             return None
         own = Landing(Source.COALESCED)
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
-        own.seconds, own.match = landing.seconds, "similar"
+        own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
         own.similarity, own.confidence = decision.similarity, decision.confidence
         return own
 

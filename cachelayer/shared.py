@@ -14,7 +14,6 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import Breaker
 from .flow.waiting import within
-from .holdings import Invalidation
 from .keeper import Keeper
 from .protocols import Clock, Lease, Store
 from .types import Reason, Record
@@ -222,9 +221,9 @@ class SharedTier:
     async def _apply_all(self) -> None:
         async with self.store.changes() as changes:
             async for change in changes:
-                self._apply(change)
+                await self._apply(change)
 
-    def _apply(self, change: Any) -> None:
+    async def _apply(self, change: Any) -> None:
         keeper = self.keeper
         for key in change.keys:
             keeper.drop_digest(int.from_bytes(key, "big"))
@@ -233,11 +232,7 @@ class SharedTier:
             scopes = set(change.scopes).union(
                 *(keeper.scopes(scope) for tag in change.tags if (scope := scope_of(tag)) is not None)
             )
-            declared: Invalidation = keeper.declare(
-                tags=frozenset(tags), scopes=frozenset(scopes), everything=change.everything
-            )
-            for memory, slot in keeper.matching(declared):
-                keeper.drop(memory, slot)
+            await keeper.forget(tags=frozenset(tags), scopes=frozenset(scopes), everything=change.everything)
         if change.everything:
             self.lost()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,11 +30,14 @@ class Upkeep:
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
         scopes = self._scopes_of(scope) if scope is not None else []
-        gone = await self._forget(dry_run, tags=frozenset(tags), scopes=frozenset(scopes))
-        if self._shared is not None and not dry_run:
+        what: Any = {"tags": frozenset(tags), "scopes": frozenset(scopes)}
+        if dry_run:
+            return sum(1 for _ in self._keeper.matching(self._keeper.declared(**what)))
+        gone = await self._keeper.forget(**what)
+        if self._shared is not None:
             await self._shared.invalidate([*tags, *implied_by(scope)])
-        if not dry_run:
-            await self._tell(physically=False)
+            gone += await self._keeper.forget(**what)  # what was read from the store before it was told
+        await self._tell(physically=False)
         return gone
 
     async def _tell(self, *, physically: bool) -> None:
@@ -49,23 +51,13 @@ class Upkeep:
         """See `CacheLayer.erase`."""
         scope = {} if tenant is None else {"tenant": tenant}
         scopes = frozenset(self._scopes_of(scope))
-        gone = await self._forget(dry_run, scopes=scopes, everything=tenant is None)
-        if self._shared is not None and not dry_run:
+        what: Any = {"scopes": scopes, "everything": tenant is None}
+        if dry_run:
+            return sum(1 for _ in self._keeper.matching(self._keeper.declared(**what)))
+        gone = await self._keeper.forget(**what)
+        if self._shared is not None:
             await self._shared.erase(implied_by(scope))
-        if not dry_run:
-            await self._tell(physically=True)
-        return gone
-
-    async def _forget(self, dry_run: bool, **what: Any) -> int:
-        keeper = self._keeper
-        declared = keeper.declared(**what) if dry_run else keeper.declare(**what)
-        gone = 0
-        for memory, slot in keeper.matching(declared):
-            gone += 1
-            if not dry_run:
-                keeper.drop(memory, slot)
-            if gone % 500 == 0:
-                await asyncio.sleep(0)
+        await self._tell(physically=True)
         return gone
 
     def _scopes_of(self, scope: Mapping[str, str]) -> list[bytes]:

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
+from ..durations import Duration
+from ..engine import Engine
 from ..errors import ConfigurationError
+from ..parts import ANYTHING, DEFAULT, tags_for
 from ..registry import Registry
 from ..semantic.tier import SimilarTier
-from ..types import Vectors
+from ..types import Outcome, Vectors
+from ..upkeep import Upkeep
+from .documents import Getter
+from .graph import Node, Versions, tree
+from .prompts import Prompts
+from .retrieval import Retrieval
+from .sameness import RetrievalDecider, Routed
+from .tools import Tools
 
 
 class Partial:
-    """Steps whose results are worth keeping where the whole answer is new."""
+    """Steps whose results are worth keeping where the whole answer is new, and what answers were built from."""
 
     _registry: Registry
+    _engine: Engine
+    _upkeep: Upkeep
     _similar: SimilarTier | None
     _why_off: str
+
+    @cached_property
+    def _versions(self) -> Versions:
+        return Versions()
+
+    @cached_property
+    def _retrievals(self) -> RetrievalDecider | None:
+        """Decides which retrievals want the same documents; None where the layer is exact only."""
+        if self._similar is None:
+            return None
+        decider = RetrievalDecider(random.random)
+        self._similar.decider = Routed(self._similar.decider, decider)
+        return decider
 
     def known(self, name: str) -> Any:
         """The cached function of that name; None where there is none yet."""
@@ -28,9 +55,47 @@ class Partial:
         `options` are those of `layer.cached`. Steps are compared exactly unless `semantic=` or `text=` says otherwise.
         A new `version` is a new identity. Raises ConfigurationError naming option, value and remedy.
         """
+        self._engine.noting.on = True
         if "text" not in options:
             options = {"semantic": False, **options}
         return self._registry.wrap(fn, options={**options, "name": name, "version": version}, wire=False)
+
+    def retrieval(
+        self,
+        fn: Callable[..., Any],
+        *,
+        corpus: str = DEFAULT,
+        k: str = "k",
+        id: Getter = "id",
+        version: Getter = "version",
+        content: Getter = "text",
+        negative_ttl: Duration = "1m",
+        **options: Any,
+    ) -> Retrieval:
+        """A retriever, sync or async: a query and filters to documents with ids, best first; see `Retrieval`.
+
+        `k`: the parameter that says how many. `id`, `version`, `content`: fields of the documents, or functions of one.
+        `negative_ttl`: how long it is known that nothing was found. `options` are those of `layer.cached`;
+        `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. Raises ConfigurationError.
+        """
+        self._engine.noting.on = True
+        made = Retrieval(
+            fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,
+            corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, options=options,
+        )  # fmt: skip
+        if self._retrievals is not None:
+            self._retrievals.enlist(made.handle.function.name)
+        return made
+
+    @cached_property
+    def tools(self) -> Tools:
+        """Wraps tools and tool decisions; see `Tools`."""
+        return Tools(self._registry, self._engine)
+
+    @cached_property
+    def prompts(self) -> Prompts:
+        """Rendered prompts, token ids and counts; see `Prompts`."""
+        return Prompts(self._registry, self._engine)
 
     async def embeddings(self, texts: Sequence[str]) -> Vectors:
         """(n, d) float32, L2-normalized: one row a text, each text embedded once.
@@ -44,3 +109,49 @@ class Partial:
             )
         await self._similar.start()
         return (await self._similar.embedder.embed(list(texts))).vectors
+
+    def used(self, **parts: Any) -> None:
+        """Note parts of the answer that is made here, as `invalidate` names them: for steps that read themselves."""
+        if not self._engine.noting.on:
+            self._engine.noting.on = True
+            self._engine.keeper.declare(
+                everything=True
+            )  # what is made right now was not noted from its beginning
+        self._engine.noting.note(tag for tag in tags_for(**parts) if tag != ANYTHING)
+
+    def explain(self, outcome: Outcome | str) -> Node | None:
+        """The tree of what a kept answer was built from, by its outcome or id; None where it is not held any more."""
+        found = self._engine.keeper.by_id(outcome if isinstance(outcome, str) else outcome.id)
+        if found is None:
+            return None
+        slot = found[1]
+        return tree(self._named(slot.scope), slot.tags, self._held, self._versions.get)
+
+    def _held(self, digest: int) -> tuple[str, Iterable[str]] | None:
+        for memory in self._engine.keeper.memories:
+            slot = memory.at(digest)
+            if slot is not None:
+                return self._named(slot.scope), slot.tags
+        return None
+
+    def _named(self, scope: bytes) -> str:
+        return self._engine.keeper.function_of(scope)
+
+    async def invalidate(
+        self,
+        *,
+        tags: Sequence[str] = (),
+        scope: dict[str, str] | None = None,
+        dry_run: bool = False,
+        **parts: Any,
+    ) -> int:
+        """Forget answers by tag, scope (`{"tenant": ..., "function": ...}`) or what they were built from; how many.
+
+        Parts: `documents` (ids of `corpus`, "default" unless named), a whole `corpus`, `tools`, `prompts`. All that
+        depends on them goes too; when it returns nothing older is served, and nothing that was being answered
+        meanwhile is kept. A dry run counts and changes nothing.
+        """
+        named = tags_for(**parts)
+        if not dry_run:
+            self._versions.forget(named)
+        return await self._upkeep.invalidate([*tags, *named], scope, dry_run)

@@ -63,6 +63,8 @@ class Shelf:
             call = asked
         else:
             call.epoch = engine.keeper.epoch
+        scope = self.handle.scope
+        call.build = None if scope is None else scope.build  # what was used before it was made
         landing: Landing = engine.keep(call, answer, call.arrived)
         return landing.stored
 

@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "explain",
             "holdings",
             "keeper",
+            "parts",
             "rawforms",
             "recorder",
             "shared",

@@ -1,0 +1,76 @@
+"""Freshness for additions: which cached results a new document would have been in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine import Engine
+from ..exact.memory import Memory
+from ..exact.slot import Slot
+from ..handles import Handle
+from ..parts import ANYTHING, answer_tag, corpus_tag
+from ..types import Vectors
+from ..upkeep import Upkeep
+from .documents import Reading
+
+BATCH = 64
+"""Texts embedded at a time, so that callers' come in between."""
+MARGIN = 0.02
+"""Similarity by which a new document may stay behind the farthest held and still count: retrievers differ."""
+
+
+class Additions:
+    """Compares new documents with the results of one retrieval, by the vectors of the layer's embedder."""
+
+    def __init__(self, handle: Handle, reading: Reading, corpus: str, engine: Engine) -> None:
+        self._handle, self._reading, self._corpus, self._engine = handle, reading, corpus, engine
+
+    async def take(self, documents: Sequence[Any], upkeep: Upkeep) -> int:
+        """Forget the results that `documents` change, and what was built on them; how many entries went."""
+        keeper, tiers = self._engine.keeper, self._engine.tiers
+        texts = [self._reading.text(document) for document in documents]
+        if tiers.similar is None or None in texts:
+            return await upkeep.invalidate([corpus_tag(self._corpus), ANYTHING], None, False)
+        keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))  # what is being made now is not kept
+        new = await self._vectors([text for text in texts if text is not None])
+        outdated = []
+        for memory, slot in self._slots():
+            if await self._changes(slot.answer.answer(), new):
+                outdated.append((memory, slot))
+        keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
+        for memory, slot in outdated:
+            keeper.drop(memory, slot)
+        tags = [*(answer_tag(slot.digest) for _, slot in outdated), ANYTHING]
+        gone = len(outdated) + await keeper.forget(tags=frozenset(tags))
+        if tiers.shared is not None:  # what other processes hold cannot be compared from here
+            await tiers.shared.invalidate([corpus_tag(self._corpus), ANYTHING])
+        return gone
+
+    def _slots(self) -> Iterator[tuple[Memory, Slot]]:
+        function = self._handle.function
+        for scope in self._engine.keeper.scopes({"function": function.name}):
+            with self._engine.keeper.lock:
+                slots = function.memory.by_scope(scope)
+            for slot in slots:
+                yield function.memory, slot
+
+    async def _changes(self, found: dict[str, Any], new: Vectors) -> bool:
+        held, asked, query = found["documents"], found["asked"], found["query"]
+        texts = [self._reading.text(document) for document in held]
+        if query is None or None in texts or not held or (asked is not None and len(held) < asked):
+            return True
+        vectors = await self._vectors([query, *(text for text in texts if text is not None)])
+        farthest = float(np.min(vectors[1:] @ vectors[0]))
+        return bool(np.max(new @ vectors[0]) > farthest - MARGIN)
+
+    async def _vectors(self, texts: Sequence[str]) -> Vectors:
+        tier = self._engine.tiers.similar
+        assert tier is not None
+        await tier.start()
+        parts = [
+            (await tier.embedder.embed(texts[at : at + BATCH])).vectors for at in range(0, len(texts), BATCH)
+        ]
+        return np.concatenate(parts)

@@ -1,0 +1,77 @@
+"""`layer.prompts`: rendered prompts, token ids and counts, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine import Engine
+from ..errors import ConfigurationError
+from ..parts import answer_tag, prompt_tag
+from ..registry import Registry
+
+Render = Callable[..., str]
+TTL = "7d"
+
+
+class Prompts:
+    """Templates by name and version, and a tokenizer that stays."""
+
+    def __init__(self, registry: Registry, engine: Engine) -> None:
+        self._registry, self._engine = registry, engine
+        self._ids: Any = None
+
+    def template(self, name: str, template: str | Render, *, version: str = "", **options: Any) -> Render:
+        """A function of the template's variables, by name, that renders it.
+
+        `template`: text for `str.format`, or a function. A new `version` is a new identity. Whatever is answered with
+        its help depends on it: `layer.invalidate(prompts=[name])`. Raises ConfigurationError for a name taken.
+        """
+        self._engine.noting.on = True
+        made = template.format if isinstance(template, str) else template
+
+        def render(variables: dict[str, Any]) -> str:
+            self._engine.noting.note([prompt_tag(name)])
+            return made(**variables)
+
+        options = {"ttl": TTL, **options, "semantic": False, "name": f"prompt:{name}", "version": version}
+        cached = self._registry.wrap(render, options=options, wire=False)
+        cached.handle.function.closed = True
+
+        def rendered(**variables: Any) -> str:
+            text: str = cached(variables)
+            digest = cached.handle.now((variables,), {}).digest
+            self._engine.noting.note([prompt_tag(name), answer_tag(digest)])
+            return text
+
+        return rendered
+
+    def tokenizer(self, encode: Callable[[str], Sequence[int]], *, name: str, **options: Any) -> None:
+        """Use `encode` (text to token ids) from now on; `name` tells model and revision: ids of two never meet.
+
+        Raises ConfigurationError where `encode` is not callable.
+        """
+        if not callable(encode):
+            raise ConfigurationError("encode", encode, "give a function of a text that returns token ids")
+
+        def ids(text: str) -> NDArray[np.int32]:
+            return np.asarray(encode(text), np.int32)
+
+        options = {"ttl": TTL, **options, "semantic": False, "name": f"tokens:{name}"}
+        self._ids = self._registry.wrap(ids, options=options, wire=False)
+
+    def ids(self, text: str) -> NDArray[np.int32]:
+        """(n,) int32 token ids. Raises ConfigurationError before `tokenizer` was given."""
+        if self._ids is None:
+            raise ConfigurationError("tokenizer", None, "give one: layer.prompts.tokenizer(encode, name=...)")
+        if not text:
+            return np.zeros(0, np.int32)
+        ids: NDArray[np.int32] = self._ids(text)
+        return ids
+
+    def count(self, text: str) -> int:
+        """How many tokens a text takes."""
+        return len(self.ids(text))

@@ -1,0 +1,161 @@
+"""`layer.retrieval`: results of a retriever, exact and by meaning, with what they and their users were built from."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..call import Call
+from ..durations import seconds
+from ..engine import Engine
+from ..exact.slot import Slot
+from ..flow.background import offload
+from ..handles import Handle
+from ..naming import name_of, signature_of
+from ..parts import ANYTHING, answer_tag, corpus_tag, document_tag
+from ..registry import Registry
+from ..types import Outcome
+from ..upkeep import Upkeep
+from .additions import Additions
+from .documents import Getter, Reading
+from .graph import Versions
+from .sameness import listed
+
+TTL = "1h"
+
+
+class Retrieval:
+    """A retriever with a layer before it; called as the retriever was, with the same result as a list.
+
+    `k` names the parameter that says how many documents are wanted: a cached result of more serves fewer. All other
+    arguments are filters and scope.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        registry: Registry,
+        engine: Engine,
+        upkeep: Upkeep,
+        versions: Versions,
+        corpus: str,
+        k: str,
+        fields: tuple[Getter, Getter, Getter],
+        negative_ttl: Any,
+        options: dict[str, Any],
+    ) -> None:
+        self.corpus, self._fn, self._k = corpus, fn, k
+        self._engine, self._upkeep, self._versions = engine, upkeep, versions
+        name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"
+        self._reading = Reading(name, *fields)
+        self._signature = signature_of(fn)
+        self._limited = k in self._signature.parameters
+        ttl = seconds("ttl", options.pop("ttl", TTL))
+        short = seconds("negative_ttl", negative_ttl)
+        options = {
+            "max_error_rate": 0.02,
+            **options,
+            "name": name,
+            "ttl": lambda found: ttl if found["documents"] else short,
+            "ignore": [*options.get("ignore", ()), *([k] if self._limited else [])],
+            "view": lambda found: listed(found["asked"], self._reading.ids(found["documents"])),
+        }
+        self.cached = registry.wrap(self._fetching(), options=options, wire=False)
+        self.handle: Handle = self.cached.handle
+        self.handle.function.closed = True
+        self.additions = Additions(self.handle, self._reading, corpus, engine)
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """The documents, best first: cached, or from the retriever.
+
+        Raises ConfigurationError where the retriever returns documents without ids or two with the same, and whatever
+        it raises.
+        """
+        return (await self.outcome(*args, **kwargs)).answer  # type: ignore[no-any-return]
+
+    async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
+        """The documents and how they came to be."""
+        k = self._wanted(args, kwargs)
+        outcome, slot = await self._engine.landed(self.handle.now(args, kwargs))
+        if not serves(outcome.answer, k):
+            call = self.handle.now(args, kwargs)
+            call.tightening = call.tightening.and_(no_cache=True)
+            outcome, slot = await self._engine.landed(call)
+        documents = outcome.answer["documents"][:k]
+        self._note(documents, slot)
+        outcome.answer = documents
+        return outcome
+
+    async def added(self, documents: Sequence[Any]) -> int:
+        """New documents came in (texts, or documents as the retriever returns them): forget the results they change.
+
+        A result goes where a new document lies nearer to its query than the farthest it holds, or where it had room for
+        more. Where the layer is exact only, or a text is not known, all results of the corpus go; in other processes
+        too. Returns how many entries went here, dependants included.
+        """
+        return await self.additions.take(documents, self._upkeep)
+
+    def in_order(self, documents: Sequence[Any]) -> list[Any]:
+        """The documents in canonical order, by id: prompts that share documents share a prefix, and its KV blocks."""
+        ids = self._reading.ids(documents)
+        return [documents[place] for place in sorted(range(len(ids)), key=ids.__getitem__)]
+
+    def _fetching(self) -> Callable[..., Any]:
+        fn = self._fn
+        awaited = inspect.iscoroutinefunction(inspect.unwrap(fn)) or inspect.iscoroutinefunction(
+            getattr(fn, "__call__", None)  # noqa: B004 - the method itself
+        )
+
+        @functools.wraps(fn)
+        async def fetch(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            result = fn(*args, **kwargs) if awaited else await offload(functools.partial(fn, *args, **kwargs))
+            documents = list(await result if inspect.isawaitable(result) else result)
+            tags = self._tags(documents)
+            pairs = zip(tags, documents, strict=True)
+            changed = [tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one))]
+            if changed:
+                await self._upkeep.invalidate([*changed, ANYTHING], None, False)
+            self._engine.noting.note([*tags, corpus_tag(self.corpus)])
+            return {
+                "query": self._query(args, kwargs),
+                "asked": self._wanted(args, kwargs),
+                "documents": documents,
+            }
+
+        return fetch
+
+    def _tags(self, documents: Sequence[Any]) -> list[str]:
+        return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]
+
+    def _note(self, documents: Sequence[Any], slot: Slot | None) -> None:
+        own = [] if slot is None else [answer_tag(slot.digest)]
+        self._engine.noting.note([*self._tags(documents), corpus_tag(self.corpus), *own])
+
+    def _wanted(self, args: Any, kwargs: Any) -> int | None:
+        """How many documents a call asks for; None where the retriever decides."""
+        if not self._limited:
+            return None
+        bound = self.handle.function.identifier.arguments(args, kwargs) or {}
+        k = bound.get(self._k)
+        return k if isinstance(k, int) else None
+
+    def _query(self, args: Any, kwargs: Any) -> str | None:
+        identifier = self.handle.function.identifier
+        bound = identifier.arguments(args, kwargs) or {}
+        query = bound.get(identifier.text) if isinstance(identifier.text, str) else None
+        return query if isinstance(query, str) else None
+
+    def call(self, *args: Any, **kwargs: Any) -> Call:
+        """The call of these arguments, keyed."""
+        return self.handle.now(args, kwargs)
+
+
+def serves(found: dict[str, Any], k: int | None) -> bool:
+    """Whether the best `k` are all in a result: as many were asked for, or there are no more."""
+    asked = found["asked"]
+    if asked == k:
+        return True
+    return k is not None and asked is not None and (k <= asked or len(found["documents"]) < asked)

@@ -1,0 +1,163 @@
+"""When two queries want the same documents: a similarity learned from the overlap of real results. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from ..protocols import Decider
+from ..semantic.guards import veto
+from ..semantic.signature import signature
+from ..types import Candidate, Decision, Query, Reason
+
+LEAST: Final = 0.70
+STEPS: Final = 60
+"""Thresholds considered, from LEAST to 1."""
+EAGER: Final = 0.25
+"""Share of hits that are checked until SETTLED were; then CALM."""
+CALM: Final = 0.04
+SETTLED: Final = 200
+
+_signature = lru_cache(4096)(signature)
+
+
+class Sameness:
+    """Losses (share of a fresh result that the cached one lacks) by similarity, and the threshold they allow.
+
+    A threshold holds where the mean loss from there up, one whole loss added, is within the bound: 49 flawless
+    comparisons allow 0.02. There is no hit before.
+    """
+
+    def __init__(self) -> None:
+        self._counts, self._losses = [0] * (STEPS + 1), [0.0] * (STEPS + 1)
+        self.compared = 0
+
+    def add(self, similarity: float, loss: float) -> None:
+        """One comparison of a cached result with a fresh one."""
+        place = _place(similarity)
+        if place >= 0:
+            self.compared += 1
+            self._counts[place] += 1
+            self._losses[place] += loss
+
+    def threshold(self, bound: float) -> float | None:
+        """The lowest similarity that serves within `bound`; None where none is known to."""
+        count, loss, best = 0, 0.0, None
+        for place in range(STEPS, -1, -1):
+            count += self._counts[place]
+            loss += self._losses[place]
+            if self._counts[place] and (loss + 1.0) / (count + 1) <= bound:
+                best = LEAST + place * (1.0 - LEAST) / STEPS
+        return best
+
+
+def _place(similarity: float) -> int:
+    return min(int((similarity - LEAST) / (1.0 - LEAST) * STEPS + 1e-9), STEPS) if similarity >= LEAST else -1
+
+
+def listed(asked: int | None, ids: Sequence[str]) -> str:
+    """A result as the text that deciders compare: how many were asked for, then the ids, best first."""
+    return "\n".join([str(asked or ""), *ids])
+
+
+def loss(cached: str, fresh: str) -> float:
+    """The share of `fresh`'s documents that the best of `cached`, as many, lack; 0 where both are empty."""
+    wanted = fresh.split("\n")[1:]
+    held = cached.split("\n")[1 : len(wanted) + 1]
+    if not wanted:
+        return 1.0 if cached.split("\n")[1:] else 0.0
+    return 1.0 - len(set(wanted) & set(held)) / len(wanted)
+
+
+class RetrievalDecider:
+    """A `Decider` that serves the nearest query's result from the learned threshold on; one per function."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        self._random = random
+        self._functions: dict[str, Sameness] = {}
+
+    def knows(self, function: str) -> bool:
+        return function in self._functions
+
+    def enlist(self, function: str) -> None:
+        """From now on this function's requests are decided here."""
+        self._functions.setdefault(function, Sameness())
+
+    def preview(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision:
+        sameness = self._functions[function]
+        near = _nearest(query, candidates)
+        if near is None:
+            return Decision(None, 0.0, 0.0, Reason.GUARD if candidates else Reason.NO_CANDIDATE)
+        allowed = sameness.threshold(max_error_rate)
+        if allowed is None or near.similarity < allowed:
+            why = f"{sameness.compared} comparisons allow {'none' if allowed is None else f'{allowed:.3f}'}"
+            return Decision(None, 0.0, near.similarity, Reason.UNSURE, why)
+        share = EAGER if sameness.compared < SETTLED else CALM
+        detail = f"the same documents from {allowed:.3f} on"
+        return Decision(
+            near.entry, 1.0 - max_error_rate, near.similarity, None, detail, self._random() < share
+        )
+
+    decide = preview
+
+    def observe(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        answer: str,
+        served: int | None,
+    ) -> None:
+        near = _nearest(query, candidates)
+        if near is not None and near.answer is not None:
+            self._functions[function].add(near.similarity, loss(near.answer, answer))
+
+    def stats(self) -> dict[str, Any]:
+        return {name: {"compared": one.compared} for name, one in self._functions.items()}
+
+
+def _nearest(query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
+    """The most similar candidate that no guard objects to."""
+    mine = _signature(query.text)
+    fit = (one for one in candidates if not veto(mine, _signature(one.text)))
+    return max(fit, key=lambda one: one.similarity, default=None)
+
+
+class Routed:
+    """The layer's decider, with retrievals decided by their own. Whatever else it offers is passed through."""
+
+    def __init__(self, inner: Decider, retrievals: RetrievalDecider) -> None:
+        self.inner, self.retrievals = inner, retrievals
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+    def _for(self, function: str) -> Any:
+        return self.retrievals if self.retrievals.knows(function) else self.inner
+
+    def decide(self, function: str, *rest: Any) -> Decision:
+        decision: Decision = self._for(function).decide(function, *rest)
+        return decision
+
+    def preview(self, function: str, *rest: Any) -> Decision:
+        decision: Decision = self._for(function).preview(function, *rest)
+        return decision
+
+    def observe(self, function: str, *rest: Any) -> None:
+        self._for(function).observe(function, *rest)
+
+    def stored(self, entry: int, function: str, *rest: Any) -> None:
+        if not self.retrievals.knows(function):
+            self.inner.stored(entry, function, *rest)
+
+    def stats(self) -> dict[str, Any]:
+        return {**self.inner.stats(), "retrievals": self.retrievals.stats()}

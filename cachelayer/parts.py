@@ -1,0 +1,153 @@
+"""What an answer is built from: documents, tools, prompts, corpora and other answers, noted while it is made.
+
+A part is a tag of its own kind, and an answer carries the tags of all its parts, those of its parts' parts included.
+So the graph needs no room but on the entries themselves, goes with them, travels with them, and one declared tag
+invalidates all dependants, in every process. Pure but for the variable that it is handed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar, Token
+from typing import Any, Final
+
+from .call import Build, Call, Landing, Scope
+from .errors import ConfigurationError
+
+KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
+MARK: Final = "\x01"
+ANYTHING: Final = MARK + "*"
+"""Carried by answers of very many parts in place of them all; declared whenever any part is."""
+MOST: Final = 256
+"""Parts told apart of one answer."""
+SEPARATOR: Final = "\x1f"
+DEFAULT: Final = "default"
+"""The corpus of documents that come from nowhere else."""
+
+
+def document_tag(corpus: str, id: str) -> str:
+    """The tag of a document, whatever its version."""
+    return f"{MARK}d{corpus}{SEPARATOR}{id}"
+
+
+def corpus_tag(name: str) -> str:
+    """The tag of all that was retrieved from a corpus."""
+    return f"{MARK}c{name}"
+
+
+def tool_tag(name: str) -> str:
+    return f"{MARK}t{name}"
+
+
+def prompt_tag(name: str) -> str:
+    return f"{MARK}p{name}"
+
+
+def answer_tag(digest: int) -> str:
+    """The tag of another answer that was used."""
+    return f"{MARK}n{digest:032x}"
+
+
+def parts_of(tags: Iterable[str]) -> tuple[str, ...]:
+    """The parts among an entry's tags."""
+    return tuple(tag for tag in tags if tag.startswith(MARK))
+
+
+def read(tag: str) -> tuple[str, str]:
+    """(kind, name) of a part, for people; a document's name is `corpus/id`."""
+    kind = KINDS.get(tag[1:2], "anything")
+    return kind, tag[2:].replace(SEPARATOR, "/")
+
+
+class Noting:
+    """Notes parts in the context that makes an answer. Off until something that has parts is used."""
+
+    def __init__(self, scope: ContextVar[Scope | None]) -> None:
+        self._scope = scope
+        self.on = False
+
+    def begin(self, call: Call) -> Token[Scope | None]:
+        """What is used from here on is noted for `call`.
+
+        What was used before is part of it too where its arguments need not say so: where it is compared by meaning, or
+        where no answer is being made around it.
+        """
+        build, around, function = Build(), call.parent, call.function
+        call.build = build
+        if around is not None and not function.closed and (function.similar or around.ambient):
+            build.parts.update(all_parts(around))
+        old = self._scope.get()
+        made = (
+            Scope(build=build)
+            if old is None
+            else Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build)
+        )
+        return self._scope.set(made)
+
+    def end(self, token: Token[Scope | None]) -> None:
+        """Back to what was noted before."""
+        self._scope.reset(token)
+
+    def note(self, tags: Iterable[str]) -> None:
+        """Something was used: by the answer made here, else by all that are made later in this context."""
+        scope = self._scope.get()
+        build = None if scope is None else scope.build
+        if build is None:
+            build, old = Build(ambient=True), scope or Scope()
+            self._scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
+        build.parts.update(dict.fromkeys(tags))
+
+
+def take(build: Build, call: Call, landing: Landing) -> None:
+    """Another cached answer was used: its parts are parts of this one, and so is it."""
+    build.parts[answer_tag(call.digest)] = None
+    if landing.slot is not None:
+        build.parts.update(dict.fromkeys(parts_of(landing.slot.tags)))
+    elif landing.build is not None:
+        build.streams.append(landing.build)
+
+
+def all_parts(build: Build) -> dict[str, None]:
+    """All parts of an answer in the making, those of streams that it reads included."""
+    found, todo, seen = dict[str, None](), [build], {id(build)}
+    while todo:
+        one = todo.pop()
+        found.update(one.parts)
+        for inner in one.streams:
+            if id(inner) not in seen:
+                seen.add(id(inner))
+                todo.append(inner)
+    return found
+
+
+def tags_with(tags: tuple[str, ...], build: Build | None) -> tuple[str, ...]:
+    """An entry's own tags and those of its parts."""
+    if build is None:
+        return tags
+    found: Any = all_parts(build)
+    if not found:
+        return tags
+    return (*tags, ANYTHING) if len(found) > MOST or ANYTHING in found else (*tags, *found)
+
+
+def tags_for(
+    *,
+    documents: Sequence[str] = (),
+    corpus: str | None = None,
+    tools: Sequence[str] = (),
+    prompts: Sequence[str] = (),
+) -> list[str]:
+    """The tags to declare where parts changed. Raises ConfigurationError for a lone text, TypeError for other names."""
+    made = [document_tag(corpus or DEFAULT, id) for id in _names("documents", documents)]
+    made += [tool_tag(name) for name in _names("tools", tools)] + [
+        prompt_tag(name) for name in _names("prompts", prompts)
+    ]
+    if corpus is not None and not documents:
+        made.append(corpus_tag(corpus))
+    return [*made, ANYTHING] if made else []
+
+
+def _names(field: str, given: Sequence[str]) -> Sequence[str]:
+    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
+        raise ConfigurationError(field, given, "give a list of texts")
+    return given

@@ -1,0 +1,289 @@
+"""What answers are built from: exactly the dependants go, and nobody is served what is older than an invalidation."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer, ConfigurationError, Source
+
+
+class Books:
+    """Documents with versions, and a retriever of those that a query names."""
+
+    def __init__(self, **texts: str) -> None:
+        self.texts = dict(texts)
+        self.versions = dict.fromkeys(texts, 1)
+        self.calls = 0
+
+    def edit(self, id: str, text: str = "") -> None:
+        self.versions[id] += 1
+        self.texts[id] = text or f"{id} v{self.versions[id]}"
+
+    async def __call__(self, query: str, k: int = 5) -> list[dict[str, Any]]:
+        self.calls += 1
+        wanted = [id for id in query.split() if id in self.texts]
+        snapshot = [{"id": id, "version": self.versions[id], "text": self.texts[id]} for id in wanted[:k]]
+        await asyncio.sleep(0)
+        return snapshot
+
+
+async def test_an_answer_goes_with_the_documents_that_it_was_built_on_and_no_other_does() -> None:
+    books = Books(a="A", b="B", c="C")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+        rerank = layer.step("rerank", lambda texts: sorted(texts), version="1")
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            found = await search(question)
+            return " ".join(rerank([document["text"] for document in found]))
+
+        assert [await ask(q) for q in ("a b", "b c", "c")] == ["A B", "B C", "C"]
+        books.edit("a", "X")
+        # the answer and its retrieval; what the step made of texts stays true of these texts
+        assert await layer.invalidate(documents=["a"], dry_run=True) == 2
+        assert await layer.invalidate(documents=["a"]) == 2
+        sources = [(await ask.outcome(q)).source for q in ("a b", "b c", "c")]
+        assert sources == [Source.BACKEND, Source.MEMORY, Source.MEMORY] and await ask("a b") == "B X"
+
+
+async def test_a_new_version_drops_what_was_built_on_the_old_one() -> None:
+    books = Books(a="A", b="B")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            return " ".join(document["text"] for document in await search(question))
+
+        await ask("a")
+        books.edit("a", "X")
+        assert await ask("a") == "A"  # nobody said so yet
+        await search("a b")  # a fresh retrieval sees it
+        assert await ask("a") == "X"
+
+
+async def test_what_was_retrieved_before_a_call_is_part_of_its_answer_without_any_wrapper_around() -> None:
+    books = Books(a="A")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def complete(prompt: str) -> str:
+            return prompt.upper()
+
+        with layer.scope():
+            found = await search("a")
+            await complete(f"say {found[0]['id']}")
+        with layer.scope():
+            await complete("unrelated")
+        assert await layer.invalidate(documents=["a"]) == 2
+        assert (await complete.outcome("unrelated")).source is Source.MEMORY
+
+
+async def test_the_tree_shows_documents_with_versions_under_the_steps_that_read_them() -> None:
+    books = Books(a="A", b="B")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books, corpus="kb", name="search")
+        words = layer.prompts.template("words", "{n} words")
+
+        @layer.cached(name="ask")
+        async def ask(question: str) -> str:
+            words(n=3)
+            return " ".join(document["text"] for document in await search(question))
+
+        outcome = await ask.outcome("a b")
+        told = str(layer.explain(outcome))
+        assert told.startswith("answer ask") and "prompt words" in told
+        assert "    document kb/a (version 1)" in told and "  answer search" in told
+        assert layer.explain("e999999") is None
+
+
+async def test_an_answer_of_very_many_parts_goes_with_any_of_them() -> None:
+    ids = [f"d{n}" for n in range(400)]
+    books = Books(**dict.fromkeys(ids, "x"), other="y")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> int:
+            return len(await search(question, k=400))
+
+        await ask(" ".join(ids))
+        assert all(len(slot.tags) < 300 for memory in layer._keeper.memories for slot in memory)
+        assert await layer.invalidate(documents=["d399"]) == 2
+
+
+async def test_streams_pass_on_what_they_were_built_from() -> None:
+    books = Books(a="A")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def tell(question: str) -> Any:
+            for document in await search(question):
+                yield document["text"]
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            return "".join([piece async for piece in tell(question)])
+
+        await ask("a")
+        assert await layer.invalidate(documents=["a"]) == 3
+
+
+def test_plain_functions_note_parts_too() -> None:
+    with_loop = asyncio.new_event_loop()
+    layer = CacheLayer(semantic=False)
+    calls: list[str] = []
+    price = layer.tools(lambda item: calls.append(item) or len(item), keep="1h", name="price")
+
+    @layer.cached
+    def quote(item: str) -> int:
+        return price(item=item) * 2
+
+    assert quote("abc") == quote("abc") == 6 and calls == ["abc"]
+    assert with_loop.run_until_complete(layer.invalidate(tools=["price"])) == 2
+    assert quote("abc") == 6 and calls == ["abc", "abc"]
+    with_loop.run_until_complete(layer.aclose())
+    with_loop.close()
+
+
+async def test_who_comes_after_an_invalidation_rides_on_nothing_that_began_before_it() -> None:
+    books, gate = Books(a="old"), asyncio.Event()
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            text = (await search(question))[0]["text"]
+            await gate.wait()
+            return text
+
+        first = asyncio.ensure_future(ask("a"))
+        await asyncio.sleep(0.01)
+        books.edit("a", "new")
+        await layer.invalidate(documents=["a"])
+        second = asyncio.ensure_future(ask("a"))
+        await asyncio.sleep(0.01)
+        gate.set()
+        assert [await first, await second, await ask("a")] == ["old", "new", "new"]
+
+
+async def test_a_step_that_reads_for_itself_says_what_it_used() -> None:
+    shelf = {"a": "A"}
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(semantic=False)
+        async def summary(id: str) -> str:
+            layer.used(documents=[id])
+            return shelf[id]
+
+        assert [await summary("a") for _ in range(2)] == ["A", "A"]
+        shelf["a"] = "B"
+        assert await layer.invalidate(documents=["a"]) == 1 and await summary("a") == "B"
+
+
+async def test_bad_parts_are_refused() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        for wrong in ({"documents": "a"}, {"tools": [1]}):
+            try:
+                await layer.invalidate(**wrong)  # type: ignore[arg-type]
+            except ConfigurationError as fault:
+                assert next(iter(wrong)) in str(fault)
+            else:
+                raise AssertionError("no error")
+
+
+NAMES = "abcdef"
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.sampled_from(["ask", "edit"]), st.integers(0, 5), st.integers(0, 3)), max_size=30)
+)
+async def test_exactly_the_dependants_of_a_brute_force_model_are_made_again(script: list[Any]) -> None:
+    """Four layers of steps over documents; each step of a layer reads two of the layer below."""
+    books = Books(**{name: name for name in NAMES})
+    made: list[tuple[int, int]] = []
+
+    def below(depth: int, n: int) -> list[int]:
+        return [n, (n + depth) % 6]
+
+    def documents(depth: int, n: int) -> set[int]:
+        if depth == 0:
+            return {n}
+        return set().union(*(documents(depth - 1, inner) for inner in below(depth, n)))
+
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached(semantic=False)
+        async def work(depth: int, n: int) -> str:
+            made.append((depth, n))
+            if depth == 0:
+                return str((await search(NAMES[n]))[0]["text"])
+            return "(" + "".join([await work(depth - 1, inner) for inner in below(depth, n)]) + ")"
+
+        def expected(depth: int, n: int) -> str:
+            if depth == 0:
+                return books.texts[NAMES[n]]
+            return "(" + "".join(expected(depth - 1, inner) for inner in below(depth, n)) + ")"
+
+        held: set[tuple[int, int]] = set()
+        for what, n, depth in script:
+            if what == "edit":
+                books.edit(NAMES[n])
+                await layer.invalidate(documents=[NAMES[n]])
+                held = {one for one in held if n not in documents(*one)}
+                continue
+            del made[:]
+            wanted, todo = [], [(depth, n)]
+            while todo:
+                one = todo.pop()
+                if one not in held:
+                    held.add(one)
+                    wanted.append(one)
+                    if one[0]:
+                        todo += [(one[0] - 1, inner) for inner in below(*one)]
+            assert await work(depth, n) == expected(depth, n)
+            assert sorted(made) == sorted(wanted)
+
+
+async def test_concurrent_edits_and_lookups_never_serve_what_is_older_than_a_returned_invalidation() -> None:
+    books = Books(**{name: f"{name} v1" for name in NAMES})
+    rng = random.Random(7)
+    settled = dict.fromkeys(NAMES, 1)
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> list[int]:
+            found = await search(question)
+            for _ in range(rng.randrange(4)):
+                await asyncio.sleep(0)
+            return [document["version"] for document in found]
+
+        async def edit() -> None:
+            for _ in range(150):
+                name = rng.choice(NAMES)
+                books.edit(name)
+                version = books.versions[name]
+                await layer.invalidate(documents=[name])
+                settled[name] = max(settled[name], version)
+                await asyncio.sleep(0)
+
+        async def look() -> None:
+            for _ in range(300):
+                pair = rng.sample(NAMES, 2)
+                least = [settled[name] for name in pair]
+                got = await ask(" ".join(pair))
+                assert all(version >= floor for version, floor in zip(got, least, strict=True))
+
+        await asyncio.gather(edit(), edit(), *(look() for _ in range(6)))
+        assert books.calls < 6 * 300  # some were hits, so there was something to be wrong about

@@ -1,0 +1,122 @@
+"""Tools and prompts: what only reads is kept, what acts always runs, arguments that mean the same are the same."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Source
+from cachelayer.partial.schemas import canonical
+from cachelayer.testing import ManualClock
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "city": {"type": "string"},
+        "days": {"type": "integer", "default": 3},
+        "weight": {"type": "number"},
+        "tags": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+        "note": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        "place": {"$ref": "#/$defs/Place"},
+    },
+    "required": ["city"],
+    "$defs": {"Place": {"type": "object", "properties": {"floor": {"type": "integer", "default": 0}}}},
+}
+
+
+def test_arguments_that_mean_the_same_become_the_same() -> None:
+    one = canonical({"city": "Ulm", "tags": ["b", "a"], "weight": 2, "place": {}, "note": None}, SCHEMA)
+    other = canonical(
+        {"place": {"floor": 0.0}, "weight": 2.0, "days": 3.0, "tags": ["a", "b"], "city": "Ulm"}, SCHEMA
+    )
+    assert one == other and type(one["weight"]) is type(other["weight"]) and type(other["days"]) is int
+    assert one != canonical({"city": "Ulm", "tags": ["a"], "weight": 2, "place": {}}, SCHEMA)
+    assert canonical({"x": [2, 1]}, None) == {"x": [2, 1]}
+
+
+async def test_a_tool_that_reads_runs_once_and_gets_its_canonical_arguments() -> None:
+    calls: list[Any] = []
+
+    async def weather(city: str, days: int) -> str:
+        calls.append((city, days))
+        return f"{city} {days}"
+
+    clock = ManualClock()
+    async with CacheLayer(semantic=False, clock=clock) as layer:
+        tool = layer.tools(weather, keep="10m", schema=SCHEMA)
+        assert await tool(city="Ulm") == await tool(city="Ulm", days=3.0) == "Ulm 3"
+        clock.advance(601)
+        await tool(city="Ulm")
+    assert calls == [("Ulm", 3)] * 2
+
+
+async def test_a_tool_that_acts_runs_every_time_unless_its_owner_says_that_it_only_reads() -> None:
+    sent: list[str] = []
+    async with CacheLayer(semantic=False) as layer:
+        send = layer.tools(sent.append, name="send")
+        assert send.cached is None
+        mail = layer.tools(lambda to: sent.append(to), name="mail")
+        for _ in range(3):
+            mail(to="a")
+        assert sent == ["a"] * 3 and mail.runs == 3
+
+
+async def test_arguments_that_cannot_be_compared_are_refused_by_name() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        tool = layer.tools(lambda lock: 1, keep="pure", name="t")
+        with pytest.raises(ConfigurationError, match=r"t\(lock\)"):
+            tool(lock=threading.Lock())
+        with pytest.raises(ConfigurationError, match="keep"):
+            layer.tools(lambda: 1, keep="sometimes", name="u")
+
+
+async def test_what_a_tool_told_is_part_of_the_answer_and_of_decisions_made_on_it() -> None:
+    stock = {"hub": 3}
+    async with CacheLayer(semantic=False) as layer:
+        look = layer.tools(lambda item: stock[item], keep="1h", name="stock")
+
+        async def model(messages: list[dict[str, str]], tools: list[str]) -> dict[str, Any]:
+            return {"tool": tools[0], "arguments": {"item": messages[-1]["content"]}}
+
+        decide = layer.tools.decision(model, name="desk")
+
+        @layer.cached(semantic=False)
+        async def turn(question: str) -> str:
+            chosen = await decide([{"role": "user", "content": question}], ["stock"])
+            return f"{look(**chosen['arguments'])} left"
+
+        assert await turn("hub") == await turn("hub") == "3 left"
+        stock["hub"] = 2
+        assert await layer.invalidate(tools=["stock"]) == 2
+        assert await turn("hub") == "2 left"
+        kept = await decide.outcome([{"role": "user", "content": "hub"}], ["stock"])
+        assert kept.source is Source.MEMORY
+        fresh = await decide.outcome([{"role": "user", "content": "hub"}], ["other"])
+        assert fresh.source is Source.BACKEND
+
+
+async def test_prompts_are_rendered_and_tokenized_once() -> None:
+    encoded: list[str] = []
+
+    def encode(text: str) -> list[int]:
+        encoded.append(text)
+        return [len(word) for word in text.split()]
+
+    async with CacheLayer(semantic=False) as layer:
+        with pytest.raises(ConfigurationError, match="tokenizer"):
+            layer.prompts.count("x")
+        layer.prompts.tokenizer(encode, name="words-1")
+        hello = layer.prompts.template("hello", "Hello {name}, be {tone}", version="2")
+
+        @layer.cached(semantic=False)
+        async def ask(name: str) -> int:
+            return layer.prompts.count(hello(name=name, tone="short"))
+
+        assert await ask("Ann") == 4 and layer.prompts.count("Hello Ann, be short") == 4
+        ids = layer.prompts.ids("Hello Ann, be short")
+        assert ids.dtype == np.int32 and ids.tolist() == [5, 4, 2, 5] and len(encoded) == 1
+        assert await layer.invalidate(prompts=["hello"]) == 2
+        assert layer.prompts.count("") == 0
