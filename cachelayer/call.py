@@ -37,6 +37,11 @@ class Build:
         self.streams: list[Build] = []
 
 
+def enclosing(build: Build | None) -> Build | None:
+    """The answer that is made around a block; what a mere context used before the block is forgotten in it."""
+    return None if build is None or build.ambient else build
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What `layer.scope` and `layer.tighten` set, read when a function is called."""
@@ -66,8 +71,10 @@ class Entered:
             self._scope = Scope(tenant, principal, lane=tenant)
             return
         tenant = tenant or old.tenant
-        simple = old.deadline is None and old.build is None and old.tightening is NOT_TIGHTENED
-        self._scope = replace(old, tenant=tenant, principal=principal, lane=tenant if simple else None)
+        build = enclosing(old.build)
+        simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
+        lane = tenant if simple else None
+        self._scope = replace(old, tenant=tenant, principal=principal, lane=lane, build=build)
 
     def __enter__(self) -> None:
         self._token = self._var.set(self._scope)

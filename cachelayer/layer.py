@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, overload
 
 from . import wiring
-from .call import Scope
+from .call import Scope, enclosing
 from .durations import Duration, seconds
 from .engine import Engine
 from .errors import ConfigurationError
@@ -198,8 +198,9 @@ class CacheLayer(Watched, Partial):
 
     @contextmanager
     def _set(self, scope: Scope) -> Iterator[None]:
-        simple = scope.deadline is None and scope.build is None and scope.tightening == Scope().tightening
-        token = self._scope.set(replace(scope, lane=scope.tenant if simple else None))
+        build = enclosing(scope.build)
+        simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
+        token = self._scope.set(replace(scope, lane=scope.tenant if simple else None, build=build))
         try:
             yield
         finally:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from .cache import CacheLayerCache
 from .embeddings import CachedEmbeddings
 from .model import CachedChatModel
+from .retriever import CachedRetriever
 from .runnable import CachedRunnable
 from .tools import cached_tool
 
-__all__ = ["CacheLayerCache", "CachedChatModel", "CachedEmbeddings", "CachedRunnable", "cached_tool"]
+__all__ = [
+    "CacheLayerCache",
+    "CachedChatModel",
+    "CachedEmbeddings",
+    "CachedRetriever",
+    "CachedRunnable",
+    "cached_tool",
+]

@@ -86,7 +86,9 @@ class WriteBack(Generic[T]):
                 worker, here = self._worker, asyncio.get_running_loop()
                 if worker is not None and worker.get_loop() is not here and worker.get_loop().is_running():
                     there = asyncio.run_coroutine_threadsafe(self.drain(timeout), worker.get_loop())
-                    return await asyncio.wrap_future(there)  # whose connections know what was invalidated since
+                    return await asyncio.wrap_future(
+                        there
+                    )  # whose connections know what was invalidated since
                 while self._queue:
                     await self._step()
                 if worker is not None and worker.get_loop() is here:

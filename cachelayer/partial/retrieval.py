@@ -78,15 +78,27 @@ class Retrieval:
 
     async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
         """The documents and how they came to be."""
-        k = self._wanted(args, kwargs)
-        outcome, slot = await self._engine.landed(self.handle.now(args, kwargs))
-        if not serves(outcome.answer, k):
-            call = self.handle.now(args, kwargs)
-            call.tightening = call.tightening.and_(no_cache=True)
-            outcome, slot = await self._engine.landed(call)
-        documents = outcome.answer["documents"][:k]
-        self._note(documents, slot)
-        outcome.answer = documents
+        found, slot = await self._found(self.handle.now(args, kwargs), self.handle.now(args, kwargs))
+        return self._told(found, slot, args, kwargs)
+
+    def now(self, *args: Any, **kwargs: Any) -> list[Any]:
+        """The documents, for plain code: this thread waits while the layer's own loop gets them."""
+        calls = self.handle.now(args, kwargs), self.handle.now(args, kwargs)
+        found, slot = self._engine.portal.run(self._found(*calls))
+        return self._told(found, slot, args, kwargs).answer  # type: ignore[no-any-return]
+
+    async def _found(self, call: Call, again: Call) -> tuple[Outcome, Slot | None]:
+        """What is known, or made anew by the second call where it holds too few."""
+        outcome, slot = await self._engine.landed(call)
+        if not serves(outcome.answer, self._wanted(call.args, call.kwargs)):
+            again.tightening = again.tightening.and_(no_cache=True)
+            outcome, slot = await self._engine.landed(again)
+        return outcome, slot
+
+    def _told(self, outcome: Outcome, slot: Slot | None, args: Any, kwargs: Any) -> Outcome:
+        outcome.answer = outcome.answer["documents"][: self._wanted(args, kwargs)]
+        own = [] if slot is None else [answer_tag(slot.digest)]
+        self._engine.noting.note([*self._tags(outcome.answer), corpus_tag(self.corpus), *own])
         return outcome
 
     async def added(self, documents: Sequence[Any]) -> int:
@@ -130,10 +142,6 @@ class Retrieval:
     def _tags(self, documents: Sequence[Any]) -> list[str]:
         return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]
 
-    def _note(self, documents: Sequence[Any], slot: Slot | None) -> None:
-        own = [] if slot is None else [answer_tag(slot.digest)]
-        self._engine.noting.note([*self._tags(documents), corpus_tag(self.corpus), *own])
-
     def _wanted(self, args: Any, kwargs: Any) -> int | None:
         """How many documents a call asks for; None where the retriever decides."""
         if not self._limited:
@@ -147,10 +155,6 @@ class Retrieval:
         bound = identifier.arguments(args, kwargs) or {}
         query = bound.get(identifier.text) if isinstance(identifier.text, str) else None
         return query if isinstance(query, str) else None
-
-    def call(self, *args: Any, **kwargs: Any) -> Call:
-        """The call of these arguments, keyed."""
-        return self.handle.now(args, kwargs)
 
 
 def serves(found: dict[str, Any], k: int | None) -> bool:

@@ -10,14 +10,17 @@ import pytest
 from cachelayer.adapters.langchain import (
     CachedChatModel,
     CachedEmbeddings,
+    CachedRetriever,
     CachedRunnable,
     CacheLayerCache,
     cached_tool,
 )
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langchain_models import Counting, SameWords
@@ -171,6 +174,36 @@ async def test_of_a_batch_only_unknown_texts_are_embedded(layer: CacheLayer) -> 
     assert await cached.aembed_documents(["bb", "ccc", "a"]) == [[2 / 3, 1.0], [1.0, 1.0], [1 / 3, 1.0]]
     assert cached.embed_query("a") == await cached.aembed_query("a") == [1 / 3, 2.0]
     assert inner.batches == [["ccc"], ["a"]]
+
+
+class Counted(BaseRetriever):
+    texts: dict[str, str]
+    calls: int = 0
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any, k: int = 2) -> list[Document]:
+        self.calls += 1
+        return [
+            Document(text, metadata={"source": id, "version": len(text)}) for id, text in self.texts.items()
+        ][:k]
+
+
+async def test_a_retriever_serves_fewer_from_more_and_answers_go_with_its_documents(
+    layer: CacheLayer,
+) -> None:
+    inner = Counted(texts={"a": "A", "b": "B", "c": "C"})
+    retriever = CachedRetriever(inner, layer, corpus="kb", id="source")
+    model = Counting(cache=CacheLayerCache(layer))
+    assert len(await retriever.ainvoke("q", k=3)) == 3 and len(retriever.invoke("q", k=1)) == 1
+    assert inner.calls == 1
+    with layer.scope(tenant="other"):
+        assert len(retriever.invoke("q", k=1)) == 1 and inner.calls == 2
+    with layer.scope():
+        found = await retriever.ainvoke("q", k=2)
+        await model.ainvoke(f"say {found[0].page_content}")
+    assert await layer.invalidate(corpus="kb", documents=["c"]) == 1  # the answer did not use it
+    assert await layer.invalidate(corpus="kb", documents=["b"]) >= 1
+    await model.ainvoke("say A")
+    assert model.calls == 2
 
 
 async def test_a_runnable_in_a_chain_is_a_step_with_its_config_in_the_key(layer: CacheLayer) -> None:

@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedEmbeddings, CacheLayerCache, cached_tool
+from cachelayer.adapters.langchain import CachedEmbeddings, CachedRetriever, CacheLayerCache, cached_tool
 from langchain_core.caches import BaseCache
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool, tool
 from langchain_tests.integration_tests.cache import AsyncCacheTestSuite, SyncCacheTestSuite
 from langchain_tests.integration_tests.embeddings import EmbeddingsIntegrationTests
+from langchain_tests.integration_tests.retrievers import RetrieversIntegrationTests
 from langchain_tests.integration_tests.tools import ToolsIntegrationTests
 from langchain_tests.unit_tests.embeddings import EmbeddingsUnitTests
 from langchain_tests.unit_tests.tools import ToolsUnitTests
@@ -68,3 +71,33 @@ class TestTool(ToolsIntegrationTests):
 class TestToolUnit(ToolsUnitTests):
     tool_constructor = TestTool.tool_constructor
     tool_invoke_params_example = TestTool.tool_invoke_params_example
+
+
+class Numbered(BaseRetriever):
+    k: int = 4
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: Any, k: int | None = None
+    ) -> list[Document]:
+        return [Document(f"{query} {n}", id=str(n)) for n in range(k or self.k)]
+
+
+class Wrapped(CachedRetriever):
+    """As the suite makes retrievers: by keywords alone."""
+
+    def __init__(self, k: int = 4) -> None:
+        super().__init__(Numbered(k=k), CacheLayer(semantic=False))
+
+
+class TestRetriever(RetrieversIntegrationTests):
+    @property
+    def retriever_constructor(self) -> type[BaseRetriever]:
+        return Wrapped
+
+    @property
+    def retriever_constructor_params(self) -> dict[str, Any]:
+        return {"k": 3}
+
+    @property
+    def retriever_query_example(self) -> str:
+        return "hub"

@@ -77,7 +77,7 @@ OPTIONAL = {
     "google": ("cachelayer.adapters.triton",),
     "langchain_core": ("cachelayer.adapters.langchain",),
     "openai": ("cachelayer.adapters.openai",),
-    "pydantic": ("cachelayer.adapters.langchain.tools",),
+    "pydantic": ("cachelayer.adapters.langchain.tools", "cachelayer.adapters.langchain.retriever"),
 }
 """Where an optional package may be imported: in this module, or below it where it is a package."""
 

@@ -1,0 +1,83 @@
+"""`CachedRetriever`: a LangChain retriever with `layer.retrieval` before it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import PrivateAttr
+
+from cachelayer import CacheLayer
+from cachelayer.durations import Duration
+from cachelayer.flow.background import offload
+from cachelayer.partial.documents import Getter
+from cachelayer.partial.retrieval import Retrieval
+
+from .serial import LangChainCodec
+
+
+class CachedRetriever(BaseRetriever):
+    """`CachedRetriever(retriever, layer, corpus="kb")`: `invoke` and `ainvoke` with everything of `layer.retrieval`.
+
+    `id`: what names a document: "id", a key of its metadata, or a function. `k`: the argument of `invoke` that says how
+    many are wanted (the field of that name of the inner retriever counts where it is not given). Other arguments are
+    scope. `retrieval` is what `layer.retrieval` returned: `await retriever.retrieval.added(documents)`.
+    """
+
+    _inner: BaseRetriever = PrivateAttr()
+    _layer: CacheLayer = PrivateAttr()
+    _k: int | None = PrivateAttr(default=None)
+    _retrieval: Retrieval = PrivateAttr()
+
+    def __init__(
+        self,
+        retriever: BaseRetriever,
+        layer: CacheLayer,
+        *,
+        corpus: str = "default",
+        k: int | None = None,
+        id: Getter = "id",
+        version: Getter = "version",
+        negative_ttl: Duration = "1m",
+        **options: Any,
+    ) -> None:
+        super().__init__(tags=retriever.tags, metadata=retriever.metadata)
+        self._inner, self._layer = retriever, layer
+        own = getattr(retriever, "k", None)
+        self._k = k if k is not None else own if isinstance(own, int) else None
+        named = {"name": f"retriever:{corpus}:{type(retriever).__name__}", "codec": LangChainCodec()}
+        self._retrieval = layer.retrieval(
+            self._fetch, corpus=corpus, id=id, version=version, content="page_content", negative_ttl=negative_ttl,
+            **{**named, "ignore": ["how"], "share_self": True, **options},
+        )  # fmt: skip
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """What `layer.retrieval` made of it."""
+        return self._retrieval
+
+    async def _fetch(
+        self, query: str, k: int | None, kwargs: dict[str, Any], how: tuple[bool, bool]
+    ) -> list[Document]:
+        plain, told = how
+        asked = {**kwargs, "k": k} if told else kwargs
+        if plain or type(self._inner)._aget_relevant_documents is BaseRetriever._aget_relevant_documents:
+            return await offload(
+                partial(self._inner.invoke, query, **asked)
+            )  # ainvoke would drop the arguments
+        return await self._inner.ainvoke(query, **asked)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        told = "k" in kwargs
+        return await self._retrieval(query, kwargs.pop("k", self._k), kwargs, (False, told))
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        told = "k" in kwargs
+        return self._retrieval.now(query, kwargs.pop("k", self._k), kwargs, (True, told))
