@@ -68,8 +68,8 @@ def gateways(litellm: str | None, rounds: int = 5) -> dict[str, Any]:
         stack.enter_context(process(uvicorn("apps:plain", behind), behind))
         running: dict[str, tuple[int, int]] = {}
         port = free_port()
-        ours = [sys.executable, "-m", "cachelayer", "serve", "--upstream", f"http://127.0.0.1:{behind}", "--port", str(port),
-                "--semantic", "off"]  # fmt: skip
+        ours = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off"]
+        ours += ["--upstream", f"http://127.0.0.1:{behind}", "--port", str(port)]
         running["cachelayer serve, logs off"] = (
             port,
             stack.enter_context(process([*ours, "--log", "off"], port)),
@@ -89,7 +89,12 @@ def gateways(litellm: str | None, rounds: int = 5) -> dict[str, Any]:
                 "--host",
                 "127.0.0.1",
             ]
-            env = {"LITELLM_TELEMETRY": "False", "PYTHONPATH": "", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+            env = {
+                "LITELLM_MASTER_KEY": "sk-bench",
+                "LITELLM_TELEMETRY": "False",
+                "PYTHONPATH": "",
+                "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            }
             running["LiteLLM proxy, local cache"] = (port, stack.enter_context(process(words, port, env=env)))
         checks = {}
         for name, (port, _) in running.items():

@@ -13,6 +13,7 @@ from serve_server import ServeStandin
 
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.serve.gateway import Gateway
+from cachelayer.cli.serve.models import TEMPLATES
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "http"))
 from asgi_client import Client
@@ -83,3 +84,16 @@ async def test_a_refusal_keeps_its_status_and_its_patience(c: Client, servers: l
     assert busy.status == 503 and busy.header("retry-after") == "7"
     assert (await c.post(PATH, b"[]")).status == 400
     assert (await c.post("/v1/nothing", b"{}")).status == 404
+
+
+@pytest.mark.parametrize(
+    ("template", "begins"),
+    [("chatml", "<|im_start|>system\nbe brief<|im_end|>"), ("llama3", "<|begin_of_text|>")],
+)
+def test_messages_become_one_prompt_where_the_server_has_no_template(template: str, begins: str) -> None:
+    messages = [
+        {"role": "system", "content": "be brief"},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+    ]
+    told = TEMPLATES[template](messages)
+    assert told.startswith(begins) and "hi" in told and "assistant" in told[-40:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -16,6 +16,27 @@ from .upstream import left
 ROUTES = ("/v1/chat/completions", "/v1/completions")
 
 
+def _chatml(messages: Sequence[Mapping[str, Any]]) -> str:
+    said = [f"<|im_start|>{m['role']}\n{_text(m)}<|im_end|>\n" for m in messages]
+    return "".join(said) + "<|im_start|>assistant\n"
+
+
+def _llama3(messages: Sequence[Mapping[str, Any]]) -> str:
+    told = "<|start_header_id|>{}<|end_header_id|>\n\n"
+    said = [f"{told.format(m['role'])}{_text(m)}<|eot_id|>" for m in messages]
+    return f"<|begin_of_text|>{''.join(said)}{told.format('assistant')}"
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in content or ())
+
+
+TEMPLATES = {"chatml": _chatml, "llama3": _llama3}
+
+
 class Models:
     """Speaks OpenAI's API; several URLs are replicas of one model, and another one stands in until the first token.
 
@@ -24,8 +45,13 @@ class Models:
 
     def __init__(self, parts: Sequence[UpstreamPart], tenant: Callable[[], str | None]) -> None:
         urls = [part.url for part in parts]
+        first = parts[0]
+        options: dict[str, Any] = {}
+        if all(url.startswith("triton") for url in urls):
+            template = TEMPLATES.get(first.template)
+            options = {"template": template, "unknown_finish": first.unknown_finish}
         self.llm = TensorRTLLM.connect(
-            urls[0] if len(urls) == 1 else urls, tenant=lambda: self._salt(tenant())
+            urls[0] if len(urls) == 1 else urls, tenant=lambda: self._salt(tenant()), **options
         )
 
     def _salt(self, tenant: str | None) -> str | None:

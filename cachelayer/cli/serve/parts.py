@@ -67,6 +67,10 @@ class UpstreamPart:
     connect_timeout: float = field(default=5.0, metadata={"duration": True})
     read_timeout: float = field(default=120.0, metadata={"duration": True})
     """Until the first byte of an answer, and between two of its pieces."""
+    template: str = field(default="", metadata={"one_of": ("", "chatml", "llama3")})
+    """How Triton, which applies no chat template itself, gets messages as one prompt."""
+    unknown_finish: str = field(default="length", metadata={"one_of": ("length", "stop")})
+    """What a Triton model that does not say why it ended is taken to have ended by; `length` is never cached."""
 
 
 @dataclass(frozen=True, kw_only=True)
