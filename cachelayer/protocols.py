@@ -120,6 +120,22 @@ class Decider(Protocol):
 
 
 @runtime_checkable
+class Leaving(Protocol):
+    """A decider that finds out which entries must not be served again."""
+
+    def leaving(self) -> Sequence[int]:
+        """Entries found wrong since last asked, for the index to drop."""
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """A decider that compares prose answers by meaning."""
+
+    def heard(self, answer: str, vector: NDArray[np.float32]) -> None:
+        """The (d,) vector of a prose answer, told before `observe` and `stored`."""
+
+
+@runtime_checkable
 class Lease(Protocol):
     """The right to call the backend for one key, across processes."""
 

@@ -13,7 +13,7 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .observe.quality import Hit
 from .recorder import Recorder
-from .semantic.answers import normalize
+from .semantic.answers import normalize, tell
 from .semantic.asks import Ask
 from .semantic.tier import SimilarTier
 
@@ -44,6 +44,7 @@ class Shadows:
             answer = [chunk async for chunk in answer]
         text, tier, decision = text_of(call.function.seen(answer)), self._similar, ask.decision
         if text is not None and tier is not None and decision is not None:
+            await tell(tier.decider, tier.embedder, text)
             tier.learn(ask, text, decision.entry)
             self._judge(call, ask, text)
         if call.function.records:

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cachelayer.protocols import Leaving
 from cachelayer.types import Candidate, Decision, Query
 
 from .data import Stream, Vectors
@@ -36,7 +37,6 @@ class Learner(Protocol):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-        answer_vector: NDArray[np.float32] | None = None,
     ) -> None: ...
 
     def stored(
@@ -46,7 +46,6 @@ class Learner(Protocol):
         scope: bytes,
         query: Query,
         answer: str,
-        answer_vector: NDArray[np.float32] | None = None,
     ) -> None: ...
 
 
@@ -87,6 +86,9 @@ class Shelf:
         self.answers.append(answer)
         return len(self.rows) - 1
 
+    def drop(self, entries: Sequence[int]) -> None:
+        self.vectors[list(entries)] = 0.0
+
     def search(self, vector: NDArray[np.float32]) -> list[Candidate]:
         n = len(self.rows)
         if n == 0:
@@ -99,12 +101,12 @@ class Shelf:
         return [Candidate(int(i), float(scores[i]), texts[self.rows[i]], self.answers[i]) for i in top]
 
 
-Answer = Callable[[int], tuple[str, NDArray[np.float32] | None]]
-"""The backend: the answer to the request in a row, and its vector where answers are compared by meaning."""
+Answer = Callable[[int], str]
+"""The backend: the answer to the request in a row."""
 
 
 def label_answers(stream: Stream) -> Answer:
-    return lambda row: (stream.classes[row], None)
+    return lambda row: stream.classes[row]
 
 
 def replay(stream: Stream, decider: Learner, bound: float, answer: Answer | None = None) -> Tally:
@@ -118,9 +120,11 @@ def replay(stream: Stream, decider: Learner, bound: float, answer: Answer | None
         decision = decider.decide("f", b"", query, found, bound)
         tally.seconds.append(time.thread_time() - started)
         if decision.entry is None:
-            said, vector = ask(row)
-            decider.observe("f", b"", query, found, said, None, vector)
-            decider.stored(shelf.add(row, said), "f", b"", query, said, vector)
+            said = ask(row)
+            decider.observe("f", b"", query, found, said, None)
+            decider.stored(shelf.add(row, said), "f", b"", query, said)
+            if isinstance(decider, Leaving):
+                shelf.drop(decider.leaving())
             tally.path.append((False, False))
             continue
         wrong = stream.classes[shelf.rows[decision.entry]] != stream.classes[row]
@@ -129,8 +133,8 @@ def replay(stream: Stream, decider: Learner, bound: float, answer: Answer | None
         tally.path.append((True, wrong))
         if decision.shadow:
             tally.checks += 1
-            said, vector = ask(row)
-            decider.observe("f", b"", query, found, said, decision.entry, vector)
+            said = ask(row)
+            decider.observe("f", b"", query, found, said, decision.entry)
     return tally
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
+
+from ..protocols import Decider, Embedder, Hearing, Leaving
 
 WORDS_COMPARED_EXACTLY: Final = 12
 _CODE: Final = re.compile(
@@ -36,3 +39,19 @@ def is_prose(answer: str) -> bool:
     if text[:1] in "{[" or _CODE.search(text):
         return False
     return len(text.split()) > WORDS_COMPARED_EXACTLY
+
+
+async def tell(decider: Decider, embedder: Embedder, answer: str | None) -> None:
+    """Hand the vector of a prose answer to a decider that compares by meaning; what is cut short is left out."""
+    if answer is None or not isinstance(decider, Hearing) or not is_prose(answer):
+        return
+    embedded = await embedder.embed([answer])
+    if embedded.complete[0]:
+        decider.heard(answer, embedded.vectors[0])
+
+
+def leave(decider: Decider, forget: Callable[[int], None]) -> None:
+    """Forget the entries that the decider wants out of the index."""
+    if isinstance(decider, Leaving):
+        for entry_id in decider.leaving():
+            forget(entry_id)

@@ -42,6 +42,8 @@ class Ledger:
         self.bound = bound
         self._margin, self._horizon, self._keep = margin, horizon, 1.0 - decay
         self.hits = 0
+        self.cold = 0.0
+        """Sum of risk served on the word of the pair verifier."""
         self.served = np.zeros(BANDS)
         """Sum of foretold risk served, by band."""
         self._count = np.zeros(BANDS)
@@ -53,9 +55,9 @@ class Ledger:
         self.scale = 1.0
         """Below 1 while the alarm asks for caution."""
 
-    def target(self) -> float:
+    def target(self, scale: float = 1.0) -> float:
         """The mean risk to aim at: lower than the bound by the margin, which fades as hits grow."""
-        allowed = self.bound * self.scale * (self.hits + self._horizon)
+        allowed = self.bound * scale * (self.hits + self._horizon)
         root = (math.sqrt(self._margin**2 + 4.0 * allowed) - self._margin) / 2.0
         return root * root / (self.hits + self._horizon)
 
@@ -75,8 +77,17 @@ class Ledger:
         corrected = calibration.corrected(risk)
         if corrected > self.limit:
             return False
-        spent = float(self.served @ calibration.factors)
+        spent = self.cold + float(self.served @ calibration.factors)
         return spent + corrected <= self.target() * (self.hits + 1)
+
+    def admits_pair(self, risk: float, calibration: Calibration) -> bool:
+        """The same for a risk that the pair verifier foretold: to be taken as it is."""
+        spent = self.cold + float(self.served @ calibration.factors)
+        return risk <= self.bound * self.scale and spent + risk <= self.bound * (self.hits + 1)
+
+    def serve_pair(self, risk: float) -> None:
+        self.hits += 1
+        self.cold += risk
 
     def serve(self, risk: float) -> None:
         self.hits += 1
@@ -84,7 +95,7 @@ class Ledger:
 
     def _set_limit(self, calibration: Calibration) -> None:
         """Fill up from the safest band until the mean meets the target; within the last band by interpolation."""
-        target = self.target()
+        target = self.target(self.scale)
         seen = [b for b in range(BANDS) if self._count[b] > 0]
         means = {b: float(self._risk[b] / self._count[b]) * calibration.factors[b] for b in seen}
         total = number = 0.0
@@ -107,31 +118,65 @@ class Ledger:
 class Alarm:
     """Wealth of bets that more than `bound` of what is served is wrong.
 
-    Were the bound kept, a run that starts at any moment would reach wealth w with probability at most 1 / w.
+    A bet begins with every 64th hit, the j-th with stake 1 / (j (j + 1)), so that all stakes are 1 and a late change
+    is not hidden by a good past. While the bound is kept, the probability that `wealth` ever reaches w is at most
+    1 / w (Ville 1939). `recent` also restarts at 1 whenever it fell below: it warns early and proves nothing.
     """
 
     _RATIOS = np.array([1.5, 2.0, 4.0, 10.0, 40.0])
+    _EVERY: Final = 64
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
-        self._wealth = np.ones(len(self._RATIOS))
         self._extra = np.minimum(self._RATIOS - 1.0, 0.9 / bound)
+        self.reset()
 
     def hit(self, probability: float, wrong: bool) -> float:
         """One hit that was checked with `probability`; `wrong` only if it was checked and found so. Returns wealth."""
         if probability > 0.0:
-            stake = probability * self._extra
-            gain = (1.0 / probability if wrong else 0.0) - self.bound
-            np.maximum(self._wealth, 1.0, out=self._wealth)
-            self._wealth *= 1.0 + stake * gain
+            if self._hits % self._EVERY == 0:
+                start = self._hits // self._EVERY + 1
+                self._wealth += 1.0 / (start * (start + 1.0))
+            self._hits += 1
+            factor = 1.0 + probability * self._extra * ((1.0 / probability if wrong else 0.0) - self.bound)
+            self._wealth *= factor
+            np.maximum(self._recent, 1.0, out=self._recent)
+            self._recent *= factor
         return self.wealth
 
     @property
     def wealth(self) -> float:
         return float(self._wealth.mean())
 
+    @property
+    def recent(self) -> float:
+        return float(self._recent.mean())
+
     def reset(self) -> None:
-        self._wealth[:] = 1.0
+        self._hits = 0
+        self._wealth = np.zeros(len(self._RATIOS))
+        self._recent = np.ones(len(self._RATIOS))
+
+
+class Shift:
+    """Tells that answers changed: labelled requests are wrong far more often than was foretold.
+
+    A cumulative sum (Page 1954) of log likelihood ratios between "wrong with probability .8" and the foretold risk.
+    """
+
+    def __init__(self, threshold: float = 14.0) -> None:
+        self._threshold = threshold
+        self.sum = 0.0
+
+    def learn(self, risk: float, wrong: bool) -> bool:
+        """`risk`: as foretold, corrected. True once when the sum reaches the threshold."""
+        foretold = min(max(risk, 0.02), 0.8)
+        step = math.log(0.8 / foretold) if wrong else math.log(0.2 / (1.0 - foretold))
+        self.sum = max(0.0, self.sum + step)
+        if self.sum < self._threshold:
+            return False
+        self.sum = 0.0
+        return True
 
 
 class Interval:

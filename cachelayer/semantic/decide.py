@@ -2,43 +2,25 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from ..protocols import Verifier
 from ..types import Candidate, Decision, Query, Reason
-from .budget import level
-from .evidence import Reading, Vector
-from .register import Register
-from .risk import Floats, Prior
+from .checks import Checks
+from .evidence import Vector
+from .judging import Judge, Judgement
+from .risk import Prior
 from .scope import Account, Function, Scope
-from .verifier import ThresholdVerifier
+from .verifier import PairVerifier
 from .weights import load_prior
 
-PROVEN: Final = 30
-"""Labelled requests from which a function's own evidence counts."""
-SUPPORT: Final = 3
-"""Labelled requests of an answer below which the pair verifier is heard."""
-TIGHTEN, STOP, RESUME = 20.0, 200.0, 10.0
-"""Wealth of the alarm at which the budget is halved, the scope stops, and a stopped one starts again."""
+LIKELY: Final = 0.35
+"""Risk up to which the neighbours' answer may join two wordings."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The best answer among the candidates and the foretold risk of serving it."""
-
-    place: int
-    answer: int
-    risk: float
-    x: Floats | None
-    """Encoded reading; None where the neighbours said nothing."""
-    reading: Reading | None
-    guard: str = ""
-
-
-class EvidenceDecider(Register):
+class EvidenceDecider(Checks):
     """Lets candidates vote by answer and serves while the calibrated risk fits the error budget.
 
     Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow`: the share of hits to check,
@@ -56,13 +38,10 @@ class EvidenceDecider(Register):
         max_functions: int = 64,
         max_scopes: int = 1024,
     ) -> None:
-        self._verifier = verifier or ThresholdVerifier()
-        self._random = random
-        self._shadow = shadow
-        super().__init__(prior or load_prior(), max_functions, max_scopes)
+        super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow)
+        self._judge = Judge(verifier or PairVerifier())
         self._where: dict[int, tuple[str, Scope]] = {}
-        self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[float, float]] = OrderedDict()
-        """Checks under way: (function, scope, text, entry) -> (probability, bound)."""
+        self._voices: dict[str, Vector] = {}
 
     # -- the path
 
@@ -107,89 +86,33 @@ class EvidenceDecider(Register):
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
         account = fn.account(bound)
         chosen = candidates[judged.place]
-        if counted:
+        if counted and not judged.pair:
             account.ledger.see(judged.risk, fn.calibration)
         decision = self._choose(fn, here, account, chosen, judged)
         if decision.entry is None or not counted:
             return decision
-        account.ledger.serve(judged.risk)
-        check = self._sample(function, scope, query, chosen.entry, fn, here, account, judged.risk)
+        if judged.pair:
+            account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
+        else:
+            account.ledger.serve(judged.risk)
+        check = self._sample(function, scope, query, chosen.entry, fn, here, account, judged)
         return replace(decision, shadow=check)
 
     @staticmethod
     def _choose(
         fn: Function, here: Scope, account: Account, chosen: Candidate, judged: Judgement
     ) -> Decision:
-        confidence = 1.0 - fn.calibration.corrected(judged.risk)
+        risk = fn.corrected(judged)
         if here.stopped:
-            return Decision(None, confidence, chosen.similarity, Reason.STOPPED)
-        if judged.guard or not account.ledger.admits(judged.risk, fn.calibration):
+            return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
+        if judged.pair:
+            fits = account.ledger.admits_pair(risk, fn.calibration)
+        else:
+            fits = account.ledger.admits(judged.risk, fn.calibration)
+        if not fits:
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
-            return Decision(None, confidence, chosen.similarity, reason, judged.guard)
-        return Decision(chosen.entry, confidence, chosen.similarity)
-
-    def _judge(
-        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
-    ) -> Judgement | None:
-        usable = [c for c in candidates if c.turns == query.turns]
-        if not usable:
-            return None
-        known = here.known(usable)
-        reading = here.hood.read(query.vector, known, len(here.entries), len(query.text.split()))
-        if reading is None:
-            return None
-        place = candidates.index(usable[reading.place])
-        x = fn.model.encode(reading.features)
-        risk = fn.model.risk(x)
-        proven = here.hood.labelled >= PROVEN
-        if proven and reading.support >= SUPPORT:
-            return Judgement(place, reading.answer, risk, x, reading)
-        answers = {k.place: k.answer for k in known}
-        same = [c for i, c in enumerate(usable) if answers.get(i) == reading.answer][:3]
-        judged = self._verifier.judge(query, same)
-        best = max(range(len(same)), key=lambda i: judged[i][0])
-        sure, guard = judged[best]
-        place = candidates.index(same[best])
-        if not proven:
-            return Judgement(place, reading.answer, max(1.0 - sure, 1e-6), x, reading, guard)
-        return Judgement(place, reading.answer, max(risk, 0.1 * (1.0 - sure)), x, reading, guard)
-
-    def _sample(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        entry: int,
-        fn: Function,
-        here: Scope,
-        account: Account,
-        risk: float,
-    ) -> bool:
-        """Whether to check this hit; what is not checked counts at once."""
-        probability = self._probability(fn, here, account, risk)
-        if probability <= 0.0:
-            return False
-        if self._random() >= probability:
-            account.alarm.hit(probability, False)
-            account.interval.hit(probability, False, False)
-            if here.alarm is not None:
-                here.alarm.hit(probability, False)
-            return False
-        if len(self._pending) >= 4096:
-            self._pending.popitem(last=False)
-        self._pending[function, scope, query.text, entry] = (probability, account.ledger.bound)
-        return True
-
-    def _probability(self, fn: Function, here: Scope, account: Account, risk: float) -> float:
-        if not isinstance(self._shadow, str):
-            return level(self._shadow)
-        ledger = account.ledger
-        share = 0.02 * fn.calibration.corrected(risk) / ledger.typical
-        if ledger.hits < 100:
-            share = max(share, 0.06)
-        if max(account.alarm.wealth, here.alarm.wealth if here.alarm else 0.0) > 5.0:
-            share = max(4.0 * share, 0.06)
-        return level(min(0.5, max(0.0125, share)))
+            return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard)
+        return Decision(chosen.entry, 1.0 - risk, chosen.similarity)
 
     # -- learning, off the path
 
@@ -201,67 +124,43 @@ class EvidenceDecider(Register):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-        answer_vector: Vector | None = None,
     ) -> None:
         fn = self._function(function, query)
         here = self._scope(fn, scope)
         judged = self._judge(fn, here, query, candidates)
-        truth, new = here.answer(answer)
-        here.hood.learn(query.vector, truth, judged.reading if judged else None, new)
+        vector = self._voices.get(answer)
+        likely = judged is not None and fn.corrected(judged) <= LIKELY
+        truth, new = here.answer(answer, vector, judged.answer if judged is not None and likely else -1)
+        right = judged is not None and judged.answer == truth
+        if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
+            self._restart(here)
+            truth, new = here.answer(answer, vector)
+        elif not query.turns:
+            here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
         fn.labelled += 1
         if judged is None:
             return
-        right = judged.answer == truth
+        weight = 1.0 if served is not None else 0.5
         if judged.x is not None:
-            fn.model.learn(judged.x, right)
-        fn.calibration.learn(judged.risk, right, 1.0 if served is not None else 0.5)
+            fn.model.learn(judged.x, judged.reading is not None and judged.reading.answer == truth)
+        (fn.pairs if judged.pair else fn.calibration).learn(judged.risk, right, weight)
         if served is not None:
             self._checked(function, scope, query, served, fn, here, right=here.entries.get(served) == truth)
         elif here.stopped:
             self._regain(fn, here, judged.risk, right)
 
-    def _checked(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        served: int,
-        fn: Function,
-        here: Scope,
-        *,
-        right: bool,
-    ) -> None:
-        sampled = self._pending.pop((function, scope, query.text, served), None)
-        if sampled is None:
-            return
-        probability, bound = sampled
-        account = fn.account(bound)
-        account.interval.hit(probability, True, not right)
-        if here.alarm is None:
-            here.alarm = type(account.alarm)(bound)
-        shared = account.alarm.hit(probability, not right)
-        own = here.alarm.hit(probability, not right)
-        if own >= STOP:
-            here.alarm.reset()
-            account.alarm.reset()
-            here.restart()
-            here.stopped, here.regained = True, 1.0
-        elif max(own, shared) >= TIGHTEN:
-            account.ledger.scale = 0.5
-        elif right and account.ledger.scale < 1.0:
-            account.ledger.scale = min(1.0, account.ledger.scale * 1.02)
+    def heard(self, answer: str, vector: Vector) -> None:
+        """The vector of a prose answer, told before `observe` and `stored`; the last few are remembered."""
+        self._voices[answer] = vector
+        if len(self._voices) > 256:
+            del self._voices[next(iter(self._voices))]
 
-    def _regain(self, fn: Function, here: Scope, risk: float, right: bool) -> None:
-        """A stopped scope bets on its would-be hits, whose truth is known, that less than 3 bounds are wrong."""
-        for bound, account in fn.accounts.items():
-            if fn.calibration.corrected(risk) <= account.ledger.limit:
-                stake = 0.9 * (3.0 * min(bound, 0.3) - (0.0 if right else 1.0))
-                here.regained = max(0.1, here.regained * (1.0 + stake))
-                break
-        if here.regained >= RESUME:
-            here.stopped = False
-            for account in fn.accounts.values():
-                account.ledger.scale = 0.5
+    def forget_texts(self) -> None:
+        """Drop every remembered text: an erased tenant's must not stay."""
+        self._judge.forget_texts()
+        self._voices.clear()
+        for fn in self._functions.values():
+            fn.shared.signatures.clear()
 
     def stored(
         self,
@@ -270,10 +169,9 @@ class EvidenceDecider(Register):
         scope: bytes,
         query: Query,
         answer: str,
-        answer_vector: Vector | None = None,
     ) -> None:
         here = self._scope(self._function(function, query), scope)
-        here.keep(entry, answer)
+        here.keep(entry, answer, self._voices.get(answer))
         self._where[entry] = (function, here)
 
     def forget(self, entry: int) -> None:
@@ -290,3 +188,5 @@ class EvidenceDecider(Register):
         if answer is not None:
             here.hood.answers.wrong[answer] += 2.0
         here.retire(entry)
+        self._leaving += here.leaving
+        here.leaving.clear()

@@ -10,21 +10,29 @@ function.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .wording import WORDING, Record, Signatures, Wording
+from .wording import read as read_words
+
 Vector = NDArray[np.float32]
 
 FEATURES: Final = (
     "top", "rival", "vote", "wide_vote", "centroid", "centroid_margin", "ridge", "ridge_margin", "leverage",
     "last", "support", "entries", "novelty", "record", "tightness", "confusions", "second", "words",
+    "ridge_all", "pair", "pair_rival", *(f"words_{name}" for name in WORDING),
 )  # fmt: skip
 """Names of the columns of a reading, in order."""
 
+Judge = Callable[[list[int]], list[float]]
+"""Places of candidates to the probability, from the texts alone, that each takes the same answer."""
+CLOSE: Final = 0.1
+"""How much less similar a rival may be and still be read as a pair."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
 
 
@@ -35,6 +43,7 @@ class Known:
     similarity: float
     answer: int
     place: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,8 @@ class Reading:
     """Place of the best candidate that holds `answer`."""
     support: int
     """How many labelled requests `answer` has."""
+    objected: tuple[int, ...]
+    """The guards that object to all of the nearest entries that hold `answer`."""
     features: NDArray[np.float64]
     """(len(FEATURES),)"""
 
@@ -61,6 +72,15 @@ class Metric:
     def add(self, x: Vector) -> None:
         px = self.inverse @ x
         self.inverse -= np.outer(px, px / (1.0 + float(x @ px)))
+
+
+class Shared:
+    """What all scopes of one function share: which directions and which guards matter, and texts read."""
+
+    def __init__(self, dimension: int) -> None:
+        self.metric = Metric(dimension)
+        self.record = Record()
+        self.signatures = Signatures()
 
 
 class Answers:
@@ -113,15 +133,18 @@ def _logit(share: float) -> float:
 class Neighbourhood:
     """Reads candidates against the answers of one scope."""
 
-    def __init__(self, dimension: int, metric: Metric) -> None:
-        self.metric = metric
+    def __init__(self, dimension: int, shared: Shared) -> None:
+        self.shared, self.metric = shared, shared.metric
         self.answers = Answers(dimension)
+        self.wording = Wording()
         self.confusions: dict[tuple[int, int], int] = {}
         self.novelty = 1.0
         """Share of new answers among recent labelled requests (exponential average, 100 requests)."""
         self.labelled = 0
 
-    def read(self, x: Vector, known: Sequence[Known], entries: int, words: int) -> Reading | None:
+    def read(
+        self, x: Vector, text: str, known: Sequence[Known], entries: int, judge: Judge
+    ) -> Reading | None:
         """`known`: candidates by falling similarity; `entries`: how many the scope holds. None without any."""
         if not known:
             return None
@@ -149,6 +172,8 @@ class Neighbourhood:
         order = sorted(range(len(ids)), key=score.__getitem__, reverse=True)
         best, others = order[0], order[1:]
         answer, (narrow, wide, similarity, place) = ids[best], tallies[best]
+        words, objected = self._words(text, known, [ids[i] for i in order])
+        pair, pair_rival = _pairs(known, answer, judge)
         rival = ids[others[0]] if others else -1
         last = known[-1].similarity
         count = self.answers.count[answer]
@@ -172,19 +197,41 @@ class Neighbourhood:
                 norms[best] / count if count else 1.0,
                 math.log1p(self.confusions.get(_pair(answer, rival), 0)),
                 known[1].similarity if len(known) > 1 else 0.0,
-                math.log(max(words, 1)),
+                math.log(len(text.split()) or 1),
+                ridge[best] - self._next_ridge(bent, answer),
+                pair,
+                pair_rival,
+                *words,
             ]
         )
-        return Reading(answer, rival, int(place), count, features)
+        return Reading(answer, rival, int(place), count, tuple(objected), features)
 
-    def learn(self, x: Vector, truth: int, reading: Reading | None, new: bool) -> None:
+    def _next_ridge(self, bent: Vector, answer: int) -> float:
+        """The best prediction of any other answer, among the candidates' or not."""
+        if len(self.answers.count) < 2:
+            return 0.0
+        every = self.answers.sums[: min(len(self.answers.count), 1024)] @ bent
+        if answer < every.size:
+            every[answer] = -1.0
+        return float(every.max())
+
+    def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
+        signatures = self.shared.signatures
+        same = [signatures(k.text) for k in known if k.answer == ids[0]][:3]
+        others = [signatures(k.text) for k in known if k.answer != ids[0]][:3]
+        counts = [self.answers.count[i] for i in ids]
+        return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
+
+    def learn(self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool) -> None:
         """A request whose right answer is known. `reading`: what was read before; `new`: first with this answer."""
         self.labelled += 1
         self.novelty += 0.01 * (new - self.novelty)
         self.metric.add(x)
         self.answers.add(truth, x)
+        self.wording.learn(truth, self.shared.signatures(text).words)
         if reading is None:
             return
+        self.shared.record.learn(reading.objected, reading.answer != truth)
         if reading.answer == truth:
             self.answers.right[truth] += 1
         else:
@@ -201,11 +248,21 @@ class Neighbourhood:
     def merge(self, kept: int, gone: int) -> None:
         """Two answers turned out to say the same."""
         self.answers.merge(kept, gone)
+        self.wording.merge(kept, gone)
         for pair in [p for p in self.confusions if gone in p]:
             times = self.confusions.pop(pair)
             other = pair[0] if pair[1] == gone else pair[1]
             if other != kept:
                 self.confusions[_pair(kept, other)] = self.confusions.get(_pair(kept, other), 0) + times
+
+
+def _pairs(known: Sequence[Known], answer: int, judge: Judge) -> tuple[float, float]:
+    """Log odds by the pair verifier that the nearest entry of the answer fits, and that a rival as near does."""
+    same = next(k for k in known if k.answer == answer)
+    rival = next((k for k in known if k.answer != answer), None)
+    close = rival is not None and rival.similarity > same.similarity - CLOSE
+    sure = judge([same.place, rival.place] if rival is not None and close else [same.place])
+    return _logit(sure[0]), _logit(sure[1]) if close else _logit(0.0)
 
 
 def _pair(a: int, b: int) -> tuple[int, int]:

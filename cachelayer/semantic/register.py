@@ -33,7 +33,7 @@ class Register:
         if found is None:
             while len(fn.scopes) >= self._max_scopes:
                 fn.scopes.popitem(last=False)
-            found = fn.scopes[key] = Scope(fn.metric.inverse.shape[0], fn.metric)
+            found = fn.scopes[key] = Scope(fn.shared.metric.inverse.shape[0], fn.shared)
         else:
             fn.scopes.move_to_end(key)
         return found

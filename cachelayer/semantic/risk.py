@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
+from io import BytesIO
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +35,12 @@ class Prior:
     mean: Floats
     scale: Floats
     weights: Floats
+
+    @classmethod
+    def read(cls, content: bytes) -> Prior:
+        """From the bytes of an .npz file with arrays of these names."""
+        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+            return cls(arrays["mean"], arrays["scale"], arrays["weights"])
 
 
 class RiskModel:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Candidate
 from .answers import normalize
-from .budget import Alarm, Interval, Ledger
-from .evidence import Known, Metric, Neighbourhood
+from .budget import Alarm, Interval, Ledger, Shift
+from .evidence import Known, Neighbourhood, Shared
 from .risk import Calibration, Prior, RiskModel
+from .saying import Sayings, atom
 
 Vector = NDArray[np.float32]
 
@@ -30,18 +31,24 @@ def digest(answer: str) -> bytes:
 class Scope:
     """Entries of one scope and the answers that they hold."""
 
-    def __init__(self, dimension: int, metric: Metric) -> None:
-        self.hood = Neighbourhood(dimension, metric)
+    def __init__(self, dimension: int, shared: Shared) -> None:
+        self.hood = Neighbourhood(dimension, shared)
         self.entries: dict[int, int] = {}
         self.retired: set[int] = set()
         """Entries that must not be served or counted again."""
+        self.leaving: list[int] = []
+        """Those of them that the index does not know of yet."""
         self.alarm: Alarm | None = None
+        self.shift = Shift()
         self.stopped = False
         self.regained = 1.0
         """Wealth of the bet that a stopped scope is right again."""
         self._ids: dict[bytes, int] = {}
-        self._digests: dict[int, bytes] = {}
+        self._digests: dict[int, set[bytes]] = {}
         self._members: dict[int, set[int]] = {}
+        self._said: dict[int, bytes] = {}
+        """The digest of each entry's own wording."""
+        self._sayings = Sayings(dimension)
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
         """Candidates with their answers. One that is not known, after a restart say, is taken in by its answer."""
@@ -49,34 +56,82 @@ class Scope:
         for place, c in enumerate(candidates):
             answer = self.entries.get(c.entry)
             if answer is None:
-                if c.answer is None or c.entry in self.retired:
+                if c.answer is None or c.entry in self.retired or not self._room(c.answer):
                     continue
                 answer = self.keep(c.entry, c.answer)
-            out.append(Known(c.similarity, answer, place))
+            out.append(Known(c.similarity, answer, place, c.text))
         return out
 
-    def answer(self, text: str) -> tuple[int, bool]:
-        """The id of an answer, and whether it is new."""
+    def answer(self, text: str, vector: Vector | None = None, foretold: int = -1) -> tuple[int, bool]:
+        """The id of an answer, and whether it is new.
+
+        `vector`: of a prose answer, to be compared by meaning; `foretold`: the id that the neighbours expected.
+        """
         key = digest(text)
         found = self._ids.get(key)
         if found is not None:
-            return found, False
+            return self._joined(found, foretold) if vector is not None else found, False
         while len(self._ids) >= MAX_ANSWERS:
             self._evict()
-        fresh = self.hood.answers.new()
-        self._ids[key] = fresh
-        self._digests[fresh] = key
-        self._members[fresh] = set()
-        return fresh, True
+        new = atom(key, text, vector) if vector is not None else None
+        same = self._sayings.taken_for(new, foretold) if new is not None else None
+        answer = self._fresh() if same is None else same
+        self._name(key, answer)
+        if new is not None:
+            for apart in self._sayings.add(new, answer):
+                self._part(apart)
+        return self._ids[key], same is None
+
+    def _fresh(self) -> int:
+        answer = self.hood.answers.new()
+        self._digests[answer], self._members[answer] = set(), set()
+        return answer
+
+    def _name(self, key: bytes, answer: int) -> None:
+        self._ids[key] = answer
+        self._digests[answer].add(key)
+
+    def _joined(self, answer: int, foretold: int) -> int:
+        """Two answers become one where the neighbours take one for the other and their wordings agree."""
+        if (
+            foretold in (-1, answer)
+            or foretold not in self._digests
+            or not self._sayings.agree(foretold, answer)
+        ):
+            return answer
+        self.hood.merge(foretold, answer)
+        self._sayings.merge(foretold, answer)
+        for key in self._digests.pop(answer):
+            self._name(key, foretold)
+        for entry in self._members.pop(answer):
+            self.entries[entry] = foretold
+            self._members[foretold].add(entry)
+        return foretold
+
+    def _part(self, key: bytes) -> None:
+        """A wording turned out to say something else than the answer it was taken for."""
+        old, answer = self._ids[key], self._fresh()
+        self._digests[old].discard(key)
+        self._name(key, answer)
+        self._sayings.move(key, answer)
+        for entry in [e for e in self._members[old] if self._said.get(e) == key]:
+            self._members[old].discard(entry)
+            self._members[answer].add(entry)
+            self.entries[entry] = answer
+
+    def _room(self, text: str) -> bool:
+        """Whether an answer can be taken in without another's going."""
+        return len(self._ids) < MAX_ANSWERS or digest(text) in self._ids
 
     def find(self, text: str) -> int | None:
         """The id of an answer that was seen, or None."""
         return self._ids.get(digest(text))
 
-    def keep(self, entry: int, text: str) -> int:
-        answer, _ = self.answer(text)
+    def keep(self, entry: int, text: str, vector: Vector | None = None) -> int:
         self.drop(entry)
+        answer, _ = self.answer(text, vector)
         self.entries[entry] = answer
+        self._said[entry] = digest(text)
         self._members[answer].add(entry)
         return answer
 
@@ -84,6 +139,7 @@ class Scope:
         """The entry is gone; an answer that nothing else speaks for goes with it."""
         answer = self.entries.pop(entry, None)
         self.retired.discard(entry)
+        self._said.pop(entry, None)
         if answer is None:
             return
         members = self._members[answer]
@@ -96,16 +152,19 @@ class Scope:
         self.drop(entry)
         if len(self.retired) < 10 * MAX_ANSWERS:
             self.retired.add(entry)
+            self.leaving.append(entry)
 
     def restart(self) -> None:
         """Nothing learned so far holds: start from no evidence, and never serve what was kept before."""
         for entry in list(self.entries):
             self.retire(entry)
-        metric = self.hood.metric
-        self.hood = Neighbourhood(metric.inverse.shape[0], metric)
+        shared = self.hood.shared
+        self.hood = Neighbourhood(shared.metric.inverse.shape[0], shared)
         self._ids.clear()
         self._digests.clear()
         self._members.clear()
+        self._said.clear()
+        self._sayings = Sayings(shared.metric.inverse.shape[0])
 
     def _evict(self) -> None:
         """Make room: the oldest answer with least support."""
@@ -114,12 +173,25 @@ class Scope:
         victim = min(oldest, key=lambda a: (count[a] > 1, count[a]))
         for entry in list(self._members[victim]):
             del self.entries[entry]
+            self._said.pop(entry, None)
         self._forget_answer(victim)
 
     def _forget_answer(self, answer: int) -> None:
-        del self._ids[self._digests.pop(answer)]
+        for key in self._digests.pop(answer):
+            del self._ids[key]
+        self._sayings.forget(answer)
         del self._members[answer]
         self.hood.answers.drop(answer)
+        self.hood.wording.drop(answer)
+
+
+class Foretold(Protocol):
+    """What a judgement foretells, and by which road."""
+
+    @property
+    def risk(self) -> float: ...
+    @property
+    def pair(self) -> bool: ...
 
 
 class Account:
@@ -135,12 +207,18 @@ class Function:
     """What is shared by all scopes of one function."""
 
     def __init__(self, dimension: int, prior: Prior) -> None:
-        self.metric = Metric(dimension)
+        self.shared = Shared(dimension)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
+        self.pairs = Calibration(factor=1.0)
+        """Of what the pair verifier foretold."""
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
         self.labelled = 0
+
+    def corrected(self, judged: Foretold) -> float:
+        """The calibrated risk of a judgement."""
+        return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
 
     def account(self, bound: float) -> Account:
         found = self.accounts.get(bound)

@@ -16,6 +16,7 @@ from ..flow.background import Background, offload
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
+from .answers import leave, tell
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -188,6 +189,7 @@ class SimilarTier:
             if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()
+        await tell(self.decider, self.embedder, answer)
         return self._admit(ask, entry_id, answer, value)
 
     async def adopt(
@@ -201,6 +203,7 @@ class SimilarTier:
             ask.query = Query(ask.text, known, None, ask.turns)
         else:
             ask.query = self._query(ask, await self.embedder.embed([ask.text]))
+        await tell(self.decider, self.embedder, answer)
         return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
 
     def _admit(
@@ -256,6 +259,7 @@ class SimilarTier:
             self.watch.heard(ask, answer)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
+            leave(self.decider, self.forget)
 
     def forget(self, entry_id: int) -> None:
         """An entry is gone: never again a candidate; its vector follows in the next batch."""
@@ -292,7 +296,5 @@ class SimilarTier:
             await self.embedder.aclose()
             if self._door is not None:
                 await self._door.aclose()
-            close = getattr(self.index, "close", None)
-            if close is not None:
-                await offload(close)
+            await offload(getattr(self.index, "close", lambda: None))
         self.state = State.COLD

@@ -56,6 +56,7 @@ class PairVerifier:
     """
 
     identity = "pairs-1"
+    compares_turns = True
 
     def __init__(self) -> None:
         self._readings: OrderedDict[str, Reading] = OrderedDict()

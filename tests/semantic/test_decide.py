@@ -34,6 +34,7 @@ class World:
         self.scatter = scatter
         self.answers = [f"answer {i}" for i in range(classes)]
         self.kept: list[tuple[NDArray[np.float32], str]] = []
+        self.gone: set[int] = set()
 
     @staticmethod
     def unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -47,6 +48,7 @@ class World:
         found = []
         if self.kept:
             scores = np.array([v for v, _ in self.kept]) @ x
+            scores[list(self.gone)] = -1.0
             order = np.argsort(-scores)[:8]
             found = [Candidate(int(i), float(scores[i]), f"t{i}", self.kept[i][1]) for i in order]
         decision = decider.decide("f", scope, query, found, bound)
@@ -55,6 +57,7 @@ class World:
             decider.observe("f", scope, query, found, truth, None)
             self.kept.append((x, truth))
             decider.stored(len(self.kept) - 1, "f", scope, query, truth)
+            self.gone.update(decider.leaving())
             return decision, False
         if decision.shadow:
             decider.observe("f", scope, query, found, truth, decision.entry)
@@ -83,13 +86,13 @@ def test_requests_without_structure_are_not_served() -> None:
     assert sum(hits) <= 2
 
 
-def test_answers_that_change_stop_the_scope_and_it_starts_again_from_nothing() -> None:
-    world, d = World(2), decider(2, shadow=0.25)
+def test_answers_that_all_change_are_noticed_by_misses_and_the_scope_starts_again_from_nothing() -> None:
+    world, d = World(2), decider(2)
     for _ in range(900):
         world.ask(d, 0.02)
     world.answers = [f"new {a}" for a in world.answers]
     after = [world.ask(d, 0.02) for _ in range(1200)]
-    assert any(decision.reason is Reason.STOPPED for decision, _ in after)
+    assert world.gone
     wrong_late = [wrong for decision, wrong in after[300:] if decision.entry is not None]
     assert len(wrong_late) > 200
     assert sum(wrong_late) <= 0.02 * len(wrong_late)

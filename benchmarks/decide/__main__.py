@@ -1,0 +1,21 @@
+"""When is a hit right? Measured: python -m benchmarks.decide COMMAND --help"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import streams
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.decide", description=__doc__)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    streams.add(commands)
+    args = parser.parse_args()
+    status: int = args.run(args)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

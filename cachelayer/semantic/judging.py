@@ -1,0 +1,92 @@
+"""Which answer the candidates speak for, and the foretold risk of serving it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..protocols import Verifier
+from ..types import Candidate, Query
+from .evidence import Reading
+from .risk import Floats
+from .scope import Function, Scope
+
+PROVEN: Final = 30
+"""Labelled requests from which a function's own evidence counts."""
+SUPPORT: Final = 3
+"""Labelled requests of an answer below which the pair verifier has a say of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The best answer among the candidates and the foretold risk of serving it."""
+
+    place: int
+    answer: int
+    risk: float
+    x: Floats | None
+    """Encoded reading; None where the neighbours said nothing."""
+    reading: Reading | None
+    guard: str = ""
+    pair: bool = False
+    """The risk is the pair verifier's alone."""
+
+
+class Judge:
+    """Neighbours vote where a scope has evidence; else, and between conversations, the pair verifier speaks."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._compares_turns: bool = getattr(verifier, "compares_turns", False)
+
+    def forget_texts(self) -> None:
+        getattr(self._verifier, "clear", lambda: None)()
+
+    def __call__(
+        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
+    ) -> Judgement | None:
+        usable = list(candidates)
+        if not self._compares_turns:
+            usable = [c for c in candidates if c.turns == query.turns]
+        known = here.known(usable)
+        near = [(usable[k.place], k.answer) for k in known[:3]]
+        at = {k.place for k in known}
+        alone = [(c, -1) for i, c in enumerate(usable) if i not in at and c.entry not in here.retired][:3]
+        if alone and (not known or alone[0][0].similarity > known[0].similarity):
+            return self._pair(query, candidates, alone, None, None)
+        if not known:
+            return None
+        if self._compares_turns and (query.turns or any(c.turns for c in usable)):
+            return self._pair(query, candidates, near, None, None)
+
+        def judge(places: list[int]) -> list[float]:
+            return [p for p, _ in self._verifier.judge(query, [usable[i] for i in places])]
+
+        reading = here.hood.read(query.vector, query.text, known, len(here.entries), judge)
+        if reading is None:
+            return None
+        x = fn.model.encode(reading.features)
+        if here.hood.labelled < PROVEN:
+            return self._pair(query, candidates, near, x, reading)
+        place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
+        if reading.support >= SUPPORT:
+            return Judgement(place, reading.answer, risk, x, reading)
+        same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
+        heard = self._pair(query, candidates, same, x, reading)
+        return replace(heard, risk=max(risk, 0.1 * heard.risk), pair=False)
+
+    def _pair(
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        near: Sequence[tuple[Candidate, int]],
+        x: Floats | None,
+        reading: Reading | None,
+    ) -> Judgement:
+        """The best of a few candidates by the pair verifier alone."""
+        judged = self._verifier.judge(query, [c for c, _ in near])
+        best = max(range(len(near)), key=lambda i: judged[i][0])
+        (chosen, answer), (sure, guard) = near[best], judged[best]
+        place = candidates.index(chosen)
+        return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)

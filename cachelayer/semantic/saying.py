@@ -1,0 +1,181 @@
+"""Prose answers that say the same in other words, as one answer. Off the path; doubtful means different.
+
+Two texts are *apart* if a figure, day or identifier stands in one alone, if each names something that the other does
+not, or if they are worded alike but for a replaced word. They are *one* if worded alike but for words without
+content. Anything else is open: then their vectors must be near, and the neighbours of the request must have foretold
+that answer (two wordings of one answer come to requests that the neighbours cannot tell apart). Words that
+stood against each other in two texts worded alike ("Monday" / "Friday", "can" / "cannot") are kept as a
+contrast and part other texts of the scope too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import lexicon as lx
+from .signature import signature
+
+Vector = NDArray[np.float32]
+NEAR: Final = 0.55
+"""Cosine of two prose answers below which they are never taken for one."""
+EQUAL: Final = 0.92
+"""Cosine from which they are, where nothing sets them apart and both hold the same figures or names."""
+MAX_ATOMS: Final = 1024
+_MAX_CONTRASTS: Final = 256
+_FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_EMPTY: Final = lx.FUNCTION_WORDS - lx.NEGATIONS - frozenset(lx.ANTONYMS)
+APART, ONE, OPEN = "apart", "one", "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One wording."""
+
+    text: bytes
+    """Digest of the normalized text."""
+    vector: Vector
+    words: frozenset[str]
+    figures: frozenset[str]
+    dates: frozenset[str]
+    names: frozenset[str]
+    stems: frozenset[str]
+
+
+def atom(digest: bytes, text: str, vector: Vector) -> Atom:
+    """Read a prose answer once."""
+    seen = signature(text)
+    return Atom(
+        digest, vector,
+        frozenset(w.lower().replace("\u2019", "'") for w in _WORD.findall(text)),
+        frozenset(_FIGURES.findall(text)), seen.dates | seen.ids, seen.names, seen.stems,
+    )  # fmt: skip
+
+
+def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
+    """APART, ONE or OPEN; and, of two worded alike, the words that stand against each other."""
+    left, right = a.words - b.words, b.words - a.words
+    alike = len(left) + len(right) <= 0.24 * min(len(a.words), len(b.words))
+    mine, theirs = left - _EMPTY, right - _EMPTY
+    against = (left, right) if alike and left and right and (mine or theirs) else (frozenset(), frozenset())
+    if a.figures != b.figures or a.dates != b.dates or against[0]:
+        return APART, *against
+    if (a.names - b.stems) and (b.names - a.stems):
+        return APART, *against
+    if alike:
+        negated = bool((left | right) & lx.NEGATIONS)
+        return (APART if negated else ONE), *against
+    return OPEN, *against
+
+
+class Sayings:
+    """The wordings known in one scope, each with the answer that it was taken for."""
+
+    def __init__(self, dimension: int) -> None:
+        self._atoms: list[Atom] = []
+        self._of: list[int] = []
+        """The answer of each atom."""
+        self._places: dict[bytes, int] = {}
+        self._vectors = np.zeros((16, dimension), np.float32)
+        self._contrasts: dict[tuple[frozenset[str], frozenset[str]], None] = {}
+
+    def knows(self, digest: bytes) -> bool:
+        return digest in self._places
+
+    def answer_of(self, digest: bytes) -> int:
+        return self._of[self._places[digest]]
+
+    def add(self, new: Atom, answer: int) -> list[bytes]:
+        """Take in a wording under its answer. Returns wordings that a contrast learned now sets apart from theirs."""
+        n = len(self._atoms)
+        if n >= MAX_ATOMS:
+            return []
+        if n == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[n] = new.vector
+        self._places[new.text] = n
+        self._atoms.append(new)
+        self._of.append(answer)
+        return self._learn_contrasts(new)
+
+    def taken_for(self, new: Atom, foretold: int) -> int | None:
+        """The answer whose wordings say the same as this one; `foretold`: by the request's neighbours, or -1."""
+        n = len(self._atoms)
+        scores = (self._vectors[:n] @ new.vector).tolist()
+        nearest: dict[int, float] = {}
+        for score, answer in zip(scores, self._of, strict=True):
+            if score >= NEAR and score > nearest.get(answer, 0.0):
+                nearest[answer] = score
+        best = 0.0
+        for answer, score in sorted(nearest.items(), key=lambda item: -item[1])[:16]:
+            if any(self._apart(new, other) for other in self._members(answer)):
+                continue
+            best = max(best, score)
+            if score >= EQUAL or (answer == foretold and score >= best - 0.05):
+                return answer
+        return None
+
+    def agree(self, first: int, second: int) -> bool:
+        """Whether two answers' wordings may all say the same: near, and none apart from any."""
+        ours, theirs = list(self._members(first)), list(self._members(second))
+        if not ours or not theirs:
+            return False
+        nearest = max(float(a.vector @ b.vector) for a in ours for b in theirs)
+        return nearest >= NEAR and not any(self._apart(a, b) for a in ours for b in theirs)
+
+    def merge(self, kept: int, gone: int) -> None:
+        self._of = [kept if answer == gone else answer for answer in self._of]
+
+    def move(self, digest: bytes, answer: int) -> None:
+        self._of[self._places[digest]] = answer
+
+    def forget(self, answer: int) -> None:
+        """No wording of this answer is needed any more."""
+        kept = [i for i, of in enumerate(self._of) if of != answer]
+        if len(kept) == len(self._of):
+            return
+        self._vectors[: len(kept)] = self._vectors[kept]
+        self._atoms = [self._atoms[i] for i in kept]
+        self._of = [self._of[i] for i in kept]
+        self._places = {a.text: i for i, a in enumerate(self._atoms)}
+
+    def _members(self, answer: int) -> Iterable[Atom]:
+        return (a for a, of in zip(self._atoms, self._of, strict=True) if of == answer)
+
+    def _apart(self, a: Atom, b: Atom) -> bool:
+        return relation(a, b)[0] == APART or self._contrasted(a, b)
+
+    def _contrasted(self, a: Atom, b: Atom) -> bool:
+        return any(
+            (left <= a.words and right <= b.words and not right & a.words and not left & b.words)
+            or (right <= a.words and left <= b.words and not left & a.words and not right & b.words)
+            for left, right in self._contrasts
+        )
+
+    def _learn_contrasts(self, new: Atom) -> list[bytes]:
+        found = False
+        for other in self._atoms:
+            _, left, right = relation(new, other)
+            if (
+                left
+                and right
+                and (left, right) not in self._contrasts
+                and (right, left) not in self._contrasts
+            ):
+                if len(self._contrasts) >= _MAX_CONTRASTS:
+                    self._contrasts.pop(next(iter(self._contrasts)))
+                self._contrasts[left, right] = None
+                found = True
+        if not found:
+            return []
+        return [
+            a.text
+            for a, of in zip(self._atoms, self._of, strict=True)
+            if any(self._contrasted(a, b) for b in self._members(of))
+        ]
