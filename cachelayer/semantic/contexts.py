@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
 from itertools import chain
 from typing import Final
 
@@ -23,6 +24,8 @@ from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
 """Similarity of words under which two turns are not aligned."""
+LONG: Final = 2000
+"""Characters up to which a turn is read whole."""
 SHORT: Final = 5
 """Words up to which a turn of the user is a reply."""
 EQUAL: Final = 8.0
@@ -63,9 +66,15 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
 
 def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
     """Turns that say something, read; pleasantries and fillers are left out, never the last of the assistant's."""
-    said = [(t.role, read(t.text)) for t in turns]
+    said = [(t.role, read(t.text if len(t.text) <= LONG else _clipped(t.text))) for t in turns]
     final = max((i for i, (role, _) in enumerate(said) if role == "assistant"), default=-1)
     return [s for i, s in enumerate(said) if i == final or not _idle(s[1].signature.words)]
+
+
+def _clipped(text: str) -> str:
+    """Beginning and end of a long text with a mark of the whole, so that a change in the middle is a change."""
+    mark = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return f"{text[: LONG // 2]} 0x{mark} {text[-LONG // 2 :]}"
 
 
 def _idle(words: tuple[str, ...]) -> bool:

@@ -23,23 +23,22 @@ from .signature import Signature, signature
 from .weights import load_judge
 from .words import words
 
-REMEMBERED: Final = 4096
-"""Texts whose reading is kept: about 4 KB each."""
+REMEMBERED: Final = 60_000
+"""Words whose readings are kept: about 300 bytes each."""
 DOUBTFUL: Final = 0.8
 """Probability under which the guard that spoke is named."""
 SURE: Final = frozenset({*FACTS, "language"})
 """Guards that forbid: they were right on every pair of the tuning part that the trees would have served, slips of the
 pen in the name of a day aside."""
-_COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in SEEN)
-
-
 LEAST: Final = 0.5
 """Probability of the last messages under which contexts are not compared."""
 COMPARED: Final = 2
+"""Contexts compared for one request at most."""
 ENOUGH: Final = 0.95
-"""Contexts compared for one request at most, and the probability at which no further one is."""
+"""Probability at which no further context is compared."""
 LONGEST: Final = 160
 """Turns up to which contexts are compared."""
+_COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in SEEN)
 
 
 def load() -> None:
@@ -60,10 +59,12 @@ class PairVerifier:
 
     def __init__(self) -> None:
         self._readings: OrderedDict[str, Reading] = OrderedDict()
+        self._words = 0
 
     def clear(self) -> None:
         """Forget every text that was read."""
         self._readings.clear()
+        self._words = 0
 
     def prepare(self, text: str) -> None:
         """Read a text now, behind the caller's back, instead of at its first comparison."""
@@ -110,11 +111,16 @@ class PairVerifier:
         found = self._readings.get(text)
         if found is None:
             found = self._readings[text] = read(text, words())
-            if len(self._readings) > REMEMBERED:
-                self._readings.popitem(last=False)
+            self._words += _size(found)
+            while self._words > REMEMBERED and len(self._readings) > 1:
+                self._words -= _size(self._readings.popitem(last=False)[1])
         else:
             self._readings.move_to_end(text)
         return found
+
+
+def _size(reading: Reading) -> int:
+    return 10 + len(reading.signature.words)
 
 
 def _guarded(p: float, row: list[float], a: Signature, b: Signature) -> tuple[float, str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer import CacheLayer, Policy, Source
+from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.contexts import FEATURES, align, measures, serious
 from cachelayer.semantic.conversations import Conversations
 from cachelayer.semantic.reading import Reading, read
@@ -18,6 +18,7 @@ from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.semantic.words import words
 from cachelayer.types import Candidate, Query, Turn
 
+PATIENT = Budgets(embed="30s", search="30s", verify="30s")
 ZERO = np.zeros(384, np.float32)
 
 
@@ -87,6 +88,23 @@ def test_measures_are_finite_symmetric_and_as_many_as_named(a: list[str], b: lis
     assert sorted(x[:2] for x in [one]) == sorted(x[:2] for x in [other])
 
 
+def test_a_change_in_the_middle_of_a_long_turn_is_a_change() -> None:
+    page = "the tent is blue and the lamp is green . " * 200
+    other = page[:4000] + "the tent is mine" + page[4016:]
+    assert 1.0 - judge(turns("tell me all", page), turns("tell me all", other))[0] > 0.1
+    assert judge(turns("tell me all", page), turns("hi", "Hello!", "tell me all", page))[0] >= 0.9
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    verifier = PairVerifier()
+    for i in range(200):
+        verifier.prepare(f"{i} " * 1000)
+    assert verifier._words <= 60_000
+    assert len(verifier._readings) < 70
+    verifier.clear()
+    assert not verifier._readings
+
+
 def test_refusals_and_questions_are_never_taken_for_small_talk() -> None:
     def reader(text: str) -> Reading:
         return read(text, words())
@@ -114,7 +132,7 @@ def chat(history: tuple[Turn, ...], last: str, system: str = "Be brief.") -> lis
 
 async def served(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool:
     """Whether the answer to one is served to the other, through the whole layer."""
-    async with CacheLayer(policy=Policy(max_error_rate=0.1, shadow=0.0)) as layer:
+    async with CacheLayer(policy=Policy(max_error_rate=0.1, shadow=0.0, budgets=PATIENT)) as layer:
 
         @layer.cached
         async def ask(messages: list[dict[str, Any]]) -> str:
