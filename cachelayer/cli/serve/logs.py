@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import sys
 import threading
@@ -12,6 +13,8 @@ import orjson
 
 LIMIT = 10_000
 """Lines that may wait for a slow terminal; what comes beyond is counted instead."""
+EVERY = 0.05
+"""Seconds between two writes: a thread that woke for each line would cost more than the request."""
 
 
 class Log:
@@ -19,36 +22,51 @@ class Log:
 
     def __init__(self, level: str, out: TextIO | None = None) -> None:
         self._level, self._out = level, out or sys.stdout
-        self._lines: queue.Queue[bytes | None] = queue.Queue(LIMIT)
-        self.dropped = 0
+        self._lines: list[bytes] = []
+        self._ready: queue.Queue[list[bytes] | None] = queue.Queue(8)
         self._thread: threading.Thread | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self.dropped = 0
 
     def wants(self, status: int) -> bool:
         """Whether a request of this status is told."""
         return self._level == "all" or (self._level == "errors" and status >= 500)
 
     def tell(self, event: str, **fields: Any) -> None:
-        """Never waits."""
+        """Never waits. For use on the event loop."""
         if self._level == "off":
             return
+        if len(self._lines) >= LIMIT:
+            self.dropped += 1
+            return
+        self._lines.append(orjson.dumps({"time": round(time.time(), 3), "event": event, **fields}))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(EVERY, self._hand_over)
+
+    def _hand_over(self) -> None:
+        self._timer = None
         if self._thread is None:
             self._thread = threading.Thread(target=self._write, name="cachelayer-log", daemon=True)
             self._thread.start()
         try:
-            self._lines.put_nowait(orjson.dumps({"time": round(time.time(), 3), "event": event, **fields}))
-        except queue.Full:
-            self.dropped += 1
+            self._ready.put_nowait(self._lines)
+        except queue.Full:  # the terminal is slow: they wait
+            self._timer = asyncio.get_running_loop().call_later(EVERY, self._hand_over)
+            return
+        self._lines = []
 
     def _write(self) -> None:
-        while (line := self._lines.get()) is not None:
-            self._out.write(line.decode() + "\n")
-            if self._lines.empty():
-                self._out.flush()
+        while (lines := self._ready.get()) is not None:
+            self._out.write(b"\n".join([*lines, b""]).decode())
+            self._out.flush()
 
     def close(self) -> None:
         """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._hand_over()
         if self._thread is not None:
-            self._lines.put(None)
+            self._ready.put(None)
             self._thread.join(5)
             self._thread = None
 
