@@ -195,3 +195,23 @@ async def test_what_a_caller_does_to_an_answer_never_changes_the_cache() -> None
     second = await ask("q")
     second["items"][1]["a"].append(3)
     assert await ask("q") == {"items": [1, {"a": []}]}
+
+
+async def test_nobody_joins_a_call_that_set_out_before_an_invalidation() -> None:
+    """Its answer may be older than what was declared; who asks afterwards has a call of his own, shared again."""
+    gate = Gate()
+    layer = make()
+    ask = layer.wrap(gate, name="ask", tags=["kb"])
+    for n, forget in enumerate((lambda: layer.invalidate(tags=["kb"]), lambda: ask.invalidate("q"), layer.erase)):
+        before = asyncio.create_task(ask("q"))
+        await gate.entered()
+        rider = asyncio.create_task(ask("q"))
+        await asyncio.sleep(0)
+        await forget()
+        after = [asyncio.create_task(ask("q")) for _ in range(3)]
+        assert await gate.entered() == 2 * n + 2
+        gate.open()
+        await asyncio.gather(before, rider, *after)
+        assert gate.calls == 2 * n + 2
+        gate.close()
+        await ask.invalidate("q")
