@@ -38,5 +38,7 @@ def _bill(call: Call, answer: Any, keeper: Keeper) -> Bill:
 
 def model_of(call: Call) -> str:
     """The model that a call names in an argument `model`, else the function's own name."""
-    model = call.identity.fields.get("model") if call.identity is not None else None
+    model = call.kwargs.get("model")
+    if model is None and call.identity is not None and b'"model"' in call.canonical:
+        model = call.identity.fields.get("model")
     return model if isinstance(model, str) and model else call.function.name

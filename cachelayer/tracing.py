@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from time import time_ns
 from typing import Any, TypeVar
 
@@ -59,23 +58,27 @@ class Span:
 
     async def around(self, path: Coroutine[Any, Any, T]) -> T:
         """The path's result, with this span as the current one."""
+        token = self._tracer.enter(self.context)
         try:
-            with self._tracer.current(self.context):
-                answer = await path
+            answer = await path
         except BaseException as fault:
             self._end(fault)
             raise
+        finally:
+            self._tracer.leave(token)
         self._end(None)
         return answer
 
     def around_now(self, path: Callable[[], T]) -> T:
         """The same for a plain function."""
+        token = self._tracer.enter(self.context)
         try:
-            with self._tracer.current(self.context):
-                answer = path()
+            answer = path()
         except BaseException as fault:
             self._end(fault)
             raise
+        finally:
+            self._tracer.leave(token)
         self._end(None)
         return answer
 
@@ -125,28 +128,32 @@ class Span:
 
     async def _backend(self, invoke: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         context, started = self._tracer.child(self.context), time_ns()
+        token = self._tracer.enter(context)
         try:
-            with self._tracer.current(context):
-                answer = await invoke(*args, **kwargs)
+            answer = await invoke(*args, **kwargs)
         except BaseException as fault:
             self._called(context, started, None, fault)
             raise
+        finally:
+            self._tracer.leave(token)
         self._answered(context, started, answer)
         return answer
 
     def _backend_now(self, invoke: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         context, started = self._tracer.child(self.context), time_ns()
+        token = self._tracer.enter(context)
         try:
-            with self._tracer.current(context):
-                answer = invoke(*args, **kwargs)
+            answer = invoke(*args, **kwargs)
         except BaseException as fault:
             self._called(context, started, None, fault)
             raise
+        finally:
+            self._tracer.leave(token)
         self._answered(context, started, answer)
         return answer
 
     def _answered(self, context: Any, started: int, answer: Any) -> None:
-        if hasattr(answer, "__anext__") or inspect.isgenerator(answer):
+        if isinstance(answer, AsyncIterator | Iterator):
             self._streams = (context, started)
         else:
             self._called(context, started, answer, None)
@@ -159,7 +166,7 @@ class Span:
 
     def _called(self, context: Any, started: int, answer: Any, fault: BaseException | None) -> None:
         call, model = self._call, model_of(self._call)
-        fields = call.identity.fields if call.identity is not None else {}
+        fields = call.kwargs
         chat = "messages" in fields
         attributes: Attributes = {"openinference.span.kind": "LLM", "llm.model_name": model}
         attributes["gen_ai.operation.name"] = "chat" if chat else "text_completion"

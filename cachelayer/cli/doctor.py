@@ -9,11 +9,13 @@ import os
 import platform
 import time
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import CacheLayerError
 from ..exact.redis import Finding
+from . import checks
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -23,6 +25,9 @@ _FEATURES = (
     ("similar answers: the model's runtime", ("onnxruntime", "tokenizers"), "local"),
     ("similar answers: FAISS", ("faiss",), "cpu"),
     ("shared tier", ("hiredis",), "redis"),
+    ("gateway", ("uvicorn", "httpx"), "serve"),
+    ("metrics", ("prometheus_client",), "metrics"),
+    ("traces", ("opentelemetry.sdk",), "otel"),
 )
 _FAISS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs", "faiss-gpu-cu12")
 
@@ -32,10 +37,14 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "doctor",
         help="check an installation, the embedding model and a Redis; every finding with its remedy",
-        description="Looks at Python, the extras, FAISS, the embedding model and, where one is named, at a Redis: "
-        "version, memory limit and its policy, persistence, latency, cluster. Exits with 1 where there is a problem.",
+        description="Looks at Python, the extras, FAISS and GPUs, clocks, limits of files and memory, the embedding "
+        "model and its files and, where they are named, at a Redis (version, memory limit and its policy, persistence, "
+        "latency, clock, cluster) and at a gateway's settings. Exits with 1 where there is a problem.",
     )
     parser.add_argument("--redis", metavar="URL", help="look at this Redis too")
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="check these settings of `cachelayer serve` too"
+    )
     parser.add_argument(
         "--no-model",
         action="store_true",
@@ -45,7 +54,17 @@ def register(subparsers: Subparsers) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    findings = [_python(), *_extras(), *_faiss(), _threads()]
+    findings = [
+        _python(),
+        *_extras(),
+        *_faiss(),
+        _threads(),
+        *checks.clocks(),
+        *checks.limits(),
+        checks.model_files(),
+    ]
+    if options.config is not None:
+        findings.append(checks.gateway(options.config))
     if not options.no_model and find_spec("onnxruntime") is not None:
         findings.append(asyncio.run(_model()))
     if options.redis:
@@ -66,14 +85,20 @@ def _python() -> Finding:
 def _extras() -> list[Finding]:
     findings = []
     for feature, packages, extra in _FEATURES:
-        missing = [package for package in packages if find_spec(package) is None]
+        missing = [package for package in packages if not _there(package)]
         if missing:
             remedy = f"pip install 'cachelayer[{extra}]'"
             findings.append(Finding("advice", feature, f"off, {', '.join(missing)} is not installed", remedy))
         else:
-            versions = ", ".join(f"{p} {_version(p)}" for p in packages if p != "faiss")
+            named = [p.replace(".", "-").replace("_", "-") for p in packages if p != "faiss"]
+            versions = ", ".join(f"{p} {_version(p)}" for p in named)
             findings.append(Finding("ok", feature, versions or "installed"))
     return findings
+
+
+def _there(package: str) -> bool:
+    outer = package.partition(".")[0]
+    return find_spec(outer) is not None and find_spec(package) is not None
 
 
 def _version(package: str) -> str:
@@ -89,7 +114,7 @@ def _faiss() -> list[Finding]:
         remedy = f"keep one: pip uninstall {' '.join(here[1:])}; all of them install the same module"
         return [Finding("problem", "FAISS", f"{len(here)} distributions: {', '.join(here)}", remedy)]
     if not here:
-        return []
+        return list(checks.gpu(None, 0))
     from ..semantic.index.faiss_cpu import load_faiss
 
     faiss = load_faiss()
@@ -98,7 +123,8 @@ def _faiss() -> list[Finding]:
     remedy = (
         "no GPU is seen: check the driver, or install cachelayer[cpu] instead" if level == "problem" else ""
     )
-    return [Finding(level, "FAISS", f"{here[0]} {faiss.__version__}, {gpus} GPUs", remedy)]  # type: ignore[arg-type]
+    found = Finding(level, "FAISS", f"{here[0]} {faiss.__version__}, {gpus} GPUs", remedy)  # type: ignore[arg-type]
+    return [found, *checks.gpu(here[0], gpus)]
 
 
 def _threads() -> Finding:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from cachelayer.cli import doctor, main
+from cachelayer.cli import checks, doctor, main
+from cachelayer.exact.redis.doctor import _clock
 
 
 def test_it_reports_what_is_installed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,3 +33,51 @@ def test_a_redis_that_is_not_there_is_a_problem_with_a_remedy(capsys: pytest.Cap
 def test_a_bad_url_is_one_line_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--no-model", "--redis", "http://x"]) == 2
     assert capsys.readouterr().err.startswith("cachelayer: ")
+
+
+def test_settings_of_the_gateway_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad = tmp_path / "good.toml", tmp_path / "bad.toml"
+    good.write_text('[[upstream]]\nurl = "http://127.0.0.1:1"\n')
+    bad.write_text('[[upstream]]\nurl = "http://127.0.0.1:1"\n[server]\nport = "many"\n')
+    main(["doctor", "--no-model", "--config", str(good)])
+    assert "gateway settings: " in (told := capsys.readouterr().out) and "1 upstream(s)" in told
+    assert main(["doctor", "--no-model", "--config", str(bad)]) == 1
+    assert "PROBLEM  gateway settings: " in capsys.readouterr().out
+
+
+def test_clock_limits_and_model_files_are_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--no-model"])
+    told = capsys.readouterr().out
+    for subject in ("clock: ", "open files: ", "memory: ", "model files: ", "metrics: ", "traces: "):
+        assert subject in told
+
+
+def test_a_memory_limit_below_twice_the_default_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "memory.max").write_text("268435456\n")
+    assert checks.memory_limit(tmp_path) == 2**28
+    (tmp_path / "memory.max").write_text("max\n")
+    assert (checks.memory_limit(tmp_path) or 0) > 2**28
+
+
+def test_a_gpu_that_faiss_does_not_use_is_advice(tmp_path: Path) -> None:
+    (tmp_path / "nvidia0").touch()
+    (finding,) = checks.gpu("faiss-cpu", 0, tmp_path)
+    assert finding.level == "advice" and "cachelayer[gpu]" in finding.remedy
+    (finding,) = checks.gpu("faiss-gpu", 1, tmp_path)
+    assert finding.level == "ok"
+
+
+def test_a_model_directory_that_cannot_be_made_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CACHELAYER_CACHE", str(tmp_path / "none"))
+    assert checks.model_files().level == "ok"
+    monkeypatch.setenv("CACHELAYER_CACHE", "/proc/none")
+    assert "none" in checks.model_files().found
+
+
+@pytest.mark.parametrize(("off", "level"), [(0.0, "ok"), (90.0, "problem")])
+def test_a_redis_with_another_clock_is_a_problem(off: float, level: str) -> None:
+    (finding,) = _clock({"server_time_usec": str(int(1e15))}, 1e9 + off)
+    assert finding.level == level
+    assert _clock({}, 1e9) == []

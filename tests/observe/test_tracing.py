@@ -120,7 +120,7 @@ async def test_a_collector_gets_the_request_its_stages_and_the_backend_s_call(
 async def test_the_backend_s_span_follows_genai_conventions_and_openinference() -> None:
     spans, layer = Spans(), CacheLayer(semantic=False)
     layer.trace(spans.provider)
-    await asking(layer)(messages=QUESTION)
+    await asking(layer)(messages=QUESTION, temperature=0.5)
     (call,) = spans.named("chat m")
     assert call.kind is trace.SpanKind.CLIENT
     told = dict(call.attributes)

@@ -16,7 +16,7 @@ async def test_a_server_as_it_should_be(own_server, open_store):
     report = await findings(await open_store(server.url))
     assert {
         subject: level for subject, (level, _) in report.items() if subject != "latency"
-    } == dict.fromkeys(("version", "role", "maxmemory", "maxmemory-policy", "persistence"), "ok")
+    } == dict.fromkeys(("version", "role", "maxmemory", "maxmemory-policy", "persistence", "clock"), "ok")
     assert "median" in report["latency"][1]
 
 

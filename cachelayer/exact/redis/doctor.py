@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +14,8 @@ from .pipe import pack
 
 Level = Literal["ok", "advice", "problem"]
 PINGS = 50
+SKEW = 1.0
+"""Seconds between clocks from which expiry differs visibly."""
 SLOW = 0.002
 """Seconds of median round trip above which the default budget of 5 ms is at risk."""
 
@@ -42,6 +45,7 @@ async def examine(lane: Lane, *, trust_reloaded: bool) -> list[Finding]:
             facts = parse_info(info)
             found = [_version(facts), _role(facts), _memory(facts), _policy(facts)]
             found.append(_persistence(facts, persist, trust_reloaded))
+            found += _clock(facts, time.time())
             findings += [Finding(f.level, where + f.subject, f.found, f.remedy) for f in found]
         findings.append(await _latency(node, where))
     if lane.cluster:
@@ -76,6 +80,18 @@ def _memory(facts: dict[str, str]) -> Finding:
         )  # fmt: skip
     evicted = facts.get("evicted_keys", "0")
     return Finding("ok", "maxmemory", f"{used >> 20} of {limit >> 20} MiB used, {evicted} evicted")
+
+
+def _clock(facts: dict[str, str], now: float) -> list[Finding]:
+    """This machine's clock beside the server's, which tells it from Redis 7 on."""
+    told = facts.get("server_time_usec")
+    if told is None:
+        return []
+    off = now - int(told) / 1e6
+    if abs(off) > SKEW:
+        remedy = "synchronize both by NTP: entries expire by the clock of the process that wrote them"
+        return [Finding("problem", "clock", f"{off:+.1f} s off the server's", remedy)]
+    return [Finding("ok", "clock", f"within {SKEW:g} s of the server's")]
 
 
 def _policy(facts: dict[str, str]) -> Finding:
