@@ -45,16 +45,6 @@ def test_one_line_in_an_app_of_ones_own_makes_hits() -> None:
     ]
 
 
-def test_the_death_of_a_replica_is_seen_only_by_streams_that_had_begun_on_it() -> None:
-    told = run("two_replicas.py")
-    killed, back, again, repeated = told.splitlines()
-    assert re.search(r" (\d) cut, \d whole; 8 whole +begun by A, B: \1, ", killed), "nobody else noticed"
-    for line in (back, again):
-        assert re.search(r": +\d+ whole +begun", line)
-    assert re.search(r"begun by A, B: [1-9]", again)
-    assert re.search(r" 8 whole +begun by A, B: 0, 0$", repeated)
-
-
 def test_no_client_of_the_gateway_sees_a_replica_die_but_those_whose_stream_had_begun() -> None:
     told = run("gateway/run.py", "--seconds", "5")
     assert "a replica is killed" in told and "and restored" in told
