@@ -45,7 +45,7 @@ class Recorder:
 
     def __init__(self, clock: Clock, faults: Faults, portal: Portal) -> None:
         self._clock, self._faults, self._portal = clock, faults, portal
-        self._queue: WriteBack[Served] = WriteBack(self._write, capacity=CAPACITY, batch=256)
+        self._queue: WriteBack[Served] = WriteBack(self._write, capacity=CAPACITY, batch=256, linger=0.05)
         self._logs: dict[Trace, TrafficLog] = {}
         self.written = 0
         self.lost = 0

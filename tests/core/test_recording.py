@@ -242,3 +242,25 @@ def test_a_directory_alone_is_enough_and_anything_else_is_refused() -> None:
     assert Policy(record="traffic").record == Trace(path="traffic")
     with pytest.raises(ConfigurationError, match="record="):
         Policy(record=7)  # type: ignore[arg-type]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_after_a_fork_each_process_writes_to_a_file_of_its_own(tmp_path: Path) -> None:
+    layer = recording(tmp_path)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+
+    async def once(question: str) -> None:
+        await ask(question)
+        await layer.flush()
+
+    asyncio.run(once("parent"))
+    child = os.fork()
+    if not child:
+        asyncio.run(once("child"))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    asyncio.run(once("parent again"))
+    by_file = [
+        [json.loads(x)["question"] for x in path.read_text().splitlines()] for path in files_of(tmp_path)
+    ]
+    assert sorted(by_file) == [["child"], ["parent", "parent again"]]
