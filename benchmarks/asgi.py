@@ -44,43 +44,59 @@ def quantiles(samples: list[float]) -> dict[str, float]:
     }
 
 
-def in_process(rounds: int = 20_000) -> Result:
-    """Exact hits through ASGI without a socket."""
-    headers = [
-        (b"host", b"127.0.0.1"), (b"accept", b"application/json"), (b"accept-encoding", b"gzip, deflate"),
-        (b"connection", b"keep-alive"), (b"user-agent", b"OpenAI/Python 3"), (b"authorization", b"Bearer sk-bench"),
-        (b"content-type", b"application/json"), (b"x-stainless-lang", b"python"), (b"x-stainless-os", b"Linux"),
-    ]  # fmt: skip
-    body = apps.chat_body()
-    scope = {"type": "http", "method": "POST", "path": apps.CHAT, "query_string": b"", "headers": headers}
-    sent = 0
+HEADERS = [
+    (b"host", b"127.0.0.1"), (b"accept", b"application/json"), (b"accept-encoding", b"gzip, deflate"),
+    (b"connection", b"keep-alive"), (b"user-agent", b"OpenAI/Python 3"), (b"authorization", b"Bearer sk-bench"),
+    (b"content-type", b"application/json"), (b"x-stainless-lang", b"python"), (b"x-stainless-os", b"Linux"),
+]  # fmt: skip
 
-    async def once(app: Any) -> float:
-        asked = False
 
-        async def receive() -> Any:
-            nonlocal asked
-            if asked:
-                await asyncio.Future()
-            asked = True
-            return {"type": "http.request", "body": body, "more_body": False}
+async def once(app: Any, body: bytes) -> tuple[float, float]:
+    """(seconds to the first bytes of the answer, to its end), without a socket."""
+    asked, first = False, 0.0
 
-        async def send(message: Any) -> None:
-            nonlocal sent
-            sent += len(message.get("body", b""))
+    async def receive() -> Any:
+        nonlocal asked
+        if asked:
+            await asyncio.Future()
+        asked = True
+        return {"type": "http.request", "body": body, "more_body": False}
 
-        started = time.perf_counter()
-        await app(dict(scope), receive, send)
-        return time.perf_counter() - started
+    async def send(message: Any) -> None:
+        nonlocal first
+        if not first and message.get("body"):
+            first = time.perf_counter()
+
+    scope = {"type": "http", "method": "POST", "path": apps.CHAT, "query_string": b"", "headers": HEADERS}
+    started = time.perf_counter()
+    await app(scope, receive, send)
+    return first - started, time.perf_counter() - started
+
+
+def in_process(rounds: int) -> Result:
+    """Through ASGI without a socket, asked in turns: hits, misses, and first bytes of streamed misses."""
 
     async def run() -> Result:
-        app = apps.with_cache()
-        await once(app)
-        hits, floor = [], []
-        for _ in range(rounds):
-            hits.append(await once(app))
-            floor.append(await once(apps.upstream))
-        return {"hit": quantiles(hits), "floor: the app itself": quantiles(floor), "body_bytes": len(body)}
+        result: Result = {}
+        for kind in ("hit", "miss", "miss, fresh='off'", "streamed miss, first byte"):
+            app = apps.with_cache(**({"fresh": "off"} if "off" in kind else {}))
+            stream = kind.startswith("streamed")
+            found: dict[str, list[float]] = {"without": [], "with": []}
+            used = {"without": 0.0, "with": 0.0}
+            for n in range(rounds + 100):
+                body = apps.chat_body(0 if kind == "hit" else n + 1, stream=stream)
+                for name, which in (("without", apps.upstream), ("with", app)):
+                    before = time.thread_time()
+                    first, whole = await once(which, body)
+                    if n >= 100:
+                        used[name] += time.thread_time() - before
+                        found[name].append(first if stream else whole)
+            result[kind] = {name: quantiles(samples) for name, samples in found.items()}
+            for name, seconds in used.items():
+                result[kind][name]["cpu_us"] = round(seconds / rounds * 1e6, 1)
+            added = result[kind]["with"]["p50_us"] - result[kind]["without"]["p50_us"]
+            result[kind]["added_p50_us"] = round(added, 1)
+        return {**result, "body_bytes": len(apps.chat_body())}
 
     return asyncio.run(run())
 
@@ -114,10 +130,11 @@ def rates(rounds: int = 7) -> Result:
     """Hits a second beside a static POST route of the same server, for one process."""
     port, body = free_port(), apps.chat_body()
     with process(uvicorn("apps:both", port), port) as pid:
-        found: dict[str, list[float]] = {"static": [], "hit": []}
-        cpu: dict[str, list[float]] = {"static": [], "hit": []}
+        routes = {"static": "/static", "hit": apps.CHAT, "starlette route": "/starlette"}
+        found: dict[str, list[float]] = {name: [] for name in routes}
+        cpu: dict[str, list[float]] = {name: [] for name in routes}
         for at in range(rounds + 1):
-            for name, path in (("static", "/static"), ("hit", apps.CHAT)):
+            for name, path in routes.items():
                 before = cpu_of(pid)
                 rate = wrk(port, path, body, seconds=2)
                 used = cpu_of(pid) - before
@@ -130,12 +147,14 @@ def rates(rounds: int = 7) -> Result:
     }
     shares = [h / s for h, s in zip(found["hit"], found["static"], strict=True)]
     result["share"] = round(statistics.median(shares), 3)
+    routed = [h / s for h, s in zip(found["hit"], found["starlette route"], strict=True)]
+    result["share_of_starlette_route"] = round(statistics.median(routed), 3)
     result["share_per_cpu_s"] = round(result["hit"]["per_cpu_s"] / result["static"]["per_cpu_s"], 3)
     return result
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
-    "in_process": lambda _: in_process(),
+    "in_process": lambda o: in_process(o.rounds),
     "misses": lambda o: latencies(stream=False, rounds=o.rounds),
     "streamed_misses": lambda o: latencies(stream=True, rounds=o.rounds),
     "rates": lambda _: rates(),

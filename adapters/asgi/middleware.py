@@ -32,7 +32,7 @@ class Served:
     def __init__(self, route: Route, app: App, layer: CacheLayer, settings: Settings, name: str) -> None:
         self.route, self.app, self.layer, self.settings = route, app, layer, settings
         self.channels = Channels()
-        self._responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
+        self.responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
         own = layer.policy.ttl
         own = own if callable(own) else seconds("ttl", own)
         cached = layer.wrap(
@@ -52,11 +52,6 @@ class Served:
         self.limit = self.policy.max_item_bytes
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
-
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        read = [] if self.hot is None else await self.hot.serve(scope, receive, send)
-        if read is not None:
-            await self._responder(self, scope, receive, send).respond(read)
 
 
 def _asker(route: Route) -> Any:
@@ -151,7 +146,10 @@ class CacheLayerMiddleware:
         if kind == "http":
             served = self._served.get(scope["path"])
             if served is not None and scope["method"] == "POST":
-                await served(scope, receive, send)
+                hot = served.hot
+                read = [] if hot is None else await hot.serve(scope, receive, send)
+                if read is not None:
+                    await served.responder(served, scope, receive, send).respond(read)
                 return
         elif kind == "lifespan":
             await self._lifespan(scope, receive, send)

@@ -65,9 +65,9 @@ async def upstream(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": WHOLE})
 
 
-def with_cache() -> Any:
+def with_cache(**policy_fields: Any) -> Any:
     """The same app with the one line before it."""
-    policy = Policy(max_bytes=64 * 2**20)
+    policy = Policy(max_bytes=64 * 2**20, **policy_fields)
     return CacheLayerMiddleware(upstream, layer=CacheLayer(semantic=False, policy=policy))
 
 
@@ -76,15 +76,30 @@ async def static(scope: Any, receive: Any, send: Any) -> None:
     await upstream(scope, receive, send)
 
 
+def starlette_route() -> Any:
+    """The same as a route of Starlette's."""
+    from starlette.applications import Starlette
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    async def answer(request: Any) -> Any:
+        await request.body()
+        return Response(WHOLE, media_type="application/json")
+
+    return Starlette(routes=[Route("/starlette", answer, methods=["POST"])])
+
+
 class Both:
-    """One server: /static answers as the floor, everything else through the middleware."""
+    """One server: /static and /starlette answer as floors, everything else through the middleware."""
 
     def __init__(self) -> None:
-        self.cached = with_cache()
+        self.cached, self.starlette = with_cache(), starlette_route()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"] == "/static":
             await static(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"] == "/starlette":
+            await self.starlette(scope, receive, send)
         else:
             await self.cached(scope, receive, send)
 
