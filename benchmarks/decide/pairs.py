@@ -1,6 +1,6 @@
 """Pairs and conversations through a real cache: one is asked and stored, the other asked, in an empty cache.
 
-    python -m benchmarks.decide.pairs --data DATA --wordnet DIR --out benchmarks/results
+    python -m benchmarks.decide pairs --data DATA --wordnet DIR --out benchmarks/results
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
@@ -156,9 +154,13 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     return out + await run_talks(strung, "strung conversations", 0.10, reword)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def add(commands: Any) -> None:
+    """The command `pairs`."""
+    parser = commands.add_parser(
+        "pairs",
+        help="single pairs and conversations in an empty cache",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--data", type=Path, required=True, help="folder with dev/ and train/open/")
     parser.add_argument("--wordnet", type=Path, required=True, help="folder with data.noun, index.noun, ...")
@@ -168,20 +170,19 @@ def main() -> None:
         "--talks", type=int, default=300, help="conversations of each sort (default %(default)s)"
     )
     parser.add_argument("--seed", type=int, default=11, help="of what is generated (default %(default)s)")
-    args = parser.parse_args()
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure, print, write."""
     started = time.strftime("%Y-%m-%d %H:%M")
     trials = asyncio.run(measured(args))
     found: list[Row] = rows_of(trials)
     times = decision_times()
-    text = table(found, times, started)
+    text = table(found, times, started, f"--each {args.each} --talks {args.talks} --seed {args.seed}")
     print(text)
     (args.out / "decide_pairs.md").write_text(text, "utf-8")
     kept = {"date": started, "rows": [vars(r) for r in found], "times": times}
     (args.out / "decide_pairs.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     draw(trials, args.out / "decide_pairs.png")
-    worst = np.max([r.wrong for r in found if r.kind == "all"])
-    print(f"worst share wrong: {worst:.3f}")
-
-
-if __name__ == "__main__":
-    main()
+    return 0

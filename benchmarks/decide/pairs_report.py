@@ -72,11 +72,12 @@ def _limit(cosines: list[float], allowed: float) -> float:
     return ranked[min(int(allowed * len(ranked)), len(ranked) - 1)] if ranked else 1.0
 
 
-def table(rows: Sequence[Row], times: dict[str, tuple[float, float]], started: str) -> str:
+def table(rows: Sequence[Row], times: dict[str, tuple[float, float]], started: str, options: str) -> str:
     lines = [
         "# Pairs and conversations: one answer for two requests?",
         "",
-        "Command: `python -m benchmarks.decide.pairs --data DATA --wordnet DIR --out benchmarks/results`",
+        "Command: `python -m benchmarks.decide pairs --data DATA --wordnet DIR --out benchmarks/results",
+        f"{options}`",
         f"({started}, {platform.machine()}, Python {platform.python_version()}, all-MiniLM-L6-v2 int8; the machine",
         "was shared and busy, which moves the times and nothing else). Every pair: an empty cache, one stored, the",
         "other asked, through `CacheLayer` with a backend of its own. `max_error_rate` .05 for pairs, .10 for",

@@ -60,28 +60,38 @@ class PairVerifier:
     def __init__(self) -> None:
         self._readings: OrderedDict[str, Reading] = OrderedDict()
         self._words = 0
+        self._judged: tuple[Query | None, dict[tuple[int, str], tuple[float, str]]] = (None, {})
+        """The last query and what was said of it, by entry: a decision may ask twice."""
 
     def clear(self) -> None:
         """Forget every text that was read."""
         self._readings.clear()
-        self._words = 0
+        self._words, self._judged = 0, (None, {})
 
     def prepare(self, text: str) -> None:
         """Read a text now, behind the caller's back, instead of at its first comparison."""
         self._read(text)
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        if not candidates:
-            return []
+        if self._judged[0] is not query:
+            self._judged = (query, {})
+        known = self._judged[1]
+        asked = [(c.entry, c.text) for c in candidates]
+        new = [c for c, key in zip(candidates, asked, strict=True) if key not in known]
+        if new:
+            known.update(zip(((c.entry, c.text) for c in new), self._pairs(query, new), strict=True))
+        return self._in_context(query, candidates, [known[key] for key in asked])
+
+    def _pairs(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        """The texts alone."""
         table, mine = words(), self._read(query.text)
         readings = [self._read(c.text) for c in candidates]
         rows = [features(mine, r, c.similarity, table) for r, c in zip(readings, candidates, strict=True)]
         sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
-        judged = [
+        return [
             _guarded(p, row, mine.signature, r.signature)
             for p, row, r in zip(sure, rows, readings, strict=True)
         ]
-        return self._in_context(query, candidates, judged)
 
     def _in_context(
         self, query: Query, candidates: Sequence[Candidate], judged: list[tuple[float, str]]

@@ -37,6 +37,7 @@ class Words:
         self._size = len(names)
         self._opposites = self._pairs(arrays["opposites"])
         self._kin = self._pairs(arrays["kin"])
+        self._related: dict[tuple[str, str], int] = {}
         self._sets: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
 
     def _pairs(self, pairs: NDArray[Any]) -> frozenset[int]:
@@ -53,7 +54,15 @@ class Words:
         return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / math.log1p(self._size)
 
     def relation(self, a: str, b: str) -> int:
-        """The surest relation between two different words."""
+        """The surest relation between two different words; found once per pair of words."""
+        found = self._related.get((a, b))
+        if found is None:
+            if len(self._related) > 50_000:
+                self._related.clear()
+            found = self._related[a, b] = self._relation(a, b)
+        return found
+
+    def _relation(self, a: str, b: str) -> int:
         i, j = self.ids.get(a, -1), self.ids.get(b, -1)
         if b in ANTONYMS.get(a, ()) or _prefixed(a, b) or _prefixed(b, a):
             return OPPOSITE
