@@ -63,7 +63,9 @@ def main() -> None:
             f"\n{one['file']}: {one['questions']:,} questions of {len(classes)} classes, {one['flagged']:.2%} flagged, "
             f"{one['microseconds']:.0f} us each"
         )
-        print(f"  in {len(often)} classes 10 % or more: " + ", ".join(f"{n} {share:.0%}" for n, share in often))
+        print(
+            f"  in {len(often)} classes 10 % or more: " + ", ".join(f"{n} {share:.0%}" for n, share in often)
+        )
         print(f"  in the other {len(other)} classes: {rest:.2%}")
     if args.json is not None:
         args.json.write_text(json.dumps(found, indent=1))

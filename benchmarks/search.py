@@ -34,7 +34,7 @@ from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.searches import Searches
 
-K, QUERIES, EFFORT = 8, 1000, 80
+K, QUERIES = 8, 1000
 Vectors = NDArray[np.float32]
 Search = Callable[[Vectors], tuple[NDArray[np.float32], NDArray[np.int64]]]
 
@@ -46,7 +46,7 @@ def bare(rows: Vectors) -> dict[str, Search]:
     hnsw = faiss.IndexHNSWFlat(width, 32, faiss.METRIC_INNER_PRODUCT)
     half = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, 32, faiss.METRIC_INNER_PRODUCT)
     for graph in (hnsw, half):
-        graph.hnsw.efConstruction, graph.hnsw.efSearch = 200, EFFORT
+        graph.hnsw.efConstruction, graph.hnsw.efSearch = 200, FaissIndex(width).effort(len(rows))
     out: dict[str, Search] = {}
     for name, index in {"bare flat": flat, "bare HNSW32": hnsw, "bare HNSW32 fp16": half}.items():
         index.add(rows)

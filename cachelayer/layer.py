@@ -114,7 +114,11 @@ class CacheLayer(Watched, Partial):
         _after_fork(self)
 
     def __repr__(self) -> str:
-        similar = f"similar tier {self._similar.state}" if self._similar else f"exact only ({self._why_off})"
+        similar = (
+            f"similar tier {self._similar.state}"
+            if self._similar is not None
+            else f"exact only ({self._why_off})"
+        )
         return (
             f"<CacheLayer: {len(self._registry.functions)} functions, {len(self._memory)} entries, {similar}>"
         )
@@ -223,7 +227,9 @@ class CacheLayer(Watched, Partial):
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, in plain types."""
-        similar = self._similar.stats() if self._similar else {"state": "off", "why": self._why_off}
+        similar = (
+            self._similar.stats() if self._similar is not None else {"state": "off", "why": self._why_off}
+        )
         functions = {name: f.stats.summary() for name, f in self._registry.functions.items()}
         return {"functions": functions, **self._upkeep.stats(), "similar": similar}
 

@@ -24,8 +24,8 @@ _GRAPH_WORK = 3000
 """A search of a graph costs about as much as so many rows compared one by one."""
 _KERNEL_PAGES = 4
 """Pages up to which FAISS's kernel beats a matrix-vector product and one selection over all."""
-_LARGE = 200_000
-"""Rows from which a graph is searched with twice the effort, to keep recall@8 above 0.99."""
+_EFFORT = ((16_000, 0.6), (50_000, 0.8), (200_000, 1.0))
+"""Share of the search effort that keeps recall@8 above 0.99 in a graph of up to so many rows; beyond it takes twice."""
 
 
 class FaissIndex(PackedIndex):
@@ -34,7 +34,7 @@ class FaissIndex(PackedIndex):
     Rows under a graph are kept in float16 (half the memory and, measured, two thirds of the search time at equal
     recall). The graph takes in new rows, and leaves dead ones behind, in `maintain`: beside the one that
     serves, then swapped. Until then dead neighbours are skipped by asking for more, and by exact search where
-    that finds too few. `links` is HNSW's M; `build_effort` and `search_effort` are efConstruction and efSearch.
+    that finds too few. `links` is HNSW's M; `build_effort` is efConstruction, `search_effort` is efSearch at 100,000 rows.
     """
 
     def __init__(
@@ -88,12 +88,20 @@ class FaissIndex(PackedIndex):
                 return None
             rows = slice(graph.rows - number * PAGE, counts[number])
             graph.add(np.asarray(pages[number].vectors[rows], dtype=np.float32))
-        graph.set_effort(self._search_effort * (2 if graph.rows > _LARGE else 1))
+        graph.set_effort(self.effort(graph.rows))
         return graph
+
+    def effort(self, rows: int) -> int:
+        """efSearch for a graph of so many rows."""
+        share = next((share for most, share in _EFFORT if rows <= most), 2.0)
+        return int(self._search_effort * share)
 
     def _read_graph(self, path: Path) -> Graph | None:
         index = self._faiss.read_index(str(path))
-        return Graph(self._faiss, index) if index.d == self.dimension else None
+        if index.d != self.dimension:
+            return None
+        index.hnsw.efSearch = self.effort(index.ntotal)
+        return Graph(self._faiss, index)
 
     def _new_graph(self) -> Graph:
         faiss = self._faiss

@@ -1,0 +1,117 @@
+"""Bad input and broken parts: a clear error at construction or a counted miss, nothing lost, nothing wrong served."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer.semantic.index.packed import PackedIndex
+from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.types import Embedded
+
+
+class Odd(WordEmbedder):
+    """Returns what `spoil` makes of good vectors."""
+
+    def __init__(self, spoil: Any, dimension: int = 64) -> None:
+        super().__init__(dimension)
+        self.spoil = spoil
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        made = await super().embed(texts)
+        return Embedded(self.spoil(made.vectors), made.complete)
+
+
+def layer_with(**options: Any) -> CacheLayer:
+    options.setdefault("embedder", WordEmbedder())
+    return CacheLayer(policy=Policy(max_error_rate=0.3, shadow=0), **options)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\u2003\n"])
+async def test_empty_text_is_compared_word_for_word_only(text: str) -> None:
+    async with layer_with() as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        assert (await ask.outcome(text)).misses["similar"] is Reason.EMPTY_TEXT
+        await layer.flush()
+        assert (await ask.outcome(text)).source is Source.MEMORY
+        assert layer.stats()["similar"]["entries"] == 0
+
+
+async def test_texts_of_100k_characters_that_differ_at_the_end_never_share_an_answer() -> None:
+    long = "the quick brown fox jumps over the lazy dog " * 2300
+    assert len(long) > 100_000
+    async with layer_with() as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask(long + "what is the first word")
+        await layer.flush()
+        outcome = await ask.outcome(long + "what is the last word")
+        assert (outcome.source, outcome.misses["similar"]) == (Source.BACKEND, Reason.TOO_LONG)
+        assert (await ask.outcome(long + "what is the first word")).source is Source.MEMORY
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [np.zeros_like, lambda v: v * np.nan, lambda v: v * np.inf, lambda v: v * 7],
+    ids=["zero", "nan", "infinite", "unnormalized"],
+)
+async def test_vectors_that_cannot_be_compared_are_no_neighbours(spoil: Any) -> None:
+    embedder = Odd(lambda vectors: vectors)
+    async with layer_with(embedder=embedder) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        embedder.spoil = spoil
+        outcome = await ask.outcome("my parcel where is")
+        assert (outcome.source, outcome.misses["similar"]) == (Source.BACKEND, Reason.BAD_VECTOR)
+        await layer.flush()
+        assert layer.stats()["similar"]["entries"] == 1
+
+
+async def test_vectors_of_a_wrong_width_are_counted_faults_and_the_entries_stay_exact() -> None:
+    embedder = Odd(lambda vectors: vectors)
+    async with layer_with(embedder=embedder) as layer:
+        gate = Gate(opened=True)
+        ask = layer.wrap(gate, name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        embedder.spoil = lambda vectors: (
+            vectors[:, :32] / np.linalg.norm(vectors[:, :32], axis=1, keepdims=True)
+        )
+        assert (await ask.outcome("my parcel where is")).source is Source.BACKEND
+        await layer.flush()
+        assert (await ask.outcome("my parcel where is")).source is Source.MEMORY
+        assert any(key.startswith("search:") for key in layer.stats()["faults"])
+
+
+async def test_an_index_of_another_width_than_the_model_is_a_miss_with_a_reason() -> None:
+    async with layer_with(index=PackedIndex(32)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        outcome = await ask.outcome("my parcel where is")
+        assert outcome.source is Source.BACKEND and outcome.misses["similar"] is Reason.FAULT
+
+
+async def test_damaged_vectors_on_disk_cost_an_embedding_not_an_answer(tmp_path: Path) -> None:
+    for _ in range(2):
+        layer = layer_with(index=tmp_path)
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        async with layer:
+            await ask("where is my parcel")
+            await layer.flush()
+    for path in (tmp_path / "vectors").glob("*-*"):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    embedder = WordEmbedder()
+    layer, gate = layer_with(index=tmp_path, embedder=embedder), Gate(opened=True)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        while not layer.stats()["elsewhere"]["restored"]:
+            await ask("something else")
+        assert (await ask.outcome("where is my parcel")).source is Source.MEMORY
+        near = (await ask.explain("my parcel where is")).candidates
+        assert near and near[0]["text"] == "where is my parcel"
