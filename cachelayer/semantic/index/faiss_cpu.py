@@ -25,7 +25,7 @@ _GRAPH_WORK = 3000
 _KERNEL_PAGES = 4
 """Pages up to which FAISS's kernel beats a matrix-vector product and one selection over all."""
 _EFFORT = ((16_000, 0.6), (50_000, 0.8), (200_000, 1.0))
-"""Share of the search effort that keeps recall@8 above 0.99 in a graph of up to so many rows; beyond it takes twice."""
+"""Share of the search effort that keeps recall@8 above 0.99 in a graph of so many rows; beyond it takes twice."""
 
 
 class FaissIndex(PackedIndex):
