@@ -34,7 +34,7 @@ class FaissIndex(PackedIndex):
     Rows under a graph are kept in float16 (half the memory and, measured, two thirds of the search time at equal
     recall). The graph takes in new rows, and leaves dead ones behind, in `maintain`: beside the one that
     serves, then swapped. Until then dead neighbours are skipped by asking for more, and by exact search where
-    that finds too few. `links` is HNSW's M; `build_effort` is efConstruction, `search_effort` is efSearch at 100,000 rows.
+    that finds too few. `links` is HNSW's M, `build_effort` efConstruction, `search_effort` efSearch at 100,000 rows.
     """
 
     def __init__(
