@@ -82,7 +82,7 @@ def _tables(figures: Mapping[str, Any]) -> list[str]:
             [
                 f"{NAMES[series]}, {WHO[who]}",
                 f"{of[series]['count']:,}",
-                *(figure(of[series], s) for s in SHARES),
+                *(_cell(of[series], s) for s in SHARES),
             ]
             for who, of in arm["latency"].items()
             for series in SERIES
@@ -93,6 +93,11 @@ def _tables(figures: Mapping[str, Any]) -> list[str]:
         table = report.table(head, rows, numbers=range(1, len(head)))
         sections.append(report.section(name.capitalize(), lead, table))
     return sections
+
+
+def _cell(of: Mapping[str, Any], share: float) -> report.Cell:
+    at = of[name_of(share)]
+    return report.Cell(duration(at["value"]), remark=f" {duration(at['low'])} to {duration(at['high'])}")
 
 
 def _tool(figures: Mapping[str, Any]) -> str:

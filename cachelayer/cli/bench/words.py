@@ -66,6 +66,12 @@ def doubts(figures: Mapping[str, Any]) -> list[str]:
             found.append(
                 f"{name}: requests left up to {late} late (p99); the tool cannot keep the arrival times"
             )
+        hits = arm["latency"].get("hit", {}).get("e2e")
+        if hits and figures["loop"] == "open" and arm["lag"]["p50"]["value"] > 0.25 * hits["p50"]["value"]:
+            late = duration(arm["lag"]["p50"]["value"])
+            found.append(
+                f"{name}: requests left {late} late (p50), much of what a hit took: see the closed loop for hits"
+            )
     return found
 
 
