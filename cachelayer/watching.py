@@ -13,6 +13,7 @@ from .errors import ConfigurationError
 from .observe.cost import Ledger, Prices
 from .observe.health import LoopMeter
 from .observe.otel import Tracer
+from .observe.otel_metrics import OtelMetrics
 from .observe.quality import Quality, verdicts
 from .observe.readings import Readings
 from .observe.stats import FunctionStats
@@ -34,6 +35,7 @@ class Watching:
         self.ledger: Ledger | None = None
         self.quality: Quality | None = None
         self.tracer: Tracer | None = None
+        self.otel: OtelMetrics | None = None
         self.watches = False
         self._metrics: Metrics | None = None
         self.reset()
@@ -73,6 +75,11 @@ class Watching:
         for function in self._functions.values():
             self.attend(function)
 
+    def otel_metrics(self, provider: Any) -> None:
+        """See `CacheLayer.otel_metrics`."""
+        self.otel = OtelMetrics(self.readings, provider)
+        self.watch()
+
     def judge_hits(self, keep: int) -> Quality:
         """See `CacheLayer.quality`."""
         if self.quality is None:
@@ -92,6 +99,8 @@ class Watching:
         """Watch this function as all the others are."""
         stats = function.stats
         stats.paced, stats.ledger, stats.quality = self.watches, self.ledger, self.quality
+        if self.otel is not None:
+            stats.listener = self.otel.listener(function.name)
         if self.tracer is not None:
             tracing = function.tracing = Tracing(self.tracer, function.name)
             stats.trace_hit, stats.look_at = tracing.hit, 0
@@ -132,6 +141,13 @@ class Watched:
         MissingExtra where prometheus-client is not installed.
         """
         return self._watching.metrics()
+
+    def otel_metrics(self, provider: Any = None) -> None:
+        """The same metrics through OpenTelemetry, by `provider` or the meter provider that is set globally.
+
+        Raises MissingExtra where opentelemetry is not installed.
+        """
+        self._watching.otel_metrics(provider)
 
     def account(self, prices: Prices | str | Path, *, tenants: int = 0, tags: int = 0) -> Ledger:
         """Count money from now on, by `prices` (or a JSON file of them); the `tenants` and `tags` busiest apart.

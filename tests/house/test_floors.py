@@ -62,7 +62,7 @@ OPTIONAL = {
     "torch": ("cachelayer.semantic.embed.sentence_transformers",),
     "huggingface_hub": ("cachelayer.semantic.embed.sources",),
     "prometheus_client": ("cachelayer.observe.prometheus",),
-    "opentelemetry": ("cachelayer.observe.otel",),
+    "opentelemetry": ("cachelayer.observe.otel", "cachelayer.observe.otel_metrics"),
     "rich": ("cachelayer.cli.demo.rich_table",),
     "uvicorn": ("cachelayer.cli.serve",),
     "httpx": (
