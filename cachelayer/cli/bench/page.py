@@ -78,7 +78,7 @@ def _repeated(arm: Arm, series: str, who: str) -> bool:
 def _tables(figures: Mapping[str, Any]) -> list[str]:
     sections = []
     for name, arm in figures["arms"].items():
-        rows = [
+        rows: list[list[str | report.Cell]] = [
             [
                 f"{NAMES[series]}, {WHO[who]}",
                 f"{of[series]['count']:,}",
