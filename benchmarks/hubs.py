@@ -1,9 +1,9 @@
 """How alike the texts are whose nearest entry is the same one: of honest entries, and of a hub placed in the middle.
 
-    python -m benchmarks.hubs STREAM.jsonl.gz ... [--vectors DIR]
+    python -m benchmarks.hubs STREAM.jsonl.gz ... --vectors DIR
 
-Every k-th request of a stream is an entry, the others look it up. For entries that are nearest to at least 16 texts at a
-cosine of 0.6 or more, the mean cosine between those texts is compared with the level below which
+Every k-th request of a stream is an entry, the others look it up. For entries that are nearest to at least 16 texts at
+a cosine of 0.6 or more, the mean cosine between those texts is compared with the level below which
 `cachelayer.semantic.quarantine` may call an entry a hub. The hub is the worst case, the normalized mean of all
 requests: nobody has a text with that vector.
 """
