@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,28 +132,30 @@ async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Pat
         assert (await ask.outcome("please tell me everything about my parcel")).source is Source.MEMORY
 
 
-@pytest.fixture
-def full_disk(tmp_path: Path) -> Iterator[Callable[[], None]]:
-    """From the call on files cannot grow past the size of the log."""
+@contextmanager
+def full_disk(size: int) -> Iterator[None]:
+    """Files of this process cannot grow past `size` bytes. The tests' own report may be one: it is written after this ended."""
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "entries").stat().st_size, old[1]))
-    resource.setrlimit(resource.RLIMIT_FSIZE, old)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
-async def test_a_full_disk_costs_persistence_not_answers(
-    tmp_path: Path, full_disk: Callable[[], None]
-) -> None:
+async def test_a_full_disk_costs_persistence_not_answers(tmp_path: Path) -> None:
     backend = Backend()
     layer = layer_in(tmp_path)
     ask = layer.wrap(backend, name="ask", tags=["{question}"])
     async with layer:
         await ask("the red garden")
         await layer.flush()
-        full_disk()
-        assert await ask("the blue garden") == "all about garden"
-        await layer.flush()
-        assert layer.stats()["elsewhere"]["failure"]
-        await layer.invalidate(tags=["the red garden"])
+        with full_disk((tmp_path / "entries").stat().st_size):
+            assert await ask("the blue garden") == "all about garden"
+            await layer.flush()
+            assert layer.stats()["elsewhere"]["failure"]
+            await layer.invalidate(tags=["the red garden"])
+            await layer.flush()
     _, outcomes = await asked(layer_in(tmp_path), "the red garden", "the blue garden")
     assert outcomes[0].source is Source.BACKEND
 
