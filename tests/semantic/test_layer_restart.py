@@ -134,7 +134,7 @@ async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Pat
 
 @contextmanager
 def full_disk(size: int) -> Iterator[None]:
-    """Files of this process cannot grow past `size` bytes. The tests' own report may be one: it is written after this ended."""
+    """Files of this process cannot grow past `size` bytes; the tests' report may be one, so this ends before it."""
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
     try:
