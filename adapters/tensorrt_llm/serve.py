@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
 
 from cachelayer.errors import MissingExtra
+from cachelayer.observe.otel import inject
 
 from .errors import BackendError, DeadlineExceeded, ProtocolFault, RequestRejected, Unavailable, from_status
 from .events import Capabilities, End, Event, Usage
@@ -170,10 +172,13 @@ class ServeTransport:
 
     async def _send(self, path: str, body: bytes) -> Any:
         client = self._http()
+        headers: dict[str, str] = {}
+        inject(headers)
+        request = partial(client.build_request, "POST", path, content=body, headers=headers)
         try:
-            return await client.send(client.build_request("POST", path, content=body), stream=True)
+            return await client.send(request(), stream=True)
         except (self._httpx.RemoteProtocolError, self._httpx.ReadError, self._httpx.WriteError):
-            return await client.send(client.build_request("POST", path, content=body), stream=True)
+            return await client.send(request(), stream=True)
 
     async def _refusal(self, response: Any) -> BackendError:
         """Schema errors are {"error": str}, run-time errors have OpenAI's or TensorRT-LLM's shape."""

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from cachelayer.adapters.tensorrt_llm.serve import ServeTransport
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -259,3 +260,23 @@ def test_plain_functions_are_traced_in_their_thread() -> None:
 def test_a_provider_without_processors_is_refused_with_the_remedy() -> None:
     with pytest.raises(ConfigurationError, match="TracerProvider"):
         CacheLayer(semantic=False).trace(trace.NoOpTracerProvider())
+
+
+async def test_the_tensorrt_llm_adapter_sends_the_context_to_its_server() -> None:
+    """One request to a server that keeps its head and answers nothing of use."""
+    heads: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).lower())
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    transport = ServeTransport(f"http://127.0.0.1:{port}")
+    with extract({"traceparent": f"00-{7:032x}-{9:016x}-01"}):
+        response = await transport._send("/v1/chat/completions", b"{}")
+        await response.aclose()
+    await transport.aclose()
+    server.close()
+    assert f"traceparent: 00-{7:032x}-{9:016x}-01".encode() in heads[0]
