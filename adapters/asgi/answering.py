@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.call import Entered
@@ -12,7 +13,7 @@ from cachelayer.types import Outcome, Reason, Source
 from ..openai_wire import NotAnAnswer
 from . import status
 from .delivery import Again, Delivery
-from .exchange import BODY, START, Exchange, Failed, NotCached, Unanswered, Unshared
+from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
 
 if TYPE_CHECKING:
     from .responder import Responder
@@ -62,6 +63,7 @@ class Answering(Delivery):
         exchange = self.r.exchange()
         try:
             if self.settings.finish:
+                self.r.send = _past_the_end(self.r.send)
                 await self._led(exchange, fields, raw)
                 return
             async with Watch(self._left, GRACE) as watch:
@@ -185,3 +187,13 @@ class Answering(Delivery):
         return status.missed(
             misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
         )  # fmt: skip
+
+
+def _past_the_end(send: Send) -> Send:
+    """Goes on where servers tell by OSError that the client left (ASGI 2.4): the recording is finished."""
+
+    async def tolerant(message: Message) -> None:
+        with suppress(OSError):
+            await send(message)
+
+    return tolerant

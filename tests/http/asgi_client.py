@@ -50,6 +50,8 @@ class Call:
         self._messages = messages
         self._left, self._progress = asyncio.Event(), asyncio.Event()
         self.window: asyncio.Semaphore | None = None
+        self.raises = False
+        """Whether sending to a client who left raises, as ASGI 2.4 has it."""
         self.task = asyncio.ensure_future(app(scope, self._receive, self._send))
 
     async def _receive(self) -> dict[str, Any]:
@@ -60,6 +62,8 @@ class Call:
 
     async def _send(self, message: dict[str, Any]) -> None:
         if self._left.is_set():
+            if self.raises:
+                raise OSError("the client is gone")
             return
         if message["type"] == "http.response.start":
             self.answer.status, self.answer.headers = message["status"], list(message.get("headers", ()))

@@ -175,11 +175,15 @@ async def test_the_last_ones_leaving_tells_the_app_and_keeps_nothing(c: Client, 
     assert not (await c.chat(script, stream=True)).hit and len(upstream.requests) == 2
 
 
-async def test_the_owner_may_have_recordings_finished(upstream: Upstream, layer: CacheLayer) -> None:
+@pytest.mark.parametrize("raises", [True, False])
+async def test_the_owner_may_have_recordings_finished(
+    upstream: Upstream, layer: CacheLayer, raises: bool
+) -> None:
     c = Client(CacheLayerMiddleware(upstream, layer=layer, on_leave="finish"))
     script = {"say": "a b c d", "hold": "g", "hold_after": 2}
     call = c.chatting(script, stream=True)
     await call.parts(2)
+    call.raises = raises
     call.leave()
     upstream.gate("g").set()
     await call.wait()
