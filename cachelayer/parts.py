@@ -96,6 +96,7 @@ class Noting:
             build, old = Build(ambient=True), scope or Scope()
             self._scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
         build.parts.update(dict.fromkeys(tags))
+        _bound(build)
 
 
 def take(build: Build, call: Call, landing: Landing) -> None:
@@ -105,6 +106,19 @@ def take(build: Build, call: Call, landing: Landing) -> None:
         build.parts.update(dict.fromkeys(parts_of(landing.slot.tags)))
     elif landing.build is not None:
         build.streams.append(landing.build)
+    _bound(build)
+
+
+def _bound(build: Build) -> None:
+    """Too many parts to tell apart become ANYTHING; of a mere context the latest are remembered."""
+    if build.ambient:
+        for streams in build.streams:
+            build.parts.update(streams.parts)
+        build.streams.clear()
+        while len(build.parts) > MOST:
+            del build.parts[next(iter(build.parts))]
+    elif len(build.parts) > MOST:
+        build.parts = {ANYTHING: None}
 
 
 def all_parts(build: Build) -> dict[str, None]:

@@ -119,6 +119,22 @@ async def test_an_answer_of_very_many_parts_goes_with_any_of_them() -> None:
         assert await layer.invalidate(documents=["d399"]) == 2
 
 
+async def test_a_context_that_goes_on_for_ever_remembers_the_latest_parts_alone() -> None:
+    books = Books(**{f"d{n}": "x" for n in range(400)})
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def complete(prompt: str) -> str:
+            return prompt
+
+        for n in range(400):
+            await search(f"d{n}")
+        await complete("say")
+        assert await layer.invalidate(documents=["d0"], dry_run=True) == 1  # the retrieval
+        assert await layer.invalidate(documents=["d399"], dry_run=True) == 2
+
+
 async def test_streams_pass_on_what_they_were_built_from() -> None:
     books = Books(a="A")
     async with CacheLayer(semantic=False) as layer:

@@ -1,0 +1,100 @@
+"""Invalidating one document among very many entries, for `partial.py`: in process, and through Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+from cachelayer import Budgets, CacheLayer, Policy
+
+GIB = 1024**3
+
+
+class Stall:
+    """The longest callback of the loop, in CPU seconds of its thread, while it is entered."""
+
+    def __enter__(self) -> Stall:
+        self.longest, self._run = 0.0, asyncio.Handle._run
+
+        def measured(handle: asyncio.Handle) -> None:
+            started = time.thread_time()
+            self._run(handle)
+            self.longest = max(self.longest, time.thread_time() - started)
+
+        asyncio.Handle._run = measured  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        asyncio.Handle._run = self._run  # type: ignore[method-assign]
+
+
+def wrapped(layer: CacheLayer, many: int, few: int) -> Any:
+    """A function whose first answers were built on the document "many", some others on "few"."""
+
+    async def answer(n: int) -> str:
+        if n < many:
+            layer.used(documents=["many"])
+        elif n < many + few:
+            layer.used(documents=["few"])
+        return f"answer {n}"
+
+    return layer.step("answer", answer)
+
+
+async def fill(layer: CacheLayer, answer: Any, entries: int, say: Any) -> None:
+    for n in range(entries):
+        await answer(n)
+        if n % 100_000 == 99_999:
+            say(f"  {n + 1} entries")
+        if n % 2_000 == 0:
+            await layer.flush()
+
+
+async def in_process(entries: int, many: int, few: int, say: Any) -> list[dict[str, Any]]:
+    """Rows for `few` and `many` dependants among `entries`."""
+    policy = Policy(max_bytes=3 * GIB, ttl="10h")
+    rows = []
+    async with CacheLayer(semantic=False, policy=policy) as layer:
+        await fill(layer, wrapped(layer, many, few), entries, say)
+        for name, dependants in (("few", few), ("many", many)):
+            rows.append(await _one(layer, name, dependants, entries, "in process"))
+    return rows
+
+
+async def through_redis(url: str, entries: int, many: int, few: int, say: Any) -> list[dict[str, Any]]:
+    """The same for a layer whose entries are in Redis too, and for another layer that holds copies of them."""
+    policy = Policy(max_bytes=2 * GIB, ttl="10h", budgets=Budgets(store="1s"))
+    rows = []
+    async with (
+        CacheLayer(semantic=False, policy=policy, store=url) as here,
+        CacheLayer(semantic=False, policy=policy, store=url) as there,
+    ):
+        await fill(here, wrapped(here, many, few), entries, say)
+        await here.flush()
+        answer, copies = wrapped(there, many, few), min(many, 20_000)
+        for n in (*range(copies), *range(many, many + few)):
+            await answer(n)
+        for name, dependants, held in (("few", few, few), ("many", many, copies)):
+            before = there.stats()["entries"]
+            row = await _one(here, name, dependants, entries, "through Redis")
+            started = time.perf_counter()
+            while there.stats()["entries"] > before - held:
+                await asyncio.sleep(0.001)
+            row["other process has none ms"] = round(row["ms"] + 1e3 * (time.perf_counter() - started), 2)
+            row["copies there"] = held
+            rows.append(row)
+    return rows
+
+
+async def _one(layer: CacheLayer, name: str, dependants: int, entries: int, where: str) -> dict[str, Any]:
+    await asyncio.sleep(0.1)
+    with Stall() as stall:
+        started = time.perf_counter()
+        gone = await layer.invalidate(documents=[name])
+        took = time.perf_counter() - started
+    assert gone == dependants, f"{gone} of {dependants} went"
+    return {
+        "where": where, "entries": entries, "dependants": dependants, "ms": round(1e3 * took, 2),
+        "longest callback ms": round(1e3 * stall.longest, 2),
+    }  # fmt: skip
