@@ -28,6 +28,17 @@ def test_streaming_makes_one_call_for_four_readers() -> None:
     assert run("streaming.py").rstrip().endswith("backend calls: 1")
 
 
+def test_rag_cites_documents_and_an_edit_reaches_what_was_built_on_them() -> None:
+    told = run("rag_citations.py")
+    assert re.search(r"^memory .*30 days. \[returns v1\]", told, re.M)
+    assert "document help/returns (version 1)" in told and "2 entries were built on it" in told
+    assert re.search(r"^backend .*60 days. \[returns v2\]", told, re.M)
+
+
+def test_an_agent_reads_from_the_cache_and_acts_every_time() -> None:
+    assert run("agent_tools.py").rstrip().endswith("calls: model 3, stock 3, order 2")
+
+
 def test_a_fleet_of_four_on_a_cluster_is_warm_after_a_restart() -> None:
     told = run("shared_fleet.py", "--requests", "40")
     fleets = [int(n) for n in re.findall(r"the fleet: (\d+) calls", told)]

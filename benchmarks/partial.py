@@ -1,0 +1,89 @@
+"""Partial caching measured: LangChain's path, a RAG pipeline with edits, retrievals, invalidation, an agent's trace.
+
+python3 benchmarks/partial.py --out benchmarks/results [--part langchain rag invalidate agent] [--entries 1000000]
+
+Needs redis-server, and langchain-community and redis for the part `langchain`; matplotlib for the plot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import partial_agent
+import partial_invalidate
+import partial_langchain
+import partial_plot
+import partial_rag
+from corpus import heading, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "redis"))
+
+PARTS = ("langchain", "rag", "invalidate", "agent")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure(part: str, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of one part."""
+    from redis_servers import Server
+
+    say(f"measuring {part}")
+    if part == "rag":
+        return asyncio.run(partial_rag.measure(options.questions, say))
+    if part == "agent":
+        return asyncio.run(partial_agent.measure())
+    with tempfile.TemporaryDirectory() as directory:
+        server = Server(Path(directory) / "redis").start()
+        try:
+            if part == "langchain":
+                return asyncio.run(partial_langchain.measure(server.url))
+            dependants = (options.entries // 10, 10)
+            rows = asyncio.run(partial_invalidate.in_process(options.entries, *dependants, say))
+            shared = (options.shared, min(dependants[0], options.shared - 10), 10)
+            return rows + asyncio.run(partial_invalidate.through_redis(server.url, *shared, say))
+        finally:
+            server.kill()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="directory of partial.*")
+    parser.add_argument(
+        "--part", nargs="*", choices=PARTS, default=PARTS, help="what to measure; all by default"
+    )
+    parser.add_argument(
+        "--entries", type=int, default=1_000_000, help="entries in process, a tenth dependants"
+    )
+    parser.add_argument("--shared", type=int, default=120_000, help="entries in Redis")
+    parser.add_argument("--questions", type=int, default=2_000, help="of the RAG pipeline")
+    options = parser.parse_args()
+    kept = options.out / "partial.json"
+    told: dict[str, Any] = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+    told.update(heading("python3 benchmarks/partial.py"))
+    for part in options.part:
+        told[part] = measure(part, options)
+        kept.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
+    (options.out / "partial.md").write_text(page(told), "utf-8")
+    partial_plot.plot(told, options.out / "partial.png")
+
+
+def page(told: dict[str, Any]) -> str:
+    """The results as a page."""
+    head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
+    note = "The machine was shared and busy; rounds of what is compared alternate in one process.\n"
+    parts = "".join(f"\n## {part}\n\n{table(told[part])}\n" for part in PARTS if part in told)
+    return f"# Partial caching\n\n{head}\n{note}{parts}\n![calls](partial.png)\n"
+
+
+if __name__ == "__main__":
+    main()
