@@ -65,6 +65,7 @@ async def measure(url: str) -> list[dict[str, Any]]:
             "community AsyncRedisCache, awaited": (Told(cache=AsyncRedisCache(aclient)), True),
             "community RedisCache, plain": (Told(cache=RedisCache(client)), False),
             "CacheLayerCache on Redis alone, awaited": (Told(cache=CacheLayerCache(far)), True),
+            "CacheLayerCache on Redis alone, plain": (Told(cache=CacheLayerCache(far, name="plain")), False),
         }
         asked = prompts()
         took: dict[str, list[float]] = {name: [] for name in models}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from langchain_core._api import suppress_langchain_beta_warning
 from langchain_core.documents import Document
 from langchain_core.load import dumps, load
+from langchain_core.load.load import Reviver
 from langchain_core.load.serializable import Serializable
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
@@ -20,6 +22,7 @@ ALLOWED: tuple[type[Serializable], ...] = (
     *(AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage),
 )
 """Classes that are read back from a shared tier; none does more than hold what it is given."""
+_ESCAPED = '"__lc_escaped__"'
 _OWN, _THEIRS = b"\x01", b"\x02"
 _ROLES = {"human": "user", "ai": "assistant"}
 _UNREAD = frozenset({"id", "type", "example", "response_metadata", "usage_metadata"})
@@ -35,6 +38,7 @@ class LangChainCodec(Codec):
     def __init__(self, allowed: Sequence[type[Serializable]] = ()) -> None:
         super().__init__()
         self._allowed = [*ALLOWED, *allowed]
+        self._reviver = Reviver(self._allowed)  # a millisecond: once, not for each answer as `load` does
 
     def encode(self, value: Any) -> bytes:
         """Raises CodecError for what LangChain cannot serialize."""
@@ -52,8 +56,10 @@ class LangChainCodec(Codec):
         if payload[:1] == _OWN:
             return value
         try:
-            with suppress_langchain_beta_warning():
-                return load(orjson.loads(value), allowed_objects=self._allowed)
+            if _ESCAPED in value:  # plain data that looks like LangChain's; rare
+                with suppress_langchain_beta_warning():
+                    return load(json.loads(value), allowed_objects=self._allowed)
+            return json.loads(value, object_hook=self._reviver)
         except (ValueError, TypeError, KeyError, NotImplementedError) as fault:
             raise CorruptPayload(f"no object of LangChain's ({type(fault).__name__})") from fault
 

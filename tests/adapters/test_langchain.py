@@ -230,6 +230,12 @@ async def test_answers_travel_through_redis_in_langchains_own_form(redis_server:
             await layer.flush()
 
 
+def test_data_that_looks_like_an_object_of_langchains_stays_data(layer: CacheLayer) -> None:
+    codec = CacheLayerCache(layer).codec
+    told = AIMessage("x", additional_kwargs={"inner": {"lc": 1, "type": "constructor", "id": ["os", "x"]}})
+    assert codec.decode(codec.encode(told)) == told
+
+
 def test_a_payload_that_names_another_class_is_refused(layer: CacheLayer) -> None:
     codec = CacheLayerCache(layer).codec
     named = ["langchain", "prompts", "prompt", "PromptTemplate"]
