@@ -89,7 +89,7 @@ async def _run(way: str, count: int, embedder: Any) -> dict[str, Any]:
     await library.prepare()
     semantic = False if way == WAYS[0] else "auto"
     policy = Policy(ttl="10h", budgets=Budgets(embed=5, search=5, verify=5))
-    recalls: list[float] = []
+    recalls: list[tuple[bool, float]] = []
     async with CacheLayer(policy=policy, embedder=OnnxEmbedder(), semantic=semantic) as layer:
         answer, search = _pipeline(layer, library, ran, way)
         stale = 0
@@ -110,15 +110,18 @@ async def _run(way: str, count: int, embedder: Any) -> dict[str, Any]:
             await layer.flush()
     row = {"way": way, "retriever": ran["retriever"], "reranker": ran["reranker"], "model": ran["model"],
            "stale answers": stale}  # fmt: skip
-    return (
-        {**row, "hits of retrieval": len(recalls), "their recall": round(float(np.mean(recalls)), 4)}
-        if recalls
-        else row
-    )
+    if recalls:
+        similar = [recall for near, recall in recalls if near]
+        row["hits of retrieval"], row["recall"] = (
+            len(recalls),
+            float(np.mean([recall for _, recall in recalls])),
+        )
+        row["similar ones"], row["their recall"] = len(similar), float(np.mean(similar or [1.0]))
+    return row
 
 
 async def _compare(
-    layer: CacheLayer, search: Any, library: Library, question: str, recalls: list[float]
+    layer: CacheLayer, search: Any, library: Library, question: str, recalls: list[tuple[bool, float]]
 ) -> None:
     """What the retrieval would serve now beside a fresh search, where it serves from the cache."""
     before = search.calls()
@@ -126,7 +129,8 @@ async def _compare(
         outcome = await search.outcome(question)
     if outcome.source.value != "backend":
         fresh = {one["id"] for one in await library.search(question)}
-        recalls.append(len(fresh & {one["id"] for one in outcome.answer}) / len(fresh))
+        held = {one["id"] for one in outcome.answer}
+        recalls.append((outcome.match == "similar", len(fresh & held) / len(fresh)))
     assert search.calls() >= before
 
 

@@ -14,8 +14,8 @@ from .call import MAX_LANES, Call, Function
 from .exact.canonical import encode
 from .exact.memory import Gone, Memory, Slot
 
-STEP = 128
-"""Entries forgotten between two turns of the loop: a millisecond."""
+STEP = 256
+"""Entries forgotten between two turns of the loop: two milliseconds."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 

@@ -1,0 +1,8 @@
+"""Helpers are found beside the tests; test directories are no packages."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
