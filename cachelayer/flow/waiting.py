@@ -67,3 +67,9 @@ class Mailbox(Generic[T]):
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         return self._items.popleft()
+
+    async def get_all(self) -> list[T]:
+        """All that is there, oldest first; the first is waited for."""
+        items = [await self.get(), *self._items]
+        self._items.clear()
+        return items

@@ -73,28 +73,24 @@ class Newsroom:
     async def follow(self, mailbox: Mailbox[News]) -> AsyncIterator[Changed]:
         """The news as changes: digests become tags and scopes again."""
         while True:
-            news = await mailbox.get()
-            if news.everything:
+            told = await mailbox.get_all()  # what waits is translated together: one by one it would fall behind
+            if any(news.everything for news in told):
                 yield Changed(everything=True)
-            elif news.keys or news.digests:
-                yield await self._translate(news)
+            else:
+                yield await self._translate(told)
 
-    async def _translate(self, news: News) -> Changed:
+    async def _translate(self, told: Sequence[News]) -> Changed:
         tags: list[str] = []
         scopes: list[bytes] = []
+        digests = [(digest, known, news.number) for news in told for digest, known in news.digests]
         try:
-            reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _ in news.digests])
-            values = [answers(result)[0] for result in await within(SILENCE, reading)]
+            reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _, _ in digests])
+            values = [answers(result)[0] for result in await within(SILENCE / 2, reading)]
         except (StoreFault, TimeoutError):
             return Changed(everything=True)
-        for raw, (digest, known) in zip(values, news.digests, strict=True):
+        for raw, (digest, known, number) in zip(values, digests, strict=True):
             epoch = unpack(raw)
-            if (
-                epoch is not None
-                and epoch.kind == BORN
-                and not known
-                and self._latest.get(digest) == news.number
-            ):
+            if epoch is not None and epoch.kind == BORN and not known and self._latest.get(digest) == number:
                 continue  # set once, by whoever first needed it: nothing was invalidated
             if epoch is not None and epoch.name.startswith(b"t"):
                 tags.append(epoch.name[1:].decode())
@@ -102,4 +98,4 @@ class Newsroom:
                 scopes.append(epoch.name[1:])
             elif known:  # what it was for is gone with it
                 return Changed(everything=True)
-        return Changed(news.keys, tags, scopes)
+        return Changed([key for news in told for key in news.keys], tags, scopes)
