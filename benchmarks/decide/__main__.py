@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import pairs, streams
+from . import pairs, picture, streams
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.decide", description=__doc__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     streams.add(commands)
+    picture.add(commands)
     pairs.add(commands)
     args = parser.parse_args()
     status: int = args.run(args)

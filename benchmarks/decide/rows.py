@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.semantic.risk import Prior
 
 from .data import Stream
 from .freeform import FreeForm
 from .layered import Run, Table, replay
+from .replay import dice
+from .replay import replay as ask
 
 WINDOW, SETTLE = 1000, 500
 """After a change: requests that are judged, and those before them in which the cache may settle."""
@@ -130,6 +133,12 @@ class Bench:
             share, ratio = wrong / hits if hits else 0.0, hits / base if base else 1.0
             row.add(share, ratio, hits, wrong, held=share <= bound and ratio >= 0.7, state=run.state)
         return row
+
+    def latency(self) -> dict[str, float]:
+        """Thread CPU microseconds of a decision, one shuffle at a bound of .01."""
+        tally = ask(self.stream.shuffled(0), EvidenceDecider(random=dice(0), prior=self.prior), 0.01)
+        p50, p99 = np.percentile(tally.seconds, [50, 99]) * 1e6
+        return {"p50_us": round(float(p50)), "p99_us": round(float(p99)), "decisions": len(tally.seconds)}
 
     def static(self, thresholds: list[float]) -> list[Row]:
         """Serve the nearest entry where its cosine reaches the threshold."""

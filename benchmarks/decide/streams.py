@@ -19,7 +19,7 @@ from .freeform import FreeForm
 from .layered import Table
 from .rows import Bench, Row
 
-ROWS = ("labels", "bounds", "freeform", "drift", "static")
+ROWS = ("labels", "bounds", "freeform", "drift", "static", "latency")
 BOUNDS = (0.005, 0.02, 0.05)
 THRESHOLDS = [0.75, 0.80, 0.85, 0.90, 0.95]
 _HELP = """\
@@ -33,6 +33,7 @@ Wrong: the answer served belongs to another class. Net hits: requests less backe
   drift     half-way other classes, or other answers to all: judged 500 to 1,500 requests later; 'net' is the
             hits as a share of those of a fresh start
   static    a fixed cosine threshold, five shuffles
+  latency   of a decision among 8 candidates, thread CPU time, without embedding and search
 
 Vectors are made once with the package's own embedder and kept in --vectors. Give --prior with weights that were
 fitted without the classes of the stream (benchmarks.decide.train), else the figures flatter."""
@@ -60,6 +61,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     prior = Prior.read(args.prior.read_bytes()) if args.prior else None
     found: list[Row] = []
+    timed: dict[str, dict[str, float]] = {}
     started = time.monotonic()
     for path in args.files:
         stream = load(path, args.vectors)
@@ -76,8 +78,11 @@ def run(args: argparse.Namespace) -> int:
         for row in _rows(bench, args):
             print(row.line(), flush=True)
             found.append(row)
+        if "latency" in args.rows:
+            timed[stream.name] = bench.latency()
+            print(f"{stream.name} decision: {timed[stream.name]}", flush=True)
     if args.out:
-        _write(args, found)
+        _write(args, found, timed)
     return 0
 
 
@@ -106,12 +111,13 @@ def _table(stream: Stream, kept: Path, wordings: str) -> Table:
     return Table([t.strip() for t in texts], found)
 
 
-def _write(args: argparse.Namespace, rows: list[Row]) -> None:
+def _write(args: argparse.Namespace, rows: list[Row], timed: dict[str, dict[str, float]]) -> None:
     told = {
         "command": "python -m benchmarks.decide streams " + " ".join(f.name for f in args.files)
         + (f" --part {args.part}" if args.part else "") + (f" --prior {args.prior.name}" if args.prior else ""),
         "machine": f"{platform.processor() or platform.machine()}, shared and busy",
         "date": datetime.now(UTC).date().isoformat(),
         "rows": [row.export() for row in rows],
+        "decision": timed,
     }  # fmt: skip
     args.out.write_text(json.dumps(told, indent=1) + "\n")

@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 EDGES: Final = tuple(math.exp(v) for v in np.linspace(math.log(1e-4), math.log(0.3), 15))
 BANDS: Final = len(EDGES) + 1
 
+FLOOR: Final = 0.5
+"""The least share of a foretold risk that confirmations can leave of it."""
+
 
 def band(risk: float) -> int:
     """The band of a foretold risk, 0 .. BANDS - 1."""
@@ -80,7 +83,11 @@ class RiskModel:
 
 
 class Calibration:
-    """How many times worse than foretold each band was."""
+    """How many times worse than foretold each band was.
+
+    Evidence may raise a foretold risk without limit and lower it to `FLOOR` of it at most, so that nobody talks a
+    function into trust by confirming what he asked himself.
+    """
 
     _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
 
@@ -100,7 +107,7 @@ class Calibration:
         ratio = (self._strength * self._factor + self._KERNEL @ self.wrong) / (
             self._strength + self._KERNEL @ self.foretold
         )
-        self.factors = ratio.tolist()
+        self.factors = np.maximum(ratio, FLOOR).tolist()
 
     def corrected(self, risk: float) -> float:
         return min(1.0, risk * self.factors[band(risk)])
