@@ -11,6 +11,7 @@ import random
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 _PLACES = (
     "Settings",
@@ -87,9 +88,10 @@ def facts(classes: list[str], seed: int = 0) -> dict[str, Facts]:
 def _twin(of: Facts, rng: random.Random) -> Facts:
     kind = rng.choice(("amount", "fee", "place", "day", "later", "team"))
     if kind in ("amount", "fee"):
-        return replace(of, **{kind: getattr(of, kind) + rng.randrange(1, 9)})  # type: ignore[arg-type]
+        return replace(of, **{kind: getattr(of, kind) + rng.randrange(1, 9)})
     pool: tuple[str, ...] = {"place": _PLACES, "day": _DAYS, "later": _YES, "team": _TEAMS}[kind]
-    return replace(of, **{kind: rng.choice([v for v in pool if v != getattr(of, kind)])})  # type: ignore[arg-type]
+    other: Any = rng.choice([v for v in pool if v != getattr(of, kind)])
+    return replace(of, **{kind: other})
 
 
 def word(said: Facts, wording: str) -> str:

@@ -77,12 +77,14 @@ class Bench:
     runs: int
     say: Callable[[str], None]
     wordings: str = "report"
+    first: int = 0
+    """Seed of the first shuffle."""
 
     def _each(self, row: Row) -> Iterator[int]:
-        for seed in range(self.runs):
+        for seed in range(self.first, self.first + self.runs):
             yield seed
             self.say(
-                f"{row.name} run {seed + 1}/{self.runs}: wrong {row.shares[-1]:.4f} net {row.nets[-1]:.3f}"
+                f"{row.name} shuffle {seed}: wrong {row.shares[-1]:.4f} net {row.nets[-1]:.3f}"
             )
 
     def _run(self, stream: Stream, bound: float, answers: Callable[[int], str], of: dict[str, str] | None,
@@ -176,7 +178,8 @@ def _changing(stream: Stream, kind: str, seed: int) -> tuple[Stream, int, list[s
 
 def _static(stream: Stream, threshold: float) -> tuple[float, float, int, int]:
     """(share wrong, hits of requests, hits, wrong)."""
-    kept, classes = np.empty_like(stream.vectors), []
+    kept = np.empty_like(stream.vectors)
+    classes: list[str] = []
     hits = wrong = 0
     for x, name in zip(stream.vectors, stream.classes, strict=True):
         scores = kept[: len(classes)] @ x

@@ -52,6 +52,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--bound", type=float, default=0.01)
     parser.add_argument("--runs", type=int, default=20, help="shuffles (default 20)")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first shuffle, to split a long job")
     parser.add_argument("--wordings", choices=("tune", "report"), default="report")
     parser.add_argument("--quiet", action="store_true", help="rows only, no line per run")
     parser.add_argument("--out", type=Path, help="write this JSON file")
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
             if not args.quiet:
                 print(f"  {time.monotonic() - started:6.0f} s  {text}", flush=True)
 
-        bench = Bench(stream, table, prior, args.runs, say, args.wordings)
+        bench = Bench(stream, table, prior, args.runs, say, args.wordings, args.first)
         for row in _rows(bench, args):
             print(row.line(), flush=True)
             found.append(row)
