@@ -130,7 +130,7 @@ class EvidenceDecider(Checks):
         judged = self._judge(fn, here, query, candidates)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
-        truth, new = here.answer(answer, vector, judged.answer if judged is not None and likely else -1)
+        truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)
         right = judged is not None and judged.answer == truth
         if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
             self._restart(here)

@@ -54,7 +54,7 @@ def atom(digest: bytes, text: str, vector: Vector) -> Atom:
     return Atom(
         digest, vector,
         frozenset(w.lower().replace("\u2019", "'") for w in _WORD.findall(text)),
-        frozenset(_FIGURES.findall(text)), seen.dates | seen.ids, seen.names, seen.stems,
+        frozenset(_FIGURES.findall(text)), (seen.dates - {"today"}) | seen.ids, seen.names, seen.stems,
     )  # fmt: skip
 
 
@@ -104,8 +104,12 @@ class Sayings:
         self._of.append(answer)
         return self._learn_contrasts(new)
 
-    def taken_for(self, new: Atom, foretold: int) -> int | None:
-        """The answer whose wordings say the same as this one; `foretold`: by the request's neighbours, or -1."""
+    def taken_for(self, new: Atom, foretold: int, likely: bool) -> int | None:
+        """The answer whose wordings say the same as this one; `foretold`: by the request's neighbours, or -1.
+
+        Where that is not `likely`, the texts must hold figures or days, and the same ones.
+        """
+        likely = likely or bool(new.figures or new.dates)
         n = len(self._atoms)
         scores = (self._vectors[:n] @ new.vector).tolist()
         nearest: dict[int, float] = {}
@@ -117,14 +121,14 @@ class Sayings:
             if any(self._apart(new, other) for other in self._members(answer)):
                 continue
             best = max(best, score)
-            if score >= EQUAL or (answer == foretold and score >= best - 0.05):
+            if score >= EQUAL or (likely and answer == foretold and score >= best - 0.05):
                 return answer
         return None
 
-    def agree(self, first: int, second: int) -> bool:
+    def agree(self, first: int, second: int, likely: bool) -> bool:
         """Whether two answers' wordings may all say the same: near, and none apart from any."""
         ours, theirs = list(self._members(first)), list(self._members(second))
-        if not ours or not theirs:
+        if not ours or not theirs or not (likely or ours[0].figures or ours[0].dates):
             return False
         nearest = max(float(a.vector @ b.vector) for a in ours for b in theirs)
         return nearest >= NEAR and not any(self._apart(a, b) for a in ours for b in theirs)

@@ -62,19 +62,22 @@ class Scope:
             out.append(Known(c.similarity, answer, place, c.text))
         return out
 
-    def answer(self, text: str, vector: Vector | None = None, foretold: int = -1) -> tuple[int, bool]:
+    def answer(
+        self, text: str, vector: Vector | None = None, foretold: int = -1, likely: bool = True
+    ) -> tuple[int, bool]:
         """The id of an answer, and whether it is new.
 
-        `vector`: of a prose answer, to be compared by meaning; `foretold`: the id that the neighbours expected.
+        `vector`: of a prose answer, to be compared by meaning; `foretold`: the id that the neighbours expected,
+        with little risk where `likely`.
         """
         key = digest(text)
         found = self._ids.get(key)
         if found is not None:
-            return self._joined(found, foretold) if vector is not None else found, False
+            return self._joined(found, foretold, likely) if vector is not None else found, False
         while len(self._ids) >= MAX_ANSWERS:
             self._evict()
         new = atom(key, text, vector) if vector is not None else None
-        same = self._sayings.taken_for(new, foretold) if new is not None else None
+        same = self._sayings.taken_for(new, foretold, likely) if new is not None else None
         answer = self._fresh() if same is None else same
         self._name(key, answer)
         if new is not None:
@@ -91,12 +94,12 @@ class Scope:
         self._ids[key] = answer
         self._digests[answer].add(key)
 
-    def _joined(self, answer: int, foretold: int) -> int:
+    def _joined(self, answer: int, foretold: int, likely: bool) -> int:
         """Two answers become one where the neighbours take one for the other and their wordings agree."""
         if (
             foretold in (-1, answer)
             or foretold not in self._digests
-            or not self._sayings.agree(foretold, answer)
+            or not self._sayings.agree(foretold, answer, likely)
         ):
             return answer
         self.hood.merge(foretold, answer)
