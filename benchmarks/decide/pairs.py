@@ -24,6 +24,8 @@ from typing import Any
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.types import Candidate, Query, Turn
 
 from .pair_times import decision_times
 from .pairs_data import Pair, pairs
@@ -51,6 +53,7 @@ class Trial:
     cosine: float
     served: bool
     confidence: float
+    """The pair verifier's probability, served or not."""
 
 
 def handmade() -> list[Pair]:
@@ -84,7 +87,7 @@ class Bench:
     def __init__(self, bound: float) -> None:
         self.embedder = CachedEmbedder(OnnxEmbedder(workers=1), max_bytes=64 * 2**20)
         self.layer = CacheLayer(policy=Policy(max_error_rate=bound, budgets=PATIENT), embedder=self.embedder)
-        self._trials = 0
+        self._trials, self._verifier = 0, PairVerifier()
 
     async def trial(self, group: str, kind: str, same: bool, one: Any, other: Any) -> Trial:
         """Ask `one`, wait until it is findable, ask `other`. Both are texts or lists of messages."""
@@ -104,11 +107,18 @@ class Bench:
         served = outcome.source in (Source.INDEX, Source.MEMORY)
         seen = await self.embedder.embed([_last(one), _last(other)])
         cosine = float(seen.vectors[0] @ seen.vectors[1])
-        return Trial(group, kind, same, cosine, served, outcome.confidence or 0.0)
+        query = Query(_last(other), seen.vectors[1], None, _turns(other))
+        near = Candidate(0, cosine, _last(one), None, _turns(one))
+        return Trial(group, kind, same, cosine, served, self._verifier.judge(query, [near])[0][0])
 
 
 def _last(asked: Any) -> str:
     return asked if isinstance(asked, str) else str(asked[-1]["content"])
+
+
+def _turns(asked: Any) -> tuple[Turn, ...]:
+    """Earlier turns without the system prompt."""
+    return () if isinstance(asked, str) else tuple(Turn(m["role"], m["content"]) for m in asked[1:-1])
 
 
 def messages(history: Sequence[Any], last: str) -> list[dict[str, Any]]:

@@ -101,7 +101,7 @@ def table(rows: Sequence[Row], times: dict[str, tuple[float, float]], started: s
 
 
 def draw(trials: Sequence[Trial], path: Path) -> None:
-    """Served against served wrongly, by the probability that the cache gave and by cosine."""
+    """Served against served wrongly, by the verifier's probability and by cosine."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -118,12 +118,12 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
             ("cosine", [t.cosine for t in mine]),
         ):
             s = np.array(score)
-            cuts = np.unique(np.concatenate([s, [2.0]]))[::-1]
+            cuts = np.unique(np.concatenate([s, [2.0, -1.0]]))[::-1]
             wrong = [float(np.mean(s[~same] >= c)) for c in cuts]
             axis.plot(wrong, [float(np.mean(s[same] >= c)) for c in cuts], label=name, drawstyle="steps-post")
         served = np.array([t.served for t in mine])
         axis.plot(served[~same].mean(), served[same].mean(), "o", color="black", label="as served")
         axis.set(title=group, xlabel="traps served", ylabel="true ones served", xlim=(0, 0.3), ylim=(0, 1))
-        axis.legend(loc="lower right", fontsize=8)
+        axis.legend(loc="lower right", framealpha=0.6, fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)
