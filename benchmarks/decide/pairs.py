@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import platform
 import random
 import time
 from collections.abc import Sequence
@@ -189,10 +190,19 @@ def run(args: argparse.Namespace) -> int:
     trials = asyncio.run(measured(args))
     found: list[Row] = rows_of(trials)
     times = decision_times()
-    text = table(found, times, started, f"--each {args.each} --talks {args.talks} --seed {args.seed}")
+    options = f"--each {args.each} --talks {args.talks} --seed {args.seed}"
+    text = table(found, times, started, options)
     print(text)
     (args.out / "decide_pairs.md").write_text(text, "utf-8")
-    kept = {"date": started, "rows": [vars(r) for r in found], "times": times}
+    command = f"python -m benchmarks.decide pairs {options}"
+    machine = f"{platform.machine()}, shared and busy"
+    kept = {
+        "command": command,
+        "machine": machine,
+        "date": started,
+        "rows": [vars(r) for r in found],
+        "times": times,
+    }
     (args.out / "decide_pairs.json").write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
     draw(trials, args.out / "decide_pairs.png")
     return 0
