@@ -102,7 +102,9 @@ async def test_a_restart_finds_by_meaning_what_was_there_before(server: Server) 
     layer = layer_on(server.url, embedder=embedder)
     ask = layer.wrap(gate, name="ask")
     async with layer:
-        assert layer.stats()["elsewhere"]["taken"] == 20
+        async with asyncio.timeout(20):  # a start waits for a while; the rest follows
+            while layer.stats()["elsewhere"]["taken"] < 20:
+                await asyncio.sleep(0.01)
         outcome = await ask.outcome(f"7 {BACKWARDS}")
     assert (outcome.source, outcome.answer, gate.calls) == (Source.INDEX, "answer 8", 0)
     assert embedder.embedded == 1  # the question alone: vectors came with the entries
