@@ -214,3 +214,26 @@ def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: 
     options: dict[str, Any] = {"layer": layer, option: [chat, chat] if value == "twice" else value}
     with pytest.raises(ConfigurationError, match=option):
         CacheLayerMiddleware(upstream, **options)
+
+
+@pytest.mark.parametrize(("kind", "method", "path"), [
+    ("websocket", "GET", CHAT), ("http", "GET", CHAT), ("http", "HEAD", CHAT), ("http", "POST", "/v1/responses"),
+])  # fmt: skip
+async def test_what_is_no_cached_route_gets_the_servers_own_channels(
+    layer: CacheLayer, kind: str, method: str, path: str
+) -> None:
+    """Nothing is put in between, so nothing can be buffered, split or delayed."""
+    seen: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        seen.extend([scope, receive, send])
+
+    async def receive() -> Any:
+        return {}
+
+    async def send(message: Any) -> None:
+        return None
+
+    scope = {"type": kind, "method": method, "path": path, "headers": []}
+    await CacheLayerMiddleware(app, layer=layer)(scope, receive, send)
+    assert seen[0] is scope and seen[1] is receive and seen[2] is send
