@@ -91,6 +91,7 @@ class Upkeep:
                 "done": writeback.handled,
             },
             "gone": dict(keeper.gone),
+            "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar else {},
             "background": {"running": len(tiers.background), "refused": tiers.background.refused},
             "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},

@@ -117,6 +117,9 @@ def _holdings(told: Mapping[str, Any]) -> Iterator[Reading]:
         ("background_tasks", tasks["running"]), ("background_refused_total", tasks["refused"]),
     ):  # fmt: skip
         yield Reading(metric, (), value)
+    for metric, field in (("batches", "calls"), ("texts", "items"), ("shed", "shed")):
+        if field in told["embedder"]:  # only one that batches counts them
+            yield Reading(f"embed_{metric}_total", (), told["embedder"][field])
     for why, n in told["gone"].items():
         yield Reading("entries_gone_total", (why,), n)
     for fault, n in told["faults"].items():
@@ -139,10 +142,6 @@ def _similar(told: Mapping[str, Any]) -> Iterator[Reading]:
         yield Reading("similar_state", (state,), float(told["state"] == state))
     if "entries" in told:
         yield Reading("similar_entries", (), told["entries"])
-    embedder = told.get("embedder", {})
-    for metric, field in (("batches", "calls"), ("texts", "items"), ("shed", "shed")):
-        if field in embedder:
-            yield Reading(f"embed_{metric}_total", (), embedder[field])
     for function, bounds in told.get("decider", {}).items():
         for bound, account in bounds.items():
             yield from _budget((function, bound), account)

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cachelayer import CacheLayer
 from cachelayer.observe.cost import Price, Prices
 from cachelayer.observe.families import FAMILIES
+from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.testing import Gate, WordEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,3 +175,17 @@ async def test_flights_and_the_write_back_queue_are_seen_while_they_are_under_wa
     assert value(layer, "flights") == 0
     assert value(layer, "requests_total", function="ask", source="coalesced", match="exact") == 1
     await layer.aclose()
+
+
+async def test_batches_of_the_embedder_are_counted_where_it_batches() -> None:
+    layer = CacheLayer(embedder=BatchedEmbedder(WordEmbedder()))
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        return question
+
+    async with layer:
+        await asyncio.gather(*(ask(f"question number {n}") for n in range(8)))
+        await layer.flush()
+        batches, texts = value(layer, "embed_batches_total"), value(layer, "embed_texts_total")
+    assert 1 <= batches <= texts == 8 and value(layer, "embed_shed_total") == 0

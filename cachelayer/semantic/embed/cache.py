@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,8 +108,10 @@ class CachedEmbedder:
     async def aclose(self) -> None:
         await self.inner.aclose()
 
-    def stats(self) -> dict[str, int]:
-        return {"entries": len(self), "bytes": self.bytes, "hits": self.hits, "misses": self.misses}
+    def stats(self) -> dict[str, Any]:
+        """Its own counts, and those of an embedder behind it that has any."""
+        behind = getattr(self.inner, "stats", dict)()
+        return {**behind, "entries": len(self), "bytes": self.bytes, "hits": self.hits, "misses": self.misses}
 
     def _look_up(self, texts: Sequence[str]) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
