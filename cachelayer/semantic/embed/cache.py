@@ -110,7 +110,7 @@ class CachedEmbedder:
 
     def stats(self) -> dict[str, Any]:
         """Its own counts, and those of an embedder behind it that has any."""
-        behind = getattr(self.inner, "stats", dict)()
+        behind: dict[str, Any] = getattr(self.inner, "stats", dict)()
         return {**behind, "entries": len(self), "bytes": self.bytes, "hits": self.hits, "misses": self.misses}
 
     def _look_up(self, texts: Sequence[str]) -> dict[str, Entry]:
