@@ -73,7 +73,7 @@ class Newsroom:
     async def follow(self, mailbox: Mailbox[News]) -> AsyncIterator[Changed]:
         """The news as changes: digests become tags and scopes again."""
         while True:
-            told = await mailbox.get_all()  # what waits is translated together: one by one it would fall behind
+            told = await mailbox.get_all()  # translated together: one by one they would fall behind
             if any(news.everything for news in told):
                 yield Changed(everything=True)
             else:
