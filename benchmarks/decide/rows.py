@@ -83,9 +83,7 @@ class Bench:
     def _each(self, row: Row) -> Iterator[int]:
         for seed in range(self.first, self.first + self.runs):
             yield seed
-            self.say(
-                f"{row.name} shuffle {seed}: wrong {row.shares[-1]:.4f} net {row.nets[-1]:.3f}"
-            )
+            self.say(f"{row.name} shuffle {seed}: wrong {row.shares[-1]:.4f} net {row.nets[-1]:.3f}")
 
     def _run(self, stream: Stream, bound: float, answers: Callable[[int], str], of: dict[str, str] | None,
              truth: list[str], seed: int) -> Run:  # fmt: skip
