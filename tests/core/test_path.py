@@ -202,7 +202,9 @@ async def test_nobody_joins_a_call_that_set_out_before_an_invalidation() -> None
     gate = Gate()
     layer = make()
     ask = layer.wrap(gate, name="ask", tags=["kb"])
-    for n, forget in enumerate((lambda: layer.invalidate(tags=["kb"]), lambda: ask.invalidate("q"), layer.erase)):
+    for n, forget in enumerate(
+        (lambda: layer.invalidate(tags=["kb"]), lambda: ask.invalidate("q"), layer.erase)
+    ):
         before = asyncio.create_task(ask("q"))
         await gate.entered()
         rider = asyncio.create_task(ask("q"))
