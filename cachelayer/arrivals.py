@@ -68,6 +68,8 @@ class Arrivals:
         function = self.functions.get(item.function)
         if function is None:
             return False
+        if function.own is not None:
+            return True
         digest = self.keeper.digest(item.canonical)
         held = function.memory.at(digest)
         mine = held is not None and held.canonical == item.canonical and self.similar.knows(held.id)

@@ -19,6 +19,7 @@ from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
 from .semantic.freshness import time_sensitive
+from .semantic.tier import SimilarTier
 from .types import Match, Reason, Source
 
 MAX_LANES = 4096
@@ -97,6 +98,7 @@ class Function:
         tags: tuple[str, ...] = (),
         share: bool = False,
         similar: bool = False,
+        own: SimilarTier | None = None,
         plain: bool = False,
         linkable: bool = True,
         view: Callable[[Any], Any] | None = None,
@@ -104,6 +106,8 @@ class Function:
     ) -> None:
         self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
         self.tags, self.share, self.similar = tags, share, similar
+        self.own = own
+        """The similar tier of a function that brings its own vectors."""
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
         self.view, self.codec = view, codec
@@ -145,6 +149,13 @@ class Function:
                 self.lanes.pop(next(iter(self.lanes)), None)
             lane = self.lanes[tenant] = Lane(self._json)
         return lane
+
+    def compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The argument that the owner's vectors compare; None where texts are compared."""
+        name = self.identifier.text
+        if self.own is None or not isinstance(name, str):
+            return None
+        return (self.identifier.arguments(args, kwargs) or {}).get(name)
 
     def seen(self, answer: Any) -> Any:
         """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""

@@ -108,6 +108,7 @@ class CacheLayer(Watched, Partial):
         self._registry = Registry(
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
             tenancy_required=tenancy == "required", wrapped=lambda function: self._watching.attend(function),
+            own_tier=functools.partial(wiring.own_tier, (self.policy.shadow, rng.random, faults, self._background)),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
         self._watching = Watching(self._registry.functions, self.stats, self._clock)
@@ -139,13 +140,13 @@ class CacheLayer(Watched, Partial):
         """Cache a function's answers; as `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
         Options are every field of `Policy`, and: `name`, `version` (identity), `text` (the parameter compared by
-        meaning, or a function of the arguments), `tags` (templates over the arguments), `ignore` (parameters
+        meaning, or a function of the arguments), `vector` (a function that makes the vector of an argument that is no
+        text; plain ones run in a thread), `tags` (templates over the arguments), `ignore` (parameters
         that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
         (callables or ContextVars that do change it), `self_key` and `share_self` (methods), `share` (hand
         out the very object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it
         where it is kept in another form, or the `Reason` why it is not kept), `codec` (how its answers leave the
-        process, instead of the layer's own). Raises ConfigurationError naming
-        option, value and remedy.
+        process, instead of the layer's own). Raises ConfigurationError naming option, value and remedy.
         """
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)
@@ -238,8 +239,8 @@ class CacheLayer(Watched, Partial):
         self._watching.start()
         if self._shared is not None:
             await self._shared.start()
-        if self._similar is not None:
-            await self._similar.start()
+        for tier in self._tiers.every:
+            await tier.start()
         if self._tiers.elsewhere is not None:
             await self._tiers.elsewhere.start()
 
@@ -257,8 +258,8 @@ class CacheLayer(Watched, Partial):
         await self._background.cancel()
         if self._tiers.elsewhere is not None:
             await self._tiers.elsewhere.aclose()
-        if self._similar is not None:
-            await self._similar.aclose()
+        for tier in self._tiers.every:
+            await tier.aclose()
         if self._shared is not None:
             await self._shared.aclose()
             await self._portal.arun(self._shared.aclose)

@@ -16,12 +16,14 @@ from .exact.normalize import folding
 from .handles import Handle, PlainHandle
 from .naming import check_tags, name_of, names, signature_of, takes_json_only
 from .policy import Policy, check_names
+from .semantic.tier import SimilarTier
 
 _log = logging.getLogger("cachelayer")
 OPTIONS = (
     "name",
     "version",
     "text",
+    "vector",
     "tags",
     "ignore",
     "key",
@@ -48,13 +50,14 @@ class Registry:
         why_off: str,
         tenancy_required: bool,
         wrapped: Callable[[Function], None],
+        own_tier: Callable[[object, str], SimilarTier],
     ) -> None:
         self.functions: dict[str, Function] = {}
         self.wrapped: dict[str, Any] = {}
         """What users hold of them."""
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._why_off, self._tenancy_required = why_off, tenancy_required
-        self._wrapped, self._told = wrapped, False
+        self._wrapped, self._told, self._own_tier = wrapped, False, own_tier
 
     def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
         """The cached callable. Raises ConfigurationError naming option, value and remedy."""
@@ -78,16 +81,17 @@ class Registry:
         return cached
 
     def _function(
-        self, fn: Any, kind: str, fields: dict[str, Any], own: dict[str, Any], wire: bool
+        self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool
     ) -> Function:
-        name = own.get("name") or name_of(fn)
+        name = options.get("name") or name_of(fn)
         if name in self.functions:
             raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
         policy = self._policy.override(**fields)
-        identifier = self._identifier(name, fn, policy, own, wire)
-        tags = names("tags", own.get("tags", ()))
+        identifier = self._identifier(name, fn, policy, options, wire)
+        tags = names("tags", options.get("tags", ()))
         check_tags(tags, fn, name)
-        similar = self._compares(policy, fields) and identifier.text is not None
+        own = self._own_tier(options["vector"], name) if "vector" in options else None
+        similar = self._compares(policy, fields, own) and identifier.text is not None
         function = Function(
             name,
             fn,
@@ -95,14 +99,18 @@ class Registry:
             identifier=identifier,
             memory=self._memory_for(policy, fields),
             tags=tags,
-            share=bool(own.get("share", False)),
+            share=bool(options.get("share", False)),
             similar=similar,
+            own=own if similar else None,
             plain=kind in ("plain", "generator"),
-            view=own.get("view"),
-            codec=own.get("codec"),
-            linkable=not ("key" in own or "vary" in own or callable(identifier.text)),
+            view=options.get("view"),
+            codec=options.get("codec"),
+            linkable=not ("key" in options or "vary" in options or callable(identifier.text)),
         )
         self.functions[name] = function
+        if function.own is not None:
+            function.own.inflight = self._engine.tiers.inflight
+            self._engine.tiers.every.append(function.own)
         self._wrapped(function)
         return function
 
@@ -113,6 +121,7 @@ class Registry:
             fold=folding(policy.normalize),
             version=str(own.get("version", "")),
             text=own.get("text"),
+            by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,
             wire=wire,
             ignore=names("ignore", own.get("ignore", ())),
@@ -124,9 +133,10 @@ class Registry:
             json_only=takes_json_only(fn),
         )
 
-    def _compares(self, policy: Policy, fields: dict[str, Any]) -> bool:
+    def _compares(self, policy: Policy, fields: dict[str, Any], own: SimilarTier | None) -> bool:
         """Whether a function's requests are compared by meaning; says once in the log why none are."""
-        off = self._engine.tiers.similar is None
+        tiers = self._engine.tiers
+        off = self._why_off == wiring.BY_CHOICE if own is not None else tiers.similar is None
         if off and fields.get("semantic") is True:
             wiring.require_similar()
             raise ConfigurationError("semantic", True, f"this layer is exact only: {self._why_off}")

@@ -42,7 +42,11 @@ class Shadows:
         answer = await call.invoke(*call.args, **call.kwargs)
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
-        text, tier, decision = text_of(call.function.seen(answer)), self._similar, ask.decision
+        text, tier, decision = (
+            text_of(call.function.seen(answer)),
+            call.function.own or self._similar,
+            ask.decision,
+        )
         if text is not None and tier is not None and decision is not None:
             await tell(tier.decider, tier.embedder, text)
             tier.learn(ask, text, decision.entry)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arrivals import Elsewhere, Indexed
-from .call import Call, Landing
+from .call import Call, Function, Landing
 from .exact.admission import has_tool_calls, text_of
 from .exact.memory import Slot
 from .flow.attempt import Faults
@@ -68,11 +68,18 @@ class Tiers:
         if shared is not None and similar is not None:
             shared.found = self._index_later
         self.shadows = Shadows(similar, self.recorder, faults, background)
-        self.rides = Rides(similar.inflight if similar is not None else InFlight(), faults, clock)
+        self.every: list[SimilarTier] = [] if similar is None else [similar]
+        """The similar tier, and those of functions that bring vectors of their own."""
+        self.inflight = similar.inflight if similar is not None else InFlight()
+        self.rides = Rides(self.inflight, faults, clock)
+
+    def similar_to(self, function: Function) -> SimilarTier | None:
+        """The similar tier that serves a function."""
+        return self.similar if function.own is None else function.own
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
-        return self.shared is not None or (self.similar is not None and call.function.similar)
+        return self.shared is not None or call.function.similar
 
     async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
         """The first tier's answer within the budgets (`wait`: of another process too), or None: see `call.misses`."""
@@ -128,7 +135,7 @@ class Tiers:
         return await self.shared.lead_or_wait(call) if self.shared is not None else None
 
     async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | Flight | None:
-        tier = self.similar
+        tier = self.similar_to(call.function)
         reason = self._unfit(call)
         if reason is not None or tier is None:
             if call.function.similar or reason is not Reason.OFF:
@@ -153,7 +160,7 @@ class Tiers:
     def _unfit(self, call: Call) -> Reason | None:
         """Why a call is not compared by meaning."""
         tightening, identity = call.tightening, call.identity
-        off = self.similar is None or not call.function.similar or tightening.no_similar
+        off = not call.function.similar or tightening.no_similar
         if off or self._bound(call) <= 0:
             return Reason.OFF
         if identity is None or identity.text is None:
@@ -169,8 +176,10 @@ class Tiers:
         identity = call.identity
         assert identity is not None and identity.text is not None
         policy, who = call.policy, call.principal
-        return Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call),
-                   who, policy.quarantine, policy.write_quota)  # fmt: skip
+        ask = Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call),
+                  who, policy.quarantine, policy.write_quota)  # fmt: skip
+        ask.argument = call.function.compared(call.args, call.kwargs)
+        return ask
 
     def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         slot, decision, now = entry.value, ask.decision, self.clock.monotonic()
@@ -222,26 +231,25 @@ class Tiers:
         made: list[Indexed] = []
         for item in batch:
             await self.faults.attempt("write-back", self._index(item, made), None)
-            if (
-                self.similar is not None
-                and item.call.similar is not None
-                and item.call.similar.flight is not None
-            ):
-                self.similar.inflight.end(item.call.similar.flight)
+            if item.call.similar is not None and item.call.similar.flight is not None:
+                self.inflight.end(item.call.similar.flight)
         if self.elsewhere is not None:
             await self.elsewhere.wrote(made)
-        if self.similar is not None and self.similar.due:
-            self.background.spawn(self.similar.maintain)
+        for tier in self.every:
+            if tier.due:
+                self.background.spawn(tier.maintain)
 
     async def _index(self, item: Written, made: list[Indexed]) -> None:
-        tier, call, slot = self.similar, item.call, item.slot
+        call, slot = item.call, item.slot
+        tier = self.similar_to(call.function)
         if tier is None or self._unfit(call) is not None or not slot.resident:
             return
         answer = call.function.seen(self.keeper.answer_of(slot))
         if has_tool_calls(answer):
             return
         ask = call.similar or self._ask(call)
-        if not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot) and item.made:
+        kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
+        if kept and item.made and tier is self.similar:
             made.append((call, ask, slot))
 
     async def forget(self, call: Call) -> None:
@@ -251,7 +259,7 @@ class Tiers:
 
     async def explain(self, call: Call) -> Explained:
         """What the similar tier would say now; nothing is counted."""
-        tier, reason = self.similar, self._unfit(call)
+        tier, reason = self.similar_to(call.function), self._unfit(call)
         if tier is None or reason is not None:
             return Explained(reason or Reason.OFF)
         ask = self._ask(call)
@@ -263,13 +271,13 @@ class Tiers:
 
     def report_wrong(self, slot: Slot) -> None:
         """The owner says that an entry's answer was wrong."""
-        if self.similar is not None:
-            self.similar.report_wrong(slot.id)
+        for tier in self.every:
+            tier.report_wrong(slot.id)
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""
-        if self.similar is not None:
-            self.similar.forget(slot.id)
+        for tier in self.every:
+            tier.forget(slot.id)
         if self.elsewhere is not None:
             self.elsewhere.gone(slot)
 

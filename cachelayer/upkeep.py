@@ -42,8 +42,8 @@ class Upkeep:
 
     async def _tell(self, *, physically: bool) -> None:
         tiers = self._engine.tiers
-        if physically and tiers.similar is not None:
-            tiers.similar.forget_texts()
+        for tier in tiers.every if physically else ():
+            tier.forget_texts()
         if tiers.elsewhere is not None:
             await tiers.elsewhere.forgotten(physically=physically)
 
@@ -92,6 +92,7 @@ class Upkeep:
             },
             "gone": dict(keeper.gone),
             "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar else {},
+            "vectors": {t.embedder.identity: t.stats() for t in tiers.every if t is not tiers.similar},
             "background": {"running": len(tiers.background), "refused": tiers.background.refused},
             "recorded": tiers.recorder.stats(),
             "shared": self._shared.stats() if self._shared else {"state": "off"},

@@ -124,6 +124,24 @@ def similar_tier(
     return tier, ""
 
 
+def own_tier(
+    common: tuple[float | str, Callable[[], float], Faults, Background], vector: object, name: str
+) -> SimilarTier:
+    """The similar tier of one function that brings its own vectors. Raises ConfigurationError for what makes none."""
+    from .semantic.embed.own import OwnEmbedder
+    from .semantic.nearness import NearnessDecider
+
+    shadow, random, faults, background = common
+    return SimilarTier(
+        embedder=OwnEmbedder(vector, name),
+        index=None,
+        decider=NearnessDecider(random=random, shadow=shadow),
+        faults=faults,
+        background=background,
+        make_index=_make_index,
+    )
+
+
 def remembering(embedder: object) -> CachedEmbedder:
     """An embedder with a memory of texts. Raises ConfigurationError for what is none."""
     if not isinstance(embedder, Embedder):

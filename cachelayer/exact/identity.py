@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
+import xxhash
+
 from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
@@ -64,6 +66,7 @@ class Identifier:
         fold: Fold,
         version: str = "",
         text: str | Callable[..., str] | None = None,
+        by_vector: bool = False,
         semantic: bool = True,
         wire: bool = False,
         ignore: Sequence[str] = (),
@@ -99,6 +102,14 @@ class Identifier:
             )
         self._ignore = frozenset(ignore)
         candidates = [n for n in named if n != self._receiver and n not in self._ignore]
+        self.by_vector = by_vector
+        """Whether what is compared need not be text: the owner makes its vector."""
+        if by_vector and text is None and len(candidates) == 1:
+            text = candidates[0]
+        if by_vector and (callable(text) or key is not None):
+            raise ConfigurationError(
+                "vector", name, "name the parameter that it reads: text='name', and no key="
+            )
         self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
         self._exact = self.text is None and not wire and self._receiver is None
         """Whether arguments are compared as they are, none by meaning."""
@@ -170,6 +181,12 @@ class Identifier:
         if name not in raw:
             return _identity(head, fields, fields)
         value = raw[name]
+        if self.by_vector:
+            whole = {**fields, name: self._of(name, value)}
+            if value is None:
+                return _identity(head, whole, whole)
+            label = xxhash.xxh3_128_hexdigest(encode(whole[name]))
+            return _identity(head, whole, fields, f"{name} {label[:16]}")
         if type(value) is str:
             text = self._fold(value)
             return _identity(head, {**fields, name: text}, fields, text)

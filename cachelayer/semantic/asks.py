@@ -44,7 +44,14 @@ class Ask:
     withheld: list[Candidate] = field(default_factory=list)
     """Candidates that this asker may not be served: in quarantine, or hubs."""
     decision: Decision | None = None
+    argument: Any = None
+    """What is compared where that is no text: the owner's embedder reads it."""
     timings: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> Any:
+        """What is embedded."""
+        return self.text if self.argument is None else self.argument
 
 
 @dataclass(slots=True)

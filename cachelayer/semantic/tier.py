@@ -60,10 +60,9 @@ class SimilarTier:
         try:
             await self.embedder.start()
             await offload(load)
-            if self.index is None:
+            if self.index is None and self.embedder.dimension:
                 self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
-                if hasattr(self.index, "load"):
-                    await offload(self.index.load)
+                await offload(getattr(self.index, "load", lambda: None))
             if self.restore is not None:
                 await self.restore()
         except BaseException as fault:
@@ -124,7 +123,7 @@ class SimilarTier:
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
-        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.text]), budget)
+        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
         ask.timings["embed"] = time.monotonic() - started
         if isinstance(embedded, Reason):
             return embedded
@@ -137,8 +136,9 @@ class SimilarTier:
         vector = embedded.vectors[0]
         if not embedded.complete[0] or not 0.99 < float(vector @ vector) < 1.01:
             return None
-        tokens = embedded.tokens[0] if embedded.tokens is not None else None
-        return Query(ask.text, vector, tokens, ask.turns)
+        if self.index is None:  # of an embedder that knows its dimension by its first vector
+            self.index = self.make_index(vector.size, self.embedder.identity)
+        return Query(ask.text, vector, embedded.tokens[0] if embedded.tokens is not None else None, ask.turns)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
@@ -185,7 +185,7 @@ class SimilarTier:
             return False
         if ask.query is None or ask.generation != self.generation:
             ask.generation = self.generation
-            ask.query = self._query(ask, await self.embedder.embed([ask.text]))
+            ask.query = self._query(ask, await self.embedder.embed([ask.subject]))
             if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()

@@ -1,0 +1,52 @@
+"""The owner's vectors for arguments that are not text: images, sound, rows of a table."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ConfigurationError
+from ...flow.background import offload
+from ...types import Embedded
+from .checks import normalized
+
+Own = Callable[[Any], ArrayLike | Awaitable[ArrayLike]]
+"""One argument to its (d,) vector; a plain function runs in a thread."""
+
+
+class OwnEmbedder:
+    """An `Embedder` whose texts are arguments of any kind. The dimension is that of the first vector.
+
+    Raises ConfigurationError where `vector` is no callable; `embed` raises ValueError for a vector that is zero, not
+    finite or of another dimension than the first.
+    """
+
+    def __init__(self, vector: object, identity: str) -> None:
+        if not callable(vector):
+            raise ConfigurationError("vector", vector, "give a function of the argument that is compared")
+        called = vector if inspect.isroutine(vector) else getattr(vector, "__call__", vector)  # noqa: B004
+        self._vector, self._waits = vector, inspect.iscoroutinefunction(called)
+        self.identity, self.dimension = identity, 0
+
+    async def start(self) -> None:
+        """Nothing to load."""
+
+    async def embed(self, texts: Sequence[Any]) -> Embedded:
+        rows = [await self._row(one) for one in texts]
+        out = normalized(np.stack(rows), len(rows), self.dimension or None)
+        self.dimension = out.shape[1]
+        return Embedded(out, np.ones(len(rows), np.bool_))
+
+    async def _row(self, argument: Any) -> Any:
+        made = self._vector(argument) if self._waits else await offload(partial(self._vector, argument))
+        if inspect.isawaitable(made):
+            made = await made
+        return np.asarray(made, dtype=np.float32).reshape(-1)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
