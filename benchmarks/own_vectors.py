@@ -12,13 +12,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import platform
 import sys
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import corpus
 
 from cachelayer import CacheLayer, Policy
 
@@ -70,9 +72,8 @@ def main() -> None:
             f"{bound}: net hits {np.mean(net):.3f}, wrong {np.mean(errors):.4f} of them, held {held} of {len(runs)}"
         )
     if args.out:
-        args.out.write_text(
-            json.dumps({"command": __doc__.splitlines()[2].strip(), "rows": rows}, indent=1) + "\n"
-        )
+        told = {**corpus.heading("python " + " ".join(sys.argv)), "rows": rows}
+        args.out.write_text(json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":
