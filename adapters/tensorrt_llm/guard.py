@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import nullcontext
 from types import TracebackType
 
 from .errors import Cancelled, DeadlineExceeded, Interrupted, ProtocolFault, Unavailable
@@ -60,8 +59,11 @@ async def guarded(
     begun = False
     events = transport.events(request)
     try:
-        with limit or nullcontext():
+        if limit is None:
             await ready(request)
+        else:
+            with limit:
+                await ready(request)
         while True:
             try:
                 if limit is None:

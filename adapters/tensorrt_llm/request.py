@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -55,7 +55,7 @@ class Request:
     session: str | None = None
     retention: Sequence[tuple[int, int | None, int, float | None]] = ()
     """(token start, token end, priority 0..100, seconds or None): KV blocks worth keeping."""
-    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    id: str = field(default_factory=lambda: os.urandom(16).hex())
 
     @property
     def choices(self) -> int:

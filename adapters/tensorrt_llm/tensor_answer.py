@@ -79,6 +79,7 @@ class TensorAnswer:
         "_last",
         "_name",
         "_parse",
+        "_parsed",
         "_repetition",
         "_request",
         "broken",
@@ -94,11 +95,14 @@ class TensorAnswer:
         self._echo = b"" if layout.excludes_prompt or request.stream else prompt.encode()
         self._repetition = Repetition()
         self._last = b""
+        self._parsed: Any = None
+        """`_last` as a message, where it was parsed."""
         self.final = self.broken = False
 
     def feed(self, data: bytes) -> Delta | None:
         """The delta in a response as it came; an empty final has none."""
         raw = self._repetition.first_tensor(data)
+        self._parsed = None
         if raw is None:
             raw = self._text_tensor(data)
             if raw is None:
@@ -129,6 +133,7 @@ class TensorAnswer:
         places = [i for i, output in enumerate(response.outputs) if output.name == "text_output"]
         if not places or len(response.raw_output_contents) <= places[0]:
             return None
+        self._parsed = response
         if places[0] == 0 and not self.final:
             self._repetition.learn(data, response)
         raw: bytes = response.raw_output_contents[places[0]]
@@ -137,7 +142,7 @@ class TensorAnswer:
     def _facts(self) -> dict[str, Any]:
         if not self._last:
             return {}
-        response = self._parse(self._last).infer_response
+        response = self._parsed or self._parse(self._last).infer_response
         pairs = zip(response.outputs, response.raw_output_contents, strict=False)
         return {output.name: decode(output.datatype, raw) for output, raw in pairs}
 
