@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from .call import Call, Kept, Landing
+from .call import Call, Function, Kept, Landing
+from .exact.identity import Identity
 from .exact.usage import usage_of
 from .keeper import Keeper
 from .observe.cost import Bill
@@ -33,12 +35,12 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
 def _bill(call: Call, answer: Any, keeper: Keeper) -> Bill:
     seen = keeper.faults.attempt_now("view", call.function.seen, answer)
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
-    return Bill(model_of(call), prompt, cached, completion, call.tenant)
+    return Bill(model_of(call.function, call.kwargs, call.identity), prompt, cached, completion, call.tenant)
 
 
-def model_of(call: Call) -> str:
+def model_of(function: Function, fields: Mapping[str, Any], identity: Identity | None) -> str:
     """The model that a call names in an argument `model`, else the function's own name."""
-    model = call.kwargs.get("model")
-    if model is None and call.identity is not None and b'"model"' in call.canonical:
-        model = call.identity.fields.get("model")
-    return model if isinstance(model, str) and model else call.function.name
+    model = fields.get("model")
+    if model is None and identity is not None and b'"model"' in identity.canonical:
+        model = identity.fields.get("model")
+    return model if isinstance(model, str) and model else function.name

@@ -76,7 +76,7 @@ class Delivery:
             if served is not None:
                 stats.quality.served(served)
         if call.span is not None:
-            call.span.arrived(landing, source, match, led)
+            call.span.arrived(landing, source, match)
         return source, match
 
     def _own(self, call: Call, landing: Landing, led: bool) -> Any:

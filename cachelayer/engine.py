@@ -63,7 +63,8 @@ class Engine:
         if call.function.tracing is not None and call.span is None:
             span = call.function.tracing.begin(call, plain=False)
             if span is not None:
-                return await span.around(self._path(call, told))
+                with span:
+                    return await self._path(call, told)
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
         hit, shared = self.remembered(call), self.tiers.shared
@@ -217,7 +218,8 @@ class Engine:
         if call.function.tracing is not None and call.span is None:
             span = call.function.tracing.begin(call, plain=True)
             if span is not None:
-                return span.around_now(partial(self._path_now, call, told))
+                with span:
+                    return self._path_now(call, told)
         if call.reason is not None:
             started = self.clock.monotonic()
             answer = self._called_now(call)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from time import time_ns
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from .accounts import model_of
 from .call import Call, Landing
@@ -13,9 +14,14 @@ from .exact.usage import usage_of
 from .observe.otel import Attributes, Tracer
 from .types import Match, Source
 
-T = TypeVar("T")
-_KINDS = {"embed": "EMBEDDING", "search": "RETRIEVER", "verify": "RERANKER"}
-_PARAMETERS = {"temperature": "temperature", "max_tokens": "max_tokens", "top_p": "top_p", "seed": "seed"}
+_KINDS = {
+    "memory": "CHAIN", "store": "CHAIN", "embed": "EMBEDDING", "search": "RETRIEVER", "verify": "RERANKER",
+}  # fmt: skip
+"""OpenInference's kind of each stage that has a span of its own; the backend's is made where it is called."""
+_PARAMETERS = tuple(
+    (name, f"gen_ai.request.{name}") for name in ("temperature", "max_tokens", "top_p", "seed")
+)
+_MADE = (Source.BACKEND, Source.BYPASS)
 
 
 class Stages(dict[str, float]):
@@ -39,173 +45,148 @@ class Stages(dict[str, float]):
 
 
 class Span:
-    """A sampled request. Emitted when its caller has the answer; the backend's span when the backend is done."""
+    """A sampled request, as a context: the current span inside, emitted when it is left.
 
-    def __init__(self, tracer: Tracer, parent: Any, context: Any, call: Call, *, plain: bool) -> None:
+    The backend's span is emitted when the backend is done. It holds no call: what outlives a call in a circle with it
+    costs the collector as much as the span.
+    """
+
+    def __init__(self, names: Tracing, parent: Any, context: Any, call: Call, *, plain: bool) -> None:
         self.context = context
-        self._tracer, self._parent, self._call = tracer, parent, call
-        self._started = time_ns()
-        self._told: Attributes = {}
+        self._names, self._tracer, self._parent = names, names.tracer, parent
+        self._function, self._identity, self._misses = call.function, call.identity, call.misses
+        self._stages = call.timings = Stages()
+        self._told: Attributes | None = None
         self._links: tuple[Any, ...] = ()
-        self._streams: tuple[Any, int] | None = None
-        call.timings = Stages()
-        invoke = call.invoke
-        call.invoke = (lambda *a, **k: self._backend_now(invoke, a, k)) if plain else (
-            lambda *a, **k: self._backend(invoke, a, k)
-        )  # fmt: skip
+        self._streams: _Called | None = None
+        call.invoke = partial(self._backend_now if plain else self._backend, call.invoke)
+        self._started = time_ns()
 
-    # around the path ---------------------------------------------------------------------------------------------
+    def __enter__(self) -> None:
+        self._token = self._tracer.enter(self.context)
 
-    async def around(self, path: Coroutine[Any, Any, T]) -> T:
-        """The path's result, with this span as the current one."""
-        token = self._tracer.enter(self.context)
-        try:
-            answer = await path
-        except BaseException as fault:
-            self._end(fault)
-            raise
-        finally:
-            self._tracer.leave(token)
-        self._end(None)
-        return answer
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        tracer, context, end = self._tracer, self.context, time_ns()
+        tracer.leave(self._token)
+        started, emit, names = self._started, tracer.emit, self._names.stages
+        for stage, at, seconds in self._stages.ends:
+            if stage in names:
+                name, kind_of = names[stage]
+                times = max(at - int(seconds * 1e9), started), at
+                emit(name, tracer.child(context), context, times, {"openinference.span.kind": kind_of})
+        attributes = self._told or {}
+        attributes["cachelayer.function"] = self._function.name
+        attributes["openinference.span.kind"] = "CHAIN"
+        for tier, reason in self._misses.items():
+            attributes[f"cachelayer.miss.{tier}"] = reason.value
+        if tracer.prompts and self._identity is not None and self._identity.text is not None:
+            attributes["input.value"] = self._identity.text
+        emit(self._names.request, context, self._parent, (started, end), attributes, self._links, fault=fault)
 
-    def around_now(self, path: Callable[[], T]) -> T:
-        """The same for a plain function."""
-        token = self._tracer.enter(self.context)
-        try:
-            answer = path()
-        except BaseException as fault:
-            self._end(fault)
-            raise
-        finally:
-            self._tracer.leave(token)
-        self._end(None)
-        return answer
-
-    def arrived(self, landing: Landing, source: Source, match: Match | None, led: bool) -> None:
+    def arrived(self, landing: Landing, source: Source, match: Match | None) -> None:
         """The caller is being given this landing."""
-        told: Attributes = {"cachelayer.source": str(source)}
+        told: Attributes = {"cachelayer.source": source.value}
         if match is not None:
             told["cachelayer.match"] = match
-        for name in ("similarity", "confidence", "age"):
-            value = getattr(landing, name)
+        for name, value in (
+            ("cachelayer.similarity", landing.similarity),
+            ("cachelayer.confidence", landing.confidence),
+            ("cachelayer.age", landing.age),
+        ):
             if value is not None:
-                told[f"cachelayer.{name}"] = value
-        if source not in (Source.BACKEND, Source.BYPASS):
+                told[name] = value
+        if source not in _MADE:
             told["cachelayer.saved_seconds"] = landing.seconds
         leader = landing.span
         if leader is not None and leader is not self:
             self._links = (self._tracer.link(leader.context, **{"cachelayer.link": "leader"}),)
         if self._tracer.prompts and landing.recording is None:
             answer = landing.answer if landing.frozen is None else landing.frozen.answer()
-            told["output.value"] = text_of(self._call.function.seen(answer)) or ""
+            told["output.value"] = text_of(self._function.seen(answer)) or ""
         self._told = told
-
-    def _end(self, fault: BaseException | None) -> None:
-        tracer, call, end = self._tracer, self._call, time_ns()
-        for stage, at, seconds in call.timings.ends:  # type: ignore[attr-defined]
-            if stage not in ("total", "backend"):
-                times = (max(at - int(seconds * 1e9), self._started), at)
-                attributes = {"openinference.span.kind": _KINDS.get(stage, "CHAIN")}
-                tracer.emit(
-                    f"cachelayer.{stage}", tracer.child(self.context), self.context, times, attributes
-                )
-        attributes = {
-            "cachelayer.function": call.function.name,
-            "openinference.span.kind": "CHAIN",
-            **self._told,
-        }
-        for tier, reason in call.misses.items():
-            attributes[f"cachelayer.miss.{tier}"] = str(reason)
-        if tracer.prompts and call.identity is not None and call.identity.text is not None:
-            attributes["input.value"] = call.identity.text
-        tracer.emit(
-            f"cachelayer {call.function.name}", self.context, self._parent, (self._started, end), attributes,
-            links=self._links, fault=fault,
-        )  # fmt: skip
-
-    # around the backend ------------------------------------------------------------------------------------------
-
-    async def _backend(self, invoke: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        context, started = self._tracer.child(self.context), time_ns()
-        token = self._tracer.enter(context)
-        try:
-            answer = await invoke(*args, **kwargs)
-        except BaseException as fault:
-            self._called(context, started, None, fault)
-            raise
-        finally:
-            self._tracer.leave(token)
-        self._answered(context, started, answer)
-        return answer
-
-    def _backend_now(self, invoke: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        context, started = self._tracer.child(self.context), time_ns()
-        token = self._tracer.enter(context)
-        try:
-            answer = invoke(*args, **kwargs)
-        except BaseException as fault:
-            self._called(context, started, None, fault)
-            raise
-        finally:
-            self._tracer.leave(token)
-        self._answered(context, started, answer)
-        return answer
-
-    def _answered(self, context: Any, started: int, answer: Any) -> None:
-        if isinstance(answer, AsyncIterator | Iterator):
-            self._streams = (context, started)
-        else:
-            self._called(context, started, answer, None)
 
     def streamed(self, chunks: list[Any]) -> None:
         """The backend's stream ended well."""
         if self._streams is not None:
-            context, started = self._streams
-            self._called(context, started, [chunk.answer() for chunk in chunks], None)
+            self._streams.ended([chunk.answer() for chunk in chunks], None)
 
-    def _called(self, context: Any, started: int, answer: Any, fault: BaseException | None) -> None:
-        call, model = self._call, model_of(self._call)
-        fields = call.kwargs
-        chat = "messages" in fields
-        attributes: Attributes = {"openinference.span.kind": "LLM", "llm.model_name": model}
-        attributes["gen_ai.operation.name"] = "chat" if chat else "text_completion"
-        attributes["gen_ai.request.model"] = model
-        for field, name in _PARAMETERS.items():
-            if isinstance(fields.get(field), int | float):
-                attributes[f"gen_ai.request.{name}"] = fields[field]
+    async def _backend(self, invoke: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with _Called(self, kwargs) as called:
+            called.answer = answer = await invoke(*args, **kwargs)
+        return answer
+
+    def _backend_now(self, invoke: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        with _Called(self, kwargs) as called:
+            called.answer = answer = invoke(*args, **kwargs)
+        return answer
+
+
+class _Called:
+    """A call of the backend, as a context: the current span inside; emitted at its end, or that of its stream."""
+
+    answer: Any = None
+
+    def __init__(self, span: Span, fields: Mapping[str, Any]) -> None:
+        self._span, self._fields, tracer = span, fields, span._tracer
+        self._context, self._started = tracer.child(span.context), time_ns()
+
+    def __enter__(self) -> Self:
+        self._token = self._span._tracer.enter(self._context)
+        return self
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
+        self._span._tracer.leave(self._token)
+        if hasattr(self.answer, "__next__") or hasattr(self.answer, "__anext__"):
+            self.answer, self._span._streams = None, self
+        else:
+            self.ended(self.answer, fault)
+
+    def ended(self, answer: Any, fault: BaseException | None) -> None:
+        """The answer is whole."""
+        span, fields = self._span, self._fields
+        function, model = span._function, model_of(span._function, fields, span._identity)
+        kind = "chat" if "messages" in fields else "text_completion"
+        attributes: Attributes = {
+            "openinference.span.kind": "LLM", "llm.model_name": model,
+            "gen_ai.operation.name": kind, "gen_ai.request.model": model,
+        }  # fmt: skip
+        for field, name in _PARAMETERS:
+            value = fields.get(field)
+            if value is not None and isinstance(value, (int, float)):
+                attributes[name] = value
         if answer is not None:
-            prompt, cached, completion = usage_of(call.function.seen(answer))
+            prompt, cached, completion = usage_of(function.seen(answer))
             if prompt or completion:
                 attributes["gen_ai.usage.input_tokens"] = attributes["llm.token_count.prompt"] = prompt
-                attributes["gen_ai.usage.output_tokens"] = attributes["llm.token_count.completion"] = (
-                    completion
-                )
+                attributes["gen_ai.usage.output_tokens"] = completion
+                attributes["llm.token_count.completion"] = completion
                 attributes["llm.token_count.total"] = prompt + completion
                 attributes["llm.token_count.prompt_details.cache_read"] = cached
-        name = f"{attributes['gen_ai.operation.name']} {model}"
-        self._tracer.emit(
-            name, context, self.context, (started, time_ns()), attributes, client=True, fault=fault
+        times = self._started, time_ns()
+        span._tracer.emit(
+            f"{kind} {model}", self._context, span.context, times, attributes, client=True, fault=fault
         )
 
 
 class Tracing:
-    """Decides, at the start of a request of one function, whether it is traced."""
+    """Decides, at the start of a request of one function, whether it is traced; holds the names of its spans."""
 
     def __init__(self, tracer: Tracer, name: str) -> None:
-        self._tracer, self._name = tracer, name
+        self.tracer, self._name = tracer, name
+        self.request = f"cachelayer {name}"
+        self.stages = {stage: (f"cachelayer.{stage}", kind) for stage, kind in _KINDS.items()}
 
     def begin(self, call: Call, *, plain: bool) -> Span | None:
         """The request's span where the sampler wants it; `plain`: the call is made in the caller's thread."""
-        begun = self._tracer.begin(self._name)
+        begun = self.tracer.begin(self._name)
         if begun is None:
             return None
-        span = call.span = Span(self._tracer, *begun, call, plain=plain)
+        span = call.span = Span(self, *begun, call, plain=plain)
         return span
 
     def hit(self, seconds: float) -> None:
         """A hit in memory that took `seconds` and ends now: one span, if the sampler wants it."""
-        begun = self._tracer.begin(self._name)
+        begun = self.tracer.begin(self._name)
         if begun is not None:
             parent, context = begun
             end = time_ns()
@@ -213,5 +194,4 @@ class Tracing:
                 "cachelayer.function": self._name, "cachelayer.source": "memory", "cachelayer.match": "exact",
                 "openinference.span.kind": "CHAIN",
             }  # fmt: skip
-            times = (end - int(seconds * 1e9), end)
-            self._tracer.emit(f"cachelayer {self._name}", context, parent, times, attributes)
+            self.tracer.emit(self.request, context, parent, (end - int(seconds * 1e9), end), attributes)

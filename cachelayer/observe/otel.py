@@ -58,7 +58,8 @@ class Tracer:
         )
         self._span, self._api, self._context = ReadableSpan, trace, context
         self._scope = InstrumentationScope("cachelayer", version("cachelayer"))
-        self._unset = trace.Status(trace.StatusCode.UNSET)
+        self._unset, self._failed = trace.Status(trace.StatusCode.UNSET), trace.Status(trace.StatusCode.ERROR)
+        self._client, self._inner = trace.SpanKind.CLIENT, trace.SpanKind.INTERNAL
         self._sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
 
     def begin(self, name: str) -> tuple[SpanContext | None, SpanContext] | None:
@@ -107,8 +108,8 @@ class Tracer:
         parent: SpanContext | None,
         times: tuple[int, int],
         attributes: Attributes,
-        *,
         links: tuple[Link, ...] = (),
+        *,
         client: bool = False,
         fault: BaseException | None = None,
     ) -> None:
@@ -116,24 +117,12 @@ class Tracer:
         status = self._unset
         if fault is not None:
             attributes["error.type"] = type(fault).__name__
-            status = self._api.Status(self._api.StatusCode.ERROR)
-        kind = self._api.SpanKind.CLIENT if client else self._api.SpanKind.INTERNAL
-        self._processor.on_end(
-            self._span(
-                name,
-                context,
-                parent,
-                self._resource,
-                attributes,
-                (),
-                links,
-                kind,
-                None,
-                status,
-                *times,
-                self._scope,
-            )
-        )
+            status = self._failed
+        span = self._span(
+            name, context, parent, self._resource, attributes, (), links, self._client if client else self._inner,
+            None, status, times[0], times[1], self._scope,
+        )  # fmt: skip
+        self._processor.on_end(span)
 
 
 def _bound(sampler: Any) -> int | None:
