@@ -17,13 +17,20 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
-CHUNK = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
+CHUNK = (
+    b'data: {"id":"1","object":"chat.completion.chunk","created":1,"model":"m",'
+    b'"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":null}]}\n\n'
+)
+DONE = b"data: [DONE]\n\n"
 
 
 async def serve(log: Path) -> None:
@@ -46,7 +53,7 @@ async def serve(log: Path) -> None:
                     await asyncio.sleep(delay)
                     stamps.append(time.monotonic())
                     writer.write(b"%x\r\n%b\r\n" % (len(CHUNK), CHUNK))
-                writer.write(b"0\r\n\r\n")
+                writer.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(DONE), DONE))
                 done = time.monotonic()
                 row = {"ttft": stamps[0] - started, "itl": np.diff(stamps).tolist(), "e2e": done - started}
                 lines.write(json.dumps(row) + "\n")
@@ -59,24 +66,64 @@ async def serve(log: Path) -> None:
     await server.serve_forever()
 
 
-def compared(log: Path, figures: dict, warmup: int) -> list[dict]:
+def applied(log: Path) -> dict[str, list[float]]:
+    """The seconds that the server applied, by series."""
     rows = [json.loads(line) for line in log.read_text().splitlines()]
-    arm = figures["arms"]["with cache"]["latency"]["all"]
-    out = []
-    for series in ("ttft", "itl", "tpot", "e2e"):
-        if series == "tpot":
-            applied = [float(np.mean(row["itl"])) for row in rows]
-        elif series == "itl":
-            applied = [gap for row in rows for gap in row["itl"]]
-        else:
-            applied = [row[series] for row in rows]
+    return {
+        "ttft": [row["ttft"] for row in rows],
+        "itl": [gap for row in rows for gap in row["itl"]],
+        "tpot": [float(np.mean(row["itl"])) for row in rows],
+        "e2e": [row["e2e"] for row in rows],
+    }
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The smallest value that this share does not exceed: the rule of HdrHistogram, and of `cachelayer bench`."""
+    return float(np.quantile(values, share, method="inverted_cdf"))
+
+
+def compared(log: Path, figures: dict[str, Any]) -> list[dict[str, Any]]:
+    told = figures["arms"]["with cache"]["latency"]["all"]
+    rows = []
+    for series, values in applied(log).items():
         for share in SHARES:
-            true = float(np.quantile(applied, share, method="inverted_cdf"))
-            told = arm[series][f"p{100 * share:g}"]["value"]
-            out.append(
-                {"series": series, "share": share, "applied": true, "told": told, "off": told / true - 1}
+            true, seen = percentile(values, share), told[series][f"p{100 * share:g}"]["value"]
+            rows.append(
+                {"series": series, "share": share, "applied": true, "told": seen, "off": seen / true - 1}
             )
-    return out
+    return rows
+
+
+@contextmanager
+def serving(log: Path) -> Iterator[str]:
+    """The address of a server that logs there."""
+    log.unlink(missing_ok=True)
+    server = subprocess.Popen([sys.executable, __file__, "--serve", log], stdout=subprocess.PIPE, text=True)
+    try:
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"  # type: ignore[union-attr]
+    finally:
+        server.kill()
+        server.wait()
+
+
+def bench(url: str, requests: int, rate: float, work: Path) -> dict[str, Any]:
+    """What `cachelayer bench` tells of that server."""
+    traffic, out = work / "asked.jsonl", work / "told.json"
+    traffic.write_text("".join(json.dumps({"q": f"question {i}"}) + "\n" for i in range(requests)))
+    command = ["-m", "cachelayer", "bench", url, traffic, "--rate", str(rate), "--warmup", "0"]
+    subprocess.run([sys.executable, *command, "--no-report", "--json", out], check=True)
+    told: dict[str, Any] = json.loads(out.read_text())
+    return told
+
+
+def circumstances() -> dict[str, str]:
+    """Command, machine and date of a result file."""
+    load = os.getloadavg()[0]
+    return {
+        "command": " ".join(["python", *sys.argv]),
+        "machine": f"{platform.machine()}, {os.cpu_count()} virtual cores, load {load:.1f}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def main() -> int:
@@ -84,7 +131,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--requests", type=int, default=2000)
+    parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--rate", type=float, default=20.0)
     parser.add_argument("--work", type=Path, default=Path("/tmp"))
     parser.add_argument("--out", type=Path)
@@ -92,38 +139,18 @@ def main() -> int:
     if args.serve:
         asyncio.run(serve(args.serve))
         return 0
-    log, traffic, out = (args.work / name for name in ("delays.jsonl", "asked.jsonl", "told.json"))
-    traffic.write_text("".join(json.dumps({"q": f"question {i}"}) + "\n" for i in range(args.requests)))
-    server = subprocess.Popen([sys.executable, __file__, "--serve", log], stdout=subprocess.PIPE, text=True)
-    port = server.stdout.readline().strip()
-    command = ["-m", "cachelayer", "bench", f"http://127.0.0.1:{port}", traffic, "--rate", str(args.rate)]
-    command += ["--warmup", "0", "--no-report", "--json", out]
-    try:
-        subprocess.run([sys.executable, *command], check=True)
-    finally:
-        server.kill()
-    figures = json.loads(out.read_text())
-    rows = compared(log, figures, 0)
+    log = args.work / "delays.jsonl"
+    with serving(log) as url:
+        figures = bench(url, args.requests, args.rate, args.work)
+    rows = compared(log, figures)
     for row in rows:
         print(f"{row['series']:5} p{100 * row['share']:<5g} applied {row['applied'] * 1e3:8.2f} ms, told "
               f"{row['told'] * 1e3:8.2f} ms, off {row['off']:+.2%}")  # fmt: skip
     worst = max(abs(row["off"]) for row in rows)
     print(f"worst: {worst:.2%}")
     if args.out:
-        told = {
-            "command": " ".join(["python", *sys.argv]),
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        told["machine"] = (
-            f"{platform.machine()}, {os.cpu_count()} virtual cores, shared and busy, load {os.getloadavg()[0]:.1f}"
-        )
-        told |= {
-            "requests": args.requests,
-            "rate": args.rate,
-            "worst": worst,
-            "rows": rows,
-            "tool": figures["tool"],
-        }
+        told = {**circumstances(), "requests": args.requests, "rate": args.rate, "worst": worst, "rows": rows}
+        told["tool"] = figures["tool"]
         args.out.write_text(json.dumps(told, indent=1) + "\n")
     return 0
 
