@@ -58,11 +58,13 @@ class Watching:
         self.watch()
         return self._metrics
 
-    def account(self, prices: Prices | str | Path, *, tenants: int, tags: int) -> Ledger:
+    def account(self, prices: Prices | str | Path | None, *, tenants: int, tags: int) -> Ledger:
         """See `CacheLayer.account`."""
         for name, value in (("tenants", tenants), ("tags", tags)):
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
                 raise ConfigurationError(name, value, "give how many to tell apart, from 0 to 1000")
+        if prices is None:
+            prices = Prices.bundled()
         held = prices if isinstance(prices, Prices) else Prices.load(prices)
         self.ledger = self.readings.ledger = Ledger(held, tenants=tenants, tags=tags)
         for function in self._functions.values():
@@ -149,8 +151,12 @@ class Watched:
         """
         self._watching.otel_metrics(provider)
 
-    def account(self, prices: Prices | str | Path, *, tenants: int = 0, tags: int = 0) -> Ledger:
+    def account(
+        self, prices: Prices | str | Path | None = None, *, tenants: int = 0, tags: int = 0
+    ) -> Ledger:
         """Count money from now on, by `prices` (or a JSON file of them); the `tenants` and `tags` busiest apart.
+
+        None takes the list prices that come along (`Prices.bundled`), each with its date and source.
 
         Raises ConfigurationError naming the file and the field.
         """

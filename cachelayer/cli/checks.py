@@ -6,15 +6,19 @@ import os
 import resource
 import time
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 from ..errors import CacheLayerError
 from ..exact.redis import Finding
+from ..observe.cost import Prices
 from ..policy import Policy
 from ..semantic.embed.prepare import cache_directory
 
 FILES = 4096
 """Open files below which a busy gateway may run out of sockets."""
+PRICES_LAST = 180
+"""Days."""
 STEP = 1e-5
 """Seconds: a monotonic clock coarser than this cannot time a hit."""
 
@@ -100,3 +104,12 @@ def gateway(path: Path) -> Finding:
     except (CacheLayerError, OSError) as fault:
         return Finding("problem", "gateway settings", str(fault), "docs: cachelayer serve --help")
     return Finding("ok", "gateway settings", f"{path}: fine, {len(config.upstream)} upstream(s)")
+
+
+def prices(today: date) -> Finding:
+    """How old the bundled price list is."""
+    held = Prices.bundled()
+    found = f"bundled list of {len(held.models)} models, the newest looked up {held.date}"
+    old = (today - date.fromisoformat(held.date)).days > PRICES_LAST
+    remedy = "give your own: layer.account('prices.json')" if old else ""
+    return Finding("advice" if old else "ok", "prices", found, remedy)

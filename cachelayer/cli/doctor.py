@@ -8,6 +8,7 @@ import importlib.metadata
 import os
 import platform
 import time
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,7 @@ def _run(options: argparse.Namespace) -> int:
         *checks.clocks(),
         *checks.limits(),
         checks.model_files(),
+        checks.prices(date.today()),
     ]
     if options.config is not None:
         findings.append(checks.gateway(options.config))

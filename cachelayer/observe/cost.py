@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..errors import ConfigurationError
 from .topn import TopN
 
 MILLION = 1e6
+_VERSION: Final = re.compile(r"[-@:](?:\d{3,}.*|latest|preview.*)")
+"""What follows a model's name where a certain version of it is meant."""
 
 
 class Bill(NamedTuple):
@@ -39,10 +42,17 @@ class Price:
     gpus: float = 0.0
     batch: float = 1.0
     gpu_hour: float = 0.0
+    date: str = ""
+    """When it was looked up."""
+    source: str = ""
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
             value = getattr(self, name)
+            if name in ("date", "source"):
+                if not isinstance(value, str):
+                    raise ConfigurationError(f"price.{name}", value, "give a text")
+                continue
             if value is None and name == "cached":
                 continue
             if not isinstance(value, int | float) or isinstance(value, bool) or value < (name == "batch"):
@@ -66,7 +76,12 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices by model; a name that is not there takes the longest one that it begins with, then `default`."""
+    """Prices by model.
+
+    A name stands for itself and for its dated versions ("gpt-4o" for "gpt-4o-2024-08-06"); one that ends with * for
+    every name that begins so. A provider's prefix ("openai/gpt-4o") is left out where the whole name is not there. The
+    longest name counts, and `default` where there is none.
+    """
 
     models: Mapping[str, Price]
     currency: str = "USD"
@@ -78,26 +93,51 @@ class Prices:
     def load(cls, path: Path | str) -> Prices:
         """Of a JSON file: {"currency", "date", "source", "models": {name: {"prompt", "completion", ...}}}.
 
-        Raises ConfigurationError naming the file and the field.
+        With "bundled": true those of `bundled` stand where the file names no price. Raises ConfigurationError naming
+        the file and the field.
         """
         try:
             held: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
             models = {name: Price(**fields) for name, fields in held.pop("models").items()}
-            default = Price(**held.pop("default", {}))
-            return cls(models, default=default, **held)
+            default, more = Price(**held.pop("default", {})), held.pop("bundled", False)
+            loaded = cls(models, default=default, **held)
         except ConfigurationError:
             raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
             shape = '{"models": {"name": {"prompt": 2.5, "completion": 10}}}, money a million tokens'
             raise ConfigurationError("prices", str(path), f"{fault}; give JSON like {shape}") from None
+        if not more:
+            return loaded
+        held_too = cls.bundled()
+        if loaded.currency != held_too.currency:
+            remedy = f"bundled prices are in {held_too.currency}: give all prices in it, or leave bundled out"
+            raise ConfigurationError("currency", loaded.currency, remedy)
+        return replace(loaded, models={**held_too.models, **models})
+
+    @classmethod
+    def bundled(cls) -> Prices:
+        """List prices of well-known models, each with its date and source. They change: look at the dates."""
+        return cls.load(Path(__file__).with_name("prices.json"))
 
     def of(self, model: str) -> Price:
         """The price of a model."""
-        found = self.models.get(model)
-        if found is None:
-            near = [name for name in self.models if model.startswith(name)]
-            found = self.models[max(near, key=len)] if near else self.default
-        return found
+        return self.find(model) or self.default
+
+    def find(self, model: str) -> Price | None:
+        """Likewise; None where no name stands for it."""
+        for name in dict.fromkeys((model, model.rpartition("/")[2])):
+            if name in self.models:
+                return self.models[name]
+            near = [known for known in self.models if _stands_for(known, name)]
+            if near:
+                return self.models[max(near, key=len)]
+        return None
+
+
+def _stands_for(known: str, name: str) -> bool:
+    if known.endswith("*"):
+        return name.startswith(known[:-1])
+    return name.startswith(known) and _VERSION.fullmatch(name[len(known) :]) is not None
 
 
 class Ledger:
@@ -108,18 +148,23 @@ class Ledger:
     def __init__(self, prices: Prices, *, tenants: int = 0, tags: int = 0) -> None:
         self.prices = prices
         self._by_model: dict[str, Counter[str]] = {}
+        self._priced: dict[str, Price | None] = {}
+        """What `find` says of the models that were asked, so that a bill does not look it up again."""
         self._tenants = TopN(tenants) if tenants else None
         self._tags = TopN(tags) if tags else None
 
     def add(self, bill: Bill, seconds: float, tags: tuple[str, ...], *, hit: bool, times: int = 1) -> float:
         """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
-        price = self.prices.of(bill.model)
+        found = self._price(bill.model)
+        price = found or self.prices.default
         money, gpu = price.of(bill, seconds), price.gpu_seconds(seconds)
         kind = "saved" if hit else "spent"
         counts = self._model(bill.model)
         counts[f"{kind}_cost"] += times * money  # type: ignore[assignment]
         counts[f"{kind}_gpu"] += times * gpu  # type: ignore[assignment]
         if not hit:
+            if found is None:
+                counts["unpriced"] += times
             for token, n in (
                 ("prompt", bill.prompt),
                 ("cached", bill.cached),
@@ -134,6 +179,13 @@ class Ledger:
                 self._tags.add(tag, {kind: times * money}, times)
         return money
 
+    def _price(self, model: str) -> Price | None:
+        if model not in self._priced:
+            if len(self._priced) >= 16 * self.MODELS:
+                self._priced.clear()
+            self._priced[model] = self.prices.find(model)
+        return self._priced[model]
+
     def _model(self, name: str) -> Counter[str]:
         if name not in self._by_model and len(self._by_model) >= self.MODELS:
             name = "other"
@@ -146,6 +198,7 @@ class Ledger:
             for kind in ("spent", "saved"):
                 yield f"{kind}_cost_total", (model, currency), counts[f"{kind}_cost"]
                 yield "gpu_seconds_total", (model, kind), counts[f"{kind}_gpu"]
+            yield "unpriced_calls_total", (model,), counts["unpriced"]
             for token in ("prompt", "cached", "completion"):
                 yield "tokens_total", (model, token), counts[token]
         for tenant, kind, amount in self._tenants or ():

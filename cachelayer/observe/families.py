@@ -31,6 +31,7 @@ _COUNTERS = (
     ("saved_cost_total", ("model", "currency"), "Money that hits spared, by the price table"),
     ("spent_cost_total", ("model", "currency"), "Money that calls of the backend cost, by the price table"),
     ("tokens_total", ("model", "kind"), "Tokens of backend calls: prompt, cached (of the prompt) and completion"),
+    ("unpriced_calls_total", ("model",), "Calls of the backend for models that the price table does not hold"),
     ("gpu_seconds_total", ("model", "kind"), "GPU seconds: spent by backend calls, saved by hits"),
     ("tenant_requests_total", ("tenant", "result"), "Requests by tenant (only where asked for; the rest is 'other')"),
     ("tenant_cost_total", ("tenant", "kind"), "Money by tenant: spent and saved"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 
 from cachelayer import ConfigurationError
 from cachelayer.exact.usage import usage_of
-from cachelayer.observe.cost import Price, Prices
+from cachelayer.observe.cost import Bill, Ledger, Price, Prices
 from cachelayer.observe.health import HitRate
 from cachelayer.observe.histogram import SHOWN, Histogram
 from cachelayer.observe.stats import FunctionStats
@@ -114,9 +117,44 @@ def test_usage_is_read_in_every_wire_form(answer: object, usage: tuple[int, int,
     assert usage_of(answer) == usage
 
 
-def test_a_model_takes_the_longest_name_that_it_begins_with() -> None:
-    prices = Prices({"gpt": Price(prompt=1), "gpt-mini": Price(prompt=2)}, default=Price(prompt=9))
-    assert [prices.of(m).prompt for m in ("gpt-mini-2026", "gpt-5", "llama")] == [2, 1, 9]
+def test_a_price_is_of_a_name_its_versions_and_what_a_star_stands_for() -> None:
+    table = {"gpt": Price(prompt=1), "gpt-mini": Price(prompt=2), "own-*": Price(prompt=3)}
+    prices = Prices(table, default=Price(prompt=9))
+    expected = {
+        "gpt-mini-2026": 2,
+        "openai/gpt-mini@latest": 2,
+        "own-llama": 3,
+        "gpt-mini-pro": 9,
+        "gpt-5": 9,
+    }
+    assert {model: prices.of(model).prompt for model in expected} == expected
+
+
+def test_bundled_prices_tell_when_and_where_each_was_found() -> None:
+    prices = Prices.bundled()
+    assert prices.of("gpt-4o-mini-2024-07-18").of(Bill("", 10**6, 0, 10**6), 1.0) == pytest.approx(0.75)
+    assert prices.of("anthropic/claude-sonnet-5-5").cached == 0.1 and prices.find("o3-pro") is None
+    for price in prices.models.values():
+        assert re.fullmatch(r"20\d\d-\d\d(-\d\d)?", price.date) and price.source.startswith("https://")
+        assert 0 < (price.cached or price.prompt) <= price.prompt < price.completion
+
+
+def test_prices_of_one_s_own_stand_before_bundled_ones(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps({"bundled": True, "models": {"gpt-4o": {"prompt": 1.0}}}))
+    prices = Prices.load(path)
+    assert prices.of("gpt-4o").prompt == 1.0 and prices.of("gpt-4o-mini").prompt == 0.15
+    path.write_text(json.dumps({"bundled": True, "currency": "EUR", "models": {}}))
+    with pytest.raises(ConfigurationError, match="currency='EUR'"):
+        Prices.load(path)
+
+
+def test_calls_of_models_without_a_price_are_counted_not_taken_for_free() -> None:
+    ledger = Ledger(Prices({"known": Price(prompt=1.0)}))
+    for model in ("known", "unknown", "unknown"):
+        ledger.add(Bill(model, 10), 1.0, (), hit=False)
+    counted = {labels: value for name, labels, value in ledger.readings() if name == "unpriced_calls_total"}
+    assert counted == {("known",): 0, ("unknown",): 2}
 
 
 def test_a_price_file_that_cannot_be_read_names_file_and_field(tmp_path: object) -> None:
