@@ -3,7 +3,7 @@
     python -m venv aiperf && aiperf/bin/pip install aiperf
     python benchmarks/bench_aiperf.py --aiperf aiperf/bin/aiperf --out benchmarks/results/bench_aiperf.json
 
-Either tool has a server of its own with equal seeds, so that the n-th request gets the same delays, and Poisson arrivals
+Each has a server of its own with equal seeds, so that the n-th request gets the same delays, and Poisson arrivals
 at the same rate. Percentiles of either are compared with its own server's log by one rule; AIPerf's from the requests
 that it exports, since it interpolates between ranks. AIPerf wants a tokenizer; one that takes each letter for a token
 is made, so that the server's pieces are its tokens. AIPerf counts from when it sends, `cachelayer bench` from when a
