@@ -102,6 +102,7 @@ class Function:
         plain: bool = False,
         linkable: bool = True,
         view: Callable[[Any], Any] | None = None,
+        judge: Callable[[str, str], Any] | None = None,
         codec: Codec | None = None,
     ) -> None:
         self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
@@ -110,7 +111,7 @@ class Function:
         """The similar tier of a function that brings its own vectors."""
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
-        self.view, self.codec = view, codec
+        self.view, self.judge, self.codec = view, judge, codec
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]

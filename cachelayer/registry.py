@@ -32,6 +32,7 @@ OPTIONS = (
     "share_self",
     "share",
     "view",
+    "judge",
     "codec",
 )
 """What `cached` and `wrap` take beside the fields of `Policy`."""
@@ -104,6 +105,7 @@ class Registry:
             own=own if similar else None,
             plain=kind in ("plain", "generator"),
             view=options.get("view"),
+            judge=_callable("judge", options.get("judge")),
             codec=options.get("codec"),
             linkable=not ("key" in options or "vary" in options or callable(identifier.text)),
         )
@@ -150,6 +152,14 @@ class Registry:
         if "max_bytes" not in fields and "max_item_bytes" not in fields:
             return self._memory
         return self._engine.keeper.memory(policy.max_bytes, policy.max_item_bytes)
+
+
+def _callable(option: str, given: Any) -> Any:
+    if given is not None and not callable(given):
+        raise ConfigurationError(
+            option, given, "give a function of two answers that tells whether they say the same"
+        )
+    return given
 
 
 def _at_once(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,19 +6,20 @@ import contextvars
 from collections.abc import AsyncIterator
 from functools import partial
 from hashlib import blake2b
+from inspect import isawaitable
 
-from .call import Call
+from .call import Call, Function
 from .exact.admission import text_of
 from .flow.attempt import Faults
 from .flow.background import Background
 from .observe.quality import Hit
 from .recorder import Recorder
 from .semantic.answers import normalize, tell
-from .semantic.asks import Ask
+from .semantic.asks import Ask, Same
 from .semantic.tier import SimilarTier
 
 LONGEST = 60.0
-"""Seconds that the backend may take for an answer nobody waits for."""
+"""Seconds that the backend, or the owner's judge, may take for what nobody waits for."""
 
 
 class Shadows:
@@ -48,11 +49,26 @@ class Shadows:
             ask.decision,
         )
         if text is not None and tier is not None and decision is not None:
-            await tell(tier.decider, tier.embedder, text)
+            text = await tell(tier.decider, tier.embedder, text, ask) or text
             tier.learn(ask, text, decision.entry)
             self._judge(call, ask, text)
         if call.function.records:
             self._recorder.add_check(call, answer)
+
+    def judge(self, function: Function) -> Same | None:
+        """The owner's judge of answers, fit for the tiers: where it fails two answers are two."""
+        judge = function.judge
+        if judge is None:
+            return None
+
+        async def asked(known: str, answer: str) -> bool:
+            verdict = judge(known, answer)
+            return bool(await verdict if isawaitable(verdict) else verdict)
+
+        async def same(known: str, answer: str) -> bool:
+            return await self._faults.attempt("judge", asked(known, answer), LONGEST) is True
+
+        return same
 
     @staticmethod
     def _judge(call: Call, ask: Ask, truth: str) -> None:

@@ -178,6 +178,7 @@ class Tiers:
         policy, who = call.policy, call.principal
         ask = Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota)  # fmt: skip
+        ask.judge = self.shadows.judge(call.function)
         ask.argument = call.function.compared(call.args, call.kwargs)
         return ask
 

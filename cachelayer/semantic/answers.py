@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..protocols import Decider, Embedder, Hearing, Leaving
+from ..types import Candidate
+from .asks import Ask, Same
 
 WORDS_COMPARED_EXACTLY: Final = 12
+ASKED: Final = 3
+"""Answers that the owner's judge compares a new one with."""
 _CODE: Final = re.compile(
     r"```|^\s*(?:def|class|import|SELECT|#include|function|const|public)\b|[;{}]\s*$", re.M
 )
@@ -41,13 +45,34 @@ def is_prose(answer: str) -> bool:
     return len(text.split()) > WORDS_COMPARED_EXACTLY
 
 
-async def tell(decider: Decider, embedder: Embedder, answer: str | None) -> None:
-    """Hand the vector of a prose answer to a decider that compares by meaning; what is cut short is left out."""
+async def tell(decider: Decider, embedder: Embedder, answer: str | None, ask: Ask) -> str | None:
+    """The answer as it is to be learned: where the owner's judge finds it among the candidates', in their wording.
+
+    Without a judge the vector of a prose answer is handed to a decider that compares by meaning; what is cut short is
+    left out.
+    """
+    if answer is not None and ask.judge is not None:
+        return await _judged(ask.judge, answer, ask.candidates)
     if answer is None or not isinstance(decider, Hearing) or not is_prose(answer):
-        return
+        return answer
     embedded = await embedder.embed([answer])
     if embedded.complete[0]:
         decider.heard(answer, embedded.vectors[0])
+    return answer
+
+
+async def _judged(judge: Same, answer: str, candidates: Sequence[Candidate]) -> str:
+    seen: dict[str, str] = {}
+    for one in candidates:
+        if one.answer is not None:
+            seen.setdefault(normalize(one.answer), one.answer)
+    same = seen.get(normalize(answer))
+    if same is not None:
+        return same
+    for known in list(seen.values())[:ASKED]:
+        if await judge(known, answer):
+            return known
+    return answer
 
 
 def leave(decider: Decider, forget: Callable[[int], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -17,6 +18,10 @@ class State(StrEnum):
     WARMING = "warming"
     READY = "ready"
     FAILED = "failed"
+
+
+Same = Callable[[str, str], Awaitable[bool]]
+"""Whether two answers, as text, say the same."""
 
 
 @dataclass(slots=True)
@@ -44,6 +49,8 @@ class Ask:
     withheld: list[Candidate] = field(default_factory=list)
     """Candidates that this asker may not be served: in quarantine, or hubs."""
     decision: Decision | None = None
+    judge: Same | None = None
+    """The owner's, of answers; None where they are compared here."""
     argument: Any = None
     """What is compared where that is no text: the owner's embedder reads it."""
     timings: dict[str, float] = field(default_factory=dict)

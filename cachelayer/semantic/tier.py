@@ -189,7 +189,7 @@ class SimilarTier:
             if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()
-        await tell(self.decider, self.embedder, answer)
+        answer = await tell(self.decider, self.embedder, answer, ask)
         return self._admit(ask, entry_id, answer, value)
 
     async def adopt(
@@ -203,7 +203,7 @@ class SimilarTier:
             ask.query = Query(ask.text, known, None, ask.turns)
         else:
             ask.query = self._query(ask, await self.embedder.embed([ask.text]))
-        await tell(self.decider, self.embedder, answer)
+        answer = await tell(self.decider, self.embedder, answer, ask)
         return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
 
     def _admit(
