@@ -199,7 +199,7 @@ class CacheLayer(Watched, Partial):
         Raises LooseningError where a field would loosen what is set already.
         """
         old = self._scope.get() or Scope()
-        with self._set(replace(old, tightening=old.tightening.and_(**fields))):
+        with self._set(replace(old, tightening=old.tightening.and_(self._registry.loosest, **fields))):
             yield
 
     @contextmanager

@@ -205,8 +205,11 @@ class Tightening(_Settings):
     max_age: float | None = None
     """Seconds; an older answer is a miss."""
 
-    def and_(self, **fields: Any) -> Tightening:
-        """These and the given ones, the stricter of each. Raises LooseningError where one would loosen."""
+    def and_(self, own: float | None = None, /, **fields: Any) -> Tightening:
+        """These and the given ones, the stricter of each. Raises LooseningError where one would loosen.
+
+        `own`: the highest max_error_rate that any policy allows.
+        """
         check_names("tighten", fields, [f.name for f in dataclasses.fields(self)])
         merged = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name, new in fields.items():
@@ -216,7 +219,7 @@ class Tightening(_Settings):
                 new = seconds(name, new)
             elif not isinstance(new, bool):
                 raise ConfigurationError(name, new, "give True or False")
-            old = merged[name]
+            old = own if name == "max_error_rate" and merged[name] is None else merged[name]
             looser = (old is True and new is False) or (
                 isinstance(old, float | int) and not isinstance(old, bool) and new > old
             )

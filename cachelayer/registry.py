@@ -60,6 +60,11 @@ class Registry:
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._told, self._own_tier = wrapped, False, own_tier
 
+    @property
+    def loosest(self) -> float:
+        """The highest bound on wrong answers that the layer or any of its functions allows."""
+        return max([self._policy.max_error_rate, *(f.policy.max_error_rate for f in self.functions.values())])
+
     def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
         """The cached callable. Raises ConfigurationError naming option, value and remedy."""
         if isinstance(fn, classmethod | staticmethod):
