@@ -76,7 +76,7 @@ async def test_requests_may_tighten_and_never_loosen() -> None:
         assert (await ask.outcome("new")).stored is Reason.NO_STORE
     with layer.tighten(max_error_rate=0), pytest.raises(LooseningError), layer.tighten(max_error_rate=0.001):
         pass
-    with pytest.raises(LooseningError, match="max_error_rate=0.5"), layer.tighten(max_error_rate=0.5):
+    with pytest.raises(LooseningError, match="max_error_rate"), layer.tighten(max_error_rate=0.5):
         pass
     assert (await ask.outcome("new")).source is Source.BACKEND
 
