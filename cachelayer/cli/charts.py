@@ -181,8 +181,12 @@ def _density(seconds: Sequence[float], span: tuple[int, int]) -> tuple[Iterable[
     return smooth / max(float(smooth.max()), 1e-9), 10 ** ((edges[:-1] + edges[1:]) / 2)
 
 
+_FINEST = 1e-9
+"""Seconds below which no clock here tells two durations apart."""
+
+
 def _decades(groups: Sequence[Ridge]) -> tuple[int, int]:
-    values = [s for group in groups for s in group.seconds if s > 0] or [1e-6, 1.0]
+    values = [max(s, _FINEST) for group in groups for s in group.seconds if s > 0] or [1e-6, 1.0]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return low, max(high, low + 1)
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cachelayer.cli import charts, plots, report
@@ -118,6 +118,7 @@ def test_every_cell_names_its_column_for_narrow_screens() -> None:
     ]
 
 
+@example([1.0], [5e-324], WIDTHS[0])
 @given(
     st.lists(st.floats(1e-7, 1e3, allow_nan=False), min_size=1, max_size=50),
     st.lists(st.floats(0, 1e3, allow_nan=False), max_size=50),
