@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import socket
 import sys
@@ -40,8 +41,11 @@ class Stall:
 
 
 @pytest.fixture
-def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
-    """Measures every callback and task step from here to the end of the test."""
+def stall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stall]:
+    """Measures every callback and task step from here to the end of the test.
+
+    What earlier tests left on the heap is kept from the garbage collector: by then its full passes take half a second.
+    """
     longest, run = Stall(), asyncio.Handle._run
 
     def measured(handle: asyncio.Handle) -> None:
@@ -52,7 +56,10 @@ def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
             longest.seconds, longest.callback = took, repr(handle)
 
     monkeypatch.setattr(asyncio.Handle, "_run", measured)
-    return longest
+    gc.collect()
+    gc.freeze()
+    yield longest
+    gc.unfreeze()
 
 
 @pytest.fixture
