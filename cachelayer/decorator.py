@@ -91,7 +91,7 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 own_answer = frozen.answer()
                 stats.look(now() - at, slot)
                 return own_answer
-        return await answer(handle.call(args, kwargs, scope))
+        return await answer(handle.call(args, kwargs, scope, at))
 
     return cached
 
@@ -116,7 +116,7 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
                 own_answer = frozen.answer()
                 stats.look(now() - at, slot)
                 return own_answer
-        return answer(handle.call(args, kwargs, scope))
+        return answer(handle.call(args, kwargs, scope, at))
 
     return cached
 

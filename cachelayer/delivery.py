@@ -49,16 +49,16 @@ class Delivery:
     def _count(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
         """Count one caller; the source and match that the caller is told."""
         source, function = landing.source, call.function
+        stats = function.stats
         if call.parent is not None and not function.closed:
             take(call.parent, call, landing)
-        stats = function.stats
         if not led and source in _MADE and "memory" in call.misses:
             source = COALESCED
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"
-            stats.requests_that_missed += 1
-            stats.passed[source] = stats.passed.get(source, 0) + 1
-            if call.identity is not None and stats.requests_that_missed & 7 == 1:
+            stats.passed[source] += 1
+            stats.requests_that_missed = missed = stats.requests_that_missed + 1
+            if missed & 7 == 1 and call.identity is not None:
                 stats.scope_differs(call.identity.scope)
         else:
             match = result = landing.match or "exact"

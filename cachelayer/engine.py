@@ -67,24 +67,19 @@ class Engine:
                     return await self._path(call, told)
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
-        hit, shared = self.remembered(call), self.tiers.shared
+        hit, shared = self.remembered(call, call.arrived), self.tiers.shared
         if hit is None and shared is not None and self._flight_key(call) not in self.flights:
-            hit = await shared.find(call) or self.remembered(call)  # a flight may have landed meanwhile
+            hit = await shared.find(call) or self.remembered(call, self.clock.monotonic())  # landed meanwhile
         if hit is not None:
             if hit.source is STALE:
                 self.refresh(call)
             return told(call, hit, True)
-        function = call.function
-        lead = partial(self._lead if self.tiers.wanted(call) else self._answer, call)
+        function, tiers = call.function, self.tiers
+        lead = partial(self._answer if tiers.none or not tiers.wanted(call) else self._lead, call)
+        key, proof = self._flight_key(call), call.canonical
         try:
-            ride = self.flights.ride(
-                self._flight_key(call),
-                lead,
-                wait=function.rider_wait,
-                max_age=function.flight_age,
-                proof=call.canonical,
-            )
-            landing, led = (ride.result, True) if isinstance(ride, Finished) else await ride
+            ride = self.flights.ride(key, lead, function.rider_wait, function.flight_age, proof)
+            landing, led = (ride.result, True) if type(ride) is Finished else await ride  # type: ignore[misc]
         except Alone:
             landing, led = await lead(), True
         if not led and not landing.shareable:
@@ -144,8 +139,9 @@ class Engine:
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
         now = self.clock.monotonic()
         call.timings["backend"] = now - started
-        landing = self.keeper.keep(call, answer, now - started, now)
-        self.tiers.keep(call, landing.made_for(call))
+        landing = self.keeper.keep(call, answer, now - started, now).made_for(call)
+        if not self.tiers.none:
+            self.tiers.keep(call, landing)
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
@@ -174,9 +170,8 @@ class Engine:
         limit = call.policy.max_item_bytes
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
 
-    def remembered(self, call: Call) -> Landing | None:
-        """The in-process tier: synchronous, proven by the canonical bytes."""
-        started = self.clock.monotonic()
+    def remembered(self, call: Call, started: float) -> Landing | None:
+        """The in-process tier: synchronous, proven by the canonical bytes. Its time is the key's and the lookup's."""
         landing, reason = self.keeper.recall(call, started)
         call.timings["memory"] = self.clock.monotonic() - started
         if landing is None:
@@ -225,7 +220,7 @@ class Engine:
             answer = self._called_now(call)
             call.timings["backend"] = self.clock.monotonic() - started
             return told(call, answer if isinstance(answer, Landing) else self._passed(call, answer), True)
-        hit = self.remembered(call)
+        hit = self.remembered(call, call.arrived)
         if hit is not None:
             if hit.source is STALE:
                 self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
@@ -233,13 +228,8 @@ class Engine:
         function = call.function
         lead = partial(self._lead_now, call)
         try:
-            landing, led = self.flights.ride_sync(
-                self._flight_key(call),
-                lead,
-                wait=function.rider_wait,
-                max_age=function.flight_age,
-                proof=call.canonical,
-            )
+            key, proof = self._flight_key(call), call.canonical
+            landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
         except Alone:
             landing, led = lead(), True
         if not led and not landing.shareable:
@@ -268,7 +258,7 @@ class Engine:
 
         An answer that was begun before an invalidation is not for who came after it.
         """
-        key = call.digest + (call.since << 128)
+        key = call.digest + (call.since << 128) if call.since else call.digest
         return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)
 
     def report_wrong(self, entry: str) -> bool:

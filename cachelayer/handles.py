@@ -89,14 +89,16 @@ class Handle:
         self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
         """Whether identity and tightening say all about how a call goes."""
 
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None) -> Call:
-        """The call of these arguments in this scope, keyed.
+    def call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None, arrived: float = 0.0
+    ) -> Call:
+        """The call of these arguments in this scope, keyed; `arrived` in monotonic seconds, 0 for now.
 
         Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
         """
         function = self.function
         call = Call(function, args, kwargs, scope, self._invoke)
-        call.arrived = self._now()
+        call.arrived = arrived or self._now()
         if self.tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call

@@ -12,6 +12,7 @@ from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
+from .exact.frozen import new
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
@@ -200,16 +201,11 @@ class Keeper(Holdings):
             return None
         now = self.clock.monotonic()
         offset = now - wall
+        tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
         slot = self._slot(
-            call,
-            frozen,
-            tuple(tag for tag in record.tags if not tag.startswith("\0")),
-            record.seconds,
-            record.created + offset,
-            record.fresh_until + offset,
-            record.tokens,
-            entry,
-        )
+            call, frozen, tags, record.seconds, record.created + offset, record.fresh_until + offset,
+            record.tokens, entry,
+        )  # fmt: skip
         memory = call.function.memory
         with self.lock:
             held = memory.at(call.digest)
@@ -233,15 +229,18 @@ class Keeper(Holdings):
         return reason
 
     def _put(self, call: Call, landing: Landing, answer: Any, now: float) -> Landing:
-        function = call.function
-        policy = function.policy
+        function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
-        if self.faults.attempt_now("fresh", function.passing, call.identity):  # a fault too: short is safe
+        asked = call.identity is not None and call.identity.text is not None
+        if asked and self.faults.attempt_now(
+            "fresh", function.passing, call.identity
+        ):  # a fault too: short is safe
             ttl = min(ttl, function.fresh_ttl)
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()
-        tags = tags_with(function.tags_of(call.args, call.kwargs) if function.tags else (), call.build)
+        tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
+        tags = tags if call.build is None else tags_with(tags, call.build)
         assert landing.frozen is not None
         slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
@@ -265,9 +264,9 @@ class Keeper(Holdings):
     ) -> Slot:
         function = call.function
         slot_fresh = fresh
+        self._ids += 1
         if function.policy.refresh_ahead:
             slot_fresh -= min(10 * cost, 0.1 * (fresh - created))
-        self._ids += 1
         return Slot(
             call.digest,
             call.canonical,
@@ -280,7 +279,7 @@ class Keeper(Holdings):
             tags,
             function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
             self._ids if entry is None else entry,
-            Kept(fresh, tokens),
+            new(Kept, (fresh, tokens, None)),
         )
 
     def _ttl(self, ttl: Any, answer: Any) -> float:

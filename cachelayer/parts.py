@@ -134,10 +134,8 @@ def all_parts(build: Build) -> dict[str, None]:
     return found
 
 
-def tags_with(tags: tuple[str, ...], build: Build | None) -> tuple[str, ...]:
+def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
     """An entry's own tags and those of its parts."""
-    if build is None:
-        return tags
     found: Any = all_parts(build)
     if not found:
         return tags

@@ -61,6 +61,8 @@ class Tiers:
     ) -> None:
         self.clock, self.keeper, self.faults = clock, keeper, faults
         self.shared, self.similar = shared, similar
+        self.none = shared is None and similar is None
+        """Whether nothing lies beyond the memory."""
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)

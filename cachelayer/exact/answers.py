@@ -41,7 +41,8 @@ class Freezer:
         holds more than `limit` bytes, found early.
         """
         if type(value) in ATOMS:
-            return _within(new(Frozen, (value, None, OWN + value.__sizeof__())), limit)
+            frozen: Frozen = new(Frozen, (value, None, OWN + value.__sizeof__()))
+            return frozen if frozen[2] <= limit else _within(frozen, limit)
         if share:
             return _within(self._shared(value), limit)
         try:

@@ -61,6 +61,7 @@ class Eviction:
         self._gone = [1.0, 1.0]  # recent evictions from the window and from the main queue
         self._reach = 0.0  # age of the oldest slot at the last eviction
         self._count = 0
+        self._room = 0  # slots that there are enough ghosts for
         self._density = 0.0  # seconds per byte of a mean newcomer
 
     def add(self, slot: Slot, now: float, *, again: bool = False) -> None:
@@ -69,9 +70,11 @@ class Eviction:
         slot.used = 0.0
         slot.spare = False
         self._count += 1
-        if self._count * _CELLS > len(self._ghosts):
-            self._ghosts.grow()
-        ghost = self._ghosts.pop(slot.digest, now)
+        if self._count > self._room:
+            if self._count * _CELLS > len(self._ghosts):
+                self._ghosts.grow()
+            self._room = len(self._ghosts) // _CELLS
+        ghost = self._ghosts.pop(slot.digest, now) if self._ghosts.number else None
         if again:
             queue = self._main
         else:

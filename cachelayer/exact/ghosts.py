@@ -28,12 +28,13 @@ class Ghosts:
     evictions as there are cells.
     """
 
-    __slots__ = ("_cells", "_mask", "_number")
+    __slots__ = ("_cells", "_mask", "number")
 
     def __init__(self) -> None:
         self._cells = array("Q", bytes(8 * _START))
         self._mask = _START - 2
-        self._number = 0
+        self.number = 0
+        """Evictions so far."""
 
     def __len__(self) -> int:
         """Cells, used or not."""
@@ -41,7 +42,7 @@ class Ghosts:
 
     def add(self, digest: int, where: int, used: float) -> None:
         """`digest` (128 bits) was evicted from `where` (0 or 1), last used at `used` seconds."""
-        self._number = number = self._number + 1
+        self.number = number = self.number + 1
         cells, index = self._cells, digest & self._mask
         cells[index + 1] = cells[index]
         head = (digest >> 112 << 1 | where) << 15 | (number >> 4 & _TURN)
@@ -58,7 +59,7 @@ class Ghosts:
         if not cell:
             return None
         cells[index] = 0
-        evictions = ((self._number >> 4) - (cell >> 32) & _TURN) << 4
+        evictions = ((self.number >> 4) - (cell >> 32) & _TURN) << 4
         return Ghost(cell >> 47 & 1, evictions, (int(now * _TICK) - cell & _TIME) / _TICK)
 
     def grow(self) -> None:

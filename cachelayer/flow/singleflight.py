@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from ..protocols import Clock
-from . import eager
+from .eager import Finished, Starter
 
 Waiter = Future[Any] | asyncio.Future[Any]
 
@@ -27,15 +27,16 @@ class Alone(Exception):
 class Flight:
     """One call in the air and those who wait for it."""
 
-    __slots__ = ("born", "error", "landed", "loop", "proof", "result", "task", "thread", "waiters")
+    thread = 0
+    """That of a leader without a loop."""
+    task: asyncio.Task[Any] | None = None
+    waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None = None
+    """None where nobody waits yet, or any more."""
+    landed = error = False
+    result: Any = None
 
     def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes) -> None:
         self.born, self.loop, self.proof = born, loop, proof
-        self.thread = threading.get_ident() if loop is None else 0
-        self.task: asyncio.Task[Any] | None = None
-        self.waiters: dict[Waiter, asyncio.AbstractEventLoop | None] = {}
-        self.landed = self.error = False
-        self.result: Any = None
 
 
 class SingleFlight:
@@ -49,7 +50,7 @@ class SingleFlight:
     def reset(self) -> None:
         """Forget all flights: after a fork the child owns none of its parent's."""
         self._lock = threading.Lock()
-        self._starter = eager.Starter()
+        self._starter = Starter()
         self._flights: dict[Hashable, Flight] = {}
 
     def __len__(self) -> int:
@@ -62,11 +63,10 @@ class SingleFlight:
         self,
         key: Hashable,
         start: Callable[[], Coroutine[Any, Any, Any]],
-        *,
         wait: float,
         max_age: float,
         proof: bytes = b"",
-    ) -> eager.Finished | Coroutine[Any, Any, tuple[Any, bool]]:
+    ) -> Finished | Coroutine[Any, Any, tuple[Any, bool]]:
         """The result where this caller led and the call never waited, else to be awaited: (result, whether he led).
 
         Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
@@ -74,11 +74,8 @@ class SingleFlight:
         """
         loop = get_running_loop()
         flight, led = self._board(key, proof, loop, max_age)
-        if led:
-            done = self._take_off(key, flight, loop, start)
-            if done is not None:
-                return done
-        return self._await(key, flight, loop, led, wait)
+        done = self._take_off(key, flight, loop, start) if led else None
+        return self._await(key, flight, loop, led, wait) if done is None else done
 
     async def _await(
         self, key: Hashable, flight: Flight, loop: asyncio.AbstractEventLoop, led: bool, wait: float
@@ -96,12 +93,14 @@ class SingleFlight:
                 patience.cancel()
 
     def ride_sync(
-        self, key: Hashable, call: Callable[[], Any], *, wait: float, max_age: float, proof: bytes = b""
+        self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
         loop = _running_loop()
         flight, led = self._board(key, proof, None, max_age)
-        if not led:
+        if led:
+            flight.thread = threading.get_ident()
+        else:
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
             here = flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop)
@@ -146,16 +145,17 @@ class SingleFlight:
         flight: Flight,
         loop: asyncio.AbstractEventLoop,
         start: Callable[[], Coroutine[Any, Any, Any]],
-    ) -> eager.Finished | None:
+    ) -> Finished | None:
         """Start the call; what it came to where it never had to wait."""
         try:
             begun = self._starter.start(loop, start())
         except BaseException as error:
             self._deliver(key, flight, None, error)
             raise
-        if isinstance(begun, eager.Finished):
+        if type(begun) is Finished:
             self._deliver(key, flight, begun.result, None)
             return begun
+        assert isinstance(begun, asyncio.Task)
         flight.task = begun
         begun.add_done_callback(partial(self._land, key, flight))
         return None
@@ -181,6 +181,8 @@ class SingleFlight:
     def _wait(self, flight: Flight, waiter: Waiter, loop: asyncio.AbstractEventLoop | None) -> None:
         with self._lock:
             if not flight.landed:
+                if flight.waiters is None:
+                    flight.waiters = {}
                 flight.waiters[waiter] = loop
                 return
         # a stream that is still being recorded, or a flight that landed a moment ago
@@ -198,13 +200,15 @@ class SingleFlight:
         live = error is None and getattr(result, "recording", None) is not None
         flights = self._flights
         with self._lock:
-            waiters = flight.waiters
-            flight.landed, flight.result, flight.error = True, result, error is not None
+            waiters, flight.waiters = flight.waiters, None
+            flight.landed = True
+            flight.result = result
+            if error is not None:
+                flight.error = True
             if flights.get(key) is flight and not (live and (waiters or flight.task is None)):
                 del flights[key]
-            if not waiters:
-                return
-            flight.waiters = {}
+        if waiters is None:
+            return
         for waiter, loop in waiters.items():
             own = Alone() if live and loop is not flight.loop else error  # a recording lives on one loop
             if loop is None or loop is flight.loop:
@@ -214,7 +218,8 @@ class SingleFlight:
 
     def _leave(self, key: Hashable, flight: Flight, waiter: Waiter) -> None:
         with self._lock:
-            flight.waiters.pop(waiter, None)
+            if flight.waiters is not None:
+                flight.waiters.pop(waiter, None)
             empty = not flight.waiters and not flight.landed and flight.task is not None
             if empty and self._flights.get(key) is flight:
                 del self._flights[key]

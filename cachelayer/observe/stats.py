@@ -29,9 +29,9 @@ class FunctionStats:
         self.look_at = 1
         """The fast hit to look at closely next: its time, and what it saved, stand for all since the one before."""
         self.hits: Counter[tuple[Source, str]] = Counter()
-        self.passed: Counter[Source] = Counter()
+        self.passed: defaultdict[Source, int] = defaultdict(int)
         """Requests that the backend answered, by source: BACKEND or BYPASS."""
-        self.misses: dict[tuple[str, Reason], int] = {}
+        self.misses: defaultdict[tuple[str, Reason], int] = defaultdict(int)
         self.kept_out: Counter[Reason] = Counter()
         self.timings: dict[str, Histogram] = {}
         self.requests: dict[str, Histogram] = {}
@@ -110,14 +110,13 @@ class FunctionStats:
         """
         counts, stages = self.misses, self._stages
         for miss in misses.items():
-            counts[miss] = counts.get(miss, 0) + 1
+            counts[miss] += 1
         for stage, took in timings.items():
             stages[stage].append(took)
         if result:
             self._whole[result].append(total)
-        called = timings.get("backend")
-        if called is not None:
-            mean = self._backend_mean
+        if "backend" in timings:
+            called, mean = timings["backend"], self._backend_mean
             self._backend_mean = called if mean is None else mean + 0.1 * (called - mean)
         self._added += 1
         if self._added >= _FOLD:
