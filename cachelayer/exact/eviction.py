@@ -81,7 +81,7 @@ class Eviction:
             quiet = ghost is None and self.stubbornness == -1.0
             queue = self._window if quiet else self._learn(ghost)
         slot.worth = worth = self._worth(slot) if slot.cost > 0.0 else 1.0
-        queue.add(slot, now + queue.life * (worth - 1.0))
+        queue.add(slot, now + queue.life * (worth - 1.0) if queue.life else now)
 
     def remove(self, slot: Slot) -> None:
         """`slot` went for another reason than eviction."""

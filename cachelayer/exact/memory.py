@@ -191,12 +191,8 @@ class Memory:
             slot.scope = members[0].scope
         slot.seat = len(members)
         members.append(slot)
-        for tag in slot.tags:
-            tagged = self._tags.get(tag)
-            if tagged is None:
-                tagged = self._tags[tag] = set()
-                self.bytes += GROUP_OVERHEAD + 4 * len(tag)
-            tagged.add(slot)
+        if slot.tags:
+            self._tag(slot)
         lifetime = slot.stale_until - now
         if lifetime == _FOREVER:
             slot.due = lifetime
@@ -212,6 +208,14 @@ class Memory:
             self.bytes += BUCKET_OVERHEAD
         slot.place = len(bucket)
         bucket.append(slot)
+
+    def _tag(self, slot: Slot) -> None:
+        for tag in slot.tags:
+            tagged = self._tags.get(tag)
+            if tagged is None:
+                tagged = self._tags[tag] = set()
+                self.bytes += GROUP_OVERHEAD + 4 * len(tag)
+            tagged.add(slot)
 
     def _drop(self, slot: Slot, why: Gone | None) -> None:
         slot.fresh_until = _GONE

@@ -2,6 +2,9 @@
 
 The call belongs to the flight's own task; callers ride on futures of their own, so one caller's cancellation leaves
 the others alone, and the last one's leaving cancels the call. An error reaches all riders and is not kept.
+
+A call on a loop becomes a flight where it first waits: before that it is nobody else's turn on its loop, and a call
+that never waits is spared the trouble.
 """
 
 from __future__ import annotations
@@ -73,9 +76,17 @@ class SingleFlight:
         call for himself, and whatever the call raised.
         """
         loop = get_running_loop()
-        flight, led = self._board(key, proof, loop, max_age)
-        done = self._take_off(key, flight, loop, start) if led else None
-        return self._await(key, flight, loop, led, wait) if done is None else done
+        if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
+            return self._await(key, flight, loop, False, wait)
+        begun = self._starter.start(loop, start())
+        if type(begun) is not Finished:
+            assert isinstance(begun, asyncio.Task)
+            return self._await(key, self._flying(key, proof, loop, begun), loop, True, wait)
+        if (
+            getattr(begun.result, "recording", None) is not None
+        ):  # live: who comes later gets what was recorded
+            self._flying(key, proof, loop, None, begun.result)
+        return begun
 
     async def _await(
         self, key: Hashable, flight: Flight, loop: asyncio.AbstractEventLoop, led: bool, wait: float
@@ -97,10 +108,13 @@ class SingleFlight:
     ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
         loop = _running_loop()
-        flight, led = self._board(key, proof, None, max_age)
-        if led:
-            flight.thread = threading.get_ident()
-        else:
+        with self._lock:
+            flight = self._up(key, proof, max_age)
+            led = flight is None
+            if flight is None:
+                flight = self._flights[key] = Flight(self._clock.monotonic(), None, proof)
+                flight.thread = threading.get_ident()
+        if not led:
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
             here = flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop)
@@ -131,34 +145,11 @@ class SingleFlight:
         proof: bytes = b"",
     ) -> None:
         """Start a flight that nobody waits for, on the running loop, unless one is up."""
-        loop = asyncio.get_running_loop()
-        flight, led = self._board(key, proof, loop, max_age)
-        if led:
+        if self._up(key, proof, max_age) is None:
+            loop = get_running_loop()
             nobody: asyncio.Future[Any] = loop.create_future()
             nobody.add_done_callback(_heard)
-            self._wait(flight, nobody, loop)
-            self._take_off(key, flight, loop, start)
-
-    def _take_off(
-        self,
-        key: Hashable,
-        flight: Flight,
-        loop: asyncio.AbstractEventLoop,
-        start: Callable[[], Coroutine[Any, Any, Any]],
-    ) -> Finished | None:
-        """Start the call; what it came to where it never had to wait."""
-        try:
-            begun = self._starter.start(loop, start())
-        except BaseException as error:
-            self._deliver(key, flight, None, error)
-            raise
-        if type(begun) is Finished:
-            self._deliver(key, flight, begun.result, None)
-            return begun
-        assert isinstance(begun, asyncio.Task)
-        flight.task = begun
-        begun.add_done_callback(partial(self._land, key, flight))
-        return None
+            self._wait(self._flying(key, proof, loop, loop.create_task(start())), nobody, loop)
 
     def close(self, key: Hashable, result: Any) -> None:
         """No newcomer joins the landed flight that carries `result` any more."""
@@ -167,16 +158,30 @@ class SingleFlight:
             if flight is not None and flight.result is result:
                 del self._flights[key]
 
-    def _board(
-        self, key: Hashable, proof: bytes, loop: asyncio.AbstractEventLoop | None, max_age: float
-    ) -> tuple[Flight, bool]:
-        now = self._clock.monotonic()
+    def _up(self, key: Hashable, proof: bytes, max_age: float) -> Flight | None:
+        """The flight that may still be joined."""
+        flight = self._flights.get(key)
+        fits = (
+            flight is not None and flight.proof == proof and self._clock.monotonic() - flight.born <= max_age
+        )
+        return flight if fits else None
+
+    def _flying(
+        self,
+        key: Hashable,
+        proof: bytes,
+        loop: asyncio.AbstractEventLoop,
+        task: asyncio.Task[Any] | None,
+        result: Any = None,
+    ) -> Flight:
+        """The flight of a call that is under way in `task`, or that has landed with a live `result`."""
+        flight = Flight(self._clock.monotonic(), loop, proof)
+        flight.task, flight.result, flight.landed = task, result, task is None
         with self._lock:
-            flight = self._flights.get(key)
-            if flight is not None and now - flight.born <= max_age and flight.proof == proof:
-                return flight, False
-            flight = self._flights[key] = Flight(now, loop, proof)
-            return flight, True
+            self._flights[key] = flight
+        if task is not None:
+            task.add_done_callback(partial(self._land, key, flight))
+        return flight
 
     def _wait(self, flight: Flight, waiter: Waiter, loop: asyncio.AbstractEventLoop | None) -> None:
         with self._lock:

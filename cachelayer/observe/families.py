@@ -72,7 +72,7 @@ _GAUGES = (
 )  # fmt: skip
 _HISTOGRAMS = (
     ("request_seconds", (*_F, "result"), "From call to answer: exact, similar or miss; hits in memory by samples"),
-    ("stage_seconds", (*_F, "stage"), "One stage: memory, store, embed, search, verify, backend"),
+    ("stage_seconds", (*_F, "stage"), "One stage: memory (keying included), store, embed, search, verify, backend"),
     ("first_token_seconds", (*_F, "result"), "Streams: from call to first piece; hit, coalesced or miss"),
     ("token_gap_seconds", (*_F, "result"), "Streams: between two pieces"),
     ("stream_seconds", (*_F, "result"), "Streams: from call to the end"),

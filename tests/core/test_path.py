@@ -145,6 +145,23 @@ async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: 
     assert gate.calls == 2 and await ask("q") == "answer 2"
 
 
+async def test_a_refresh_that_fails_at_once_is_not_the_business_of_who_gets_the_stale_answer(
+    clock: ManualClock,
+) -> None:
+    down = [False]
+
+    async def backend(question: str) -> str:
+        if down[0]:
+            raise ConnectionError("down")
+        return "an answer"
+
+    ask = make(clock, ttl=10, stale_while_revalidate=60).wrap(backend, name="ask")
+    await ask("q")
+    clock.advance(30)
+    down[0] = True
+    assert (await ask.outcome("q")).source is Source.STALE
+
+
 async def test_stale_if_error_answers_for_a_failing_backend(clock: ManualClock) -> None:
     gate = Gate(opened=True)
     ask = make(clock, ttl=10, stale_if_error=60).wrap(gate, name="ask")
