@@ -17,6 +17,7 @@ from cachelayer import Budgets, CacheLayer, Policy
 
 PROMPTS = 200
 ROUNDS = 15
+WAYS = ("awaited", "plain")
 
 
 class Told(BaseChatModel):
@@ -54,6 +55,7 @@ async def measure(url: str) -> list[dict[str, Any]]:
     async with (
         CacheLayer(semantic=False) as near,
         CacheLayer(semantic=False, store=url, policy=policy) as far,
+        CacheLayer(semantic=False, store=url) as both,
     ):
         client, aclient = Redis.from_url(url), AsyncRedis.from_url(url)
         models = {
@@ -64,6 +66,11 @@ async def measure(url: str) -> list[dict[str, Any]]:
             "CacheLayerCache in process, plain": (Told(cache=CacheLayerCache(near, name="plain")), False),
             "community AsyncRedisCache, awaited": (Told(cache=AsyncRedisCache(aclient)), True),
             "community RedisCache, plain": (Told(cache=RedisCache(client)), False),
+            "CacheLayerCache with Redis, awaited": (Told(cache=CacheLayerCache(both, name="both")), True),
+            "CacheLayerCache with Redis, plain": (
+                Told(cache=CacheLayerCache(both, name="plain both")),
+                False,
+            ),
             "CacheLayerCache on Redis alone, awaited": (Told(cache=CacheLayerCache(far)), True),
             "CacheLayerCache on Redis alone, plain": (Told(cache=CacheLayerCache(far, name="plain")), False),
         }
@@ -72,6 +79,7 @@ async def measure(url: str) -> list[dict[str, Any]]:
         for model, awaited in models.values():
             await _round(model, awaited, asked, None)
         await far.flush()
+        await both.flush()
         warm = {name: model.calls for name, (model, _) in models.items()}
         for _ in range(ROUNDS):
             for name, (model, awaited) in models.items():
@@ -79,7 +87,17 @@ async def measure(url: str) -> list[dict[str, Any]]:
         await aclient.aclose()
         client.close()
     missed = {name: model.calls - warm[name] for name, (model, _) in models.items()}
-    return [_row(name, times, missed[name]) for name, times in took.items()]
+    rows = [_row(name, times, missed[name]) for name, times in took.items()]
+    floors = {way: next(r["p50 us"] for r in rows if r["cache"] == f"InMemoryCache, {way}") for way in WAYS}
+    peers = {
+        way: next(r["p50 us"] for r in rows if "community" in r["cache"] and way in r["cache"])
+        for way in WAYS
+    }
+    for row in rows[1:]:
+        way = next(way for way in WAYS if row["cache"].endswith(way))
+        row["over InMemoryCache us"] = round(row["p50 us"] - floors[way], 1)
+        row["of the community's"] = round(row["p50 us"] / peers[way], 2)
+    return rows
 
 
 async def _round(

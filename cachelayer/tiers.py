@@ -84,12 +84,15 @@ class Tiers:
         return self.shared is not None or call.function.similar
 
     async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
-        """The first tier's answer within the budgets (`wait`: of another process too), or None: see `call.misses`."""
+        """The first tier's answer within the budgets, or None: see `call.misses`.
+
+        `wait`: of another process too, and for others who ride along.
+        """
         if call.tightening.no_cache:
             return None
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
-        found = await self._stored(call) or await self._similar(call, call.policy.budgets)
+        found = await self._stored(call, riders=wait) or await self._similar(call, call.policy.budgets)
         return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
@@ -124,8 +127,8 @@ class Tiers:
         self.rides.landed(call, landing)
         return landing
 
-    async def _stored(self, call: Call) -> Landing | None:
-        return await self.shared.find(call, riders=True) if self.shared is not None else None
+    async def _stored(self, call: Call, *, riders: bool = True) -> Landing | None:
+        return await self.shared.find(call, riders=riders) if self.shared is not None else None
 
     async def newer(self, call: Call) -> Landing | None:
         """A fresh answer in place of a stale one, where another process has made it or makes it now."""
