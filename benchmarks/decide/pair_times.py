@@ -32,6 +32,8 @@ def decision_times() -> dict[str, tuple[float, float]]:
     out = {
         "8 candidates, 3 verified, nothing known of the function": _timed(_cold(base)),
         "the same, texts never read before": _timed(_cold(base, fresh=True)),
+        "the same, candidates all reworded a little": _timed(_cold(base, near=True)),
+        "8 candidates of a function with 300 labelled requests": _timed(_warm(base)),
         "the verifier alone, 3 candidates": _timed(_verifier(base)),
     }
     by_length = {"conversation of 6-16 messages": (6, 16), "conversation of 40-70 messages": (40, 70)}
@@ -58,6 +60,19 @@ def _query(i: int, base: np.ndarray, fresh: bool = False) -> Query:
     return Query(ASKED[i % len(ASKED)] + (f" {i}x" if fresh else ""), base[i % len(base)])
 
 
+NEAR = (
+    "{x}", "{x}?", "please, {x}", "hello, {x} thanks", "can you tell me {x}", "i would like to know {x}", "{x} today",
+    "{x} by phone",
+)  # fmt: skip
+
+
+def _reworded(i: int) -> list[Candidate]:
+    text = ASKED[i % len(ASKED)]
+    return [
+        Candidate(k, 0.97 - 0.02 * k, way.format(x=text), f"answer {k}") for k, way in enumerate(NEAR[::-1])
+    ]
+
+
 def _candidates(i: int, fresh: bool) -> list[Candidate]:
     near = [ASKED[(i + k) % len(ASKED)] for k in range(8)]
     return [
@@ -66,13 +81,26 @@ def _candidates(i: int, fresh: bool) -> list[Candidate]:
     ]
 
 
-def _cold(base: np.ndarray, fresh: bool = False) -> Callable[[int], None]:
+def _cold(base: np.ndarray, fresh: bool = False, near: bool = False) -> Callable[[int], None]:
     decider = EvidenceDecider(PairVerifier(), random=lambda: 0.5)
+    asked = [(_query(i, base, fresh), _reworded(i) if near else _candidates(i, fresh)) for i in range(ROUNDS)]
 
     def step(i: int) -> None:
-        decider.decide("f", b"scope", _query(i, base, fresh), _candidates(i, fresh), 0.05)
+        decider.decide("f", b"scope", *asked[i], 0.05)
 
     return step
+
+
+def _warm(base: np.ndarray) -> Callable[[int], None]:
+    decider = EvidenceDecider(PairVerifier(), random=lambda: 0.5)
+    asked = [(_query(i, base), _candidates(i, False)) for i in range(ROUNDS)]
+    for query, found in asked[:300]:
+        decider.observe("f", b"scope", query, found, str(found[0].answer), None)
+
+    def decide(i: int) -> None:
+        decider.decide("f", b"scope", *asked[i], 0.05)
+
+    return decide
 
 
 def _verifier(base: np.ndarray) -> Callable[[int], None]:

@@ -43,14 +43,18 @@ def embed(texts: Iterable[str], kept: Path) -> Embedded:
 
 
 async def _made(texts: list[str]) -> NDArray[np.float16]:
+    """In the order of `texts`; embedded by length, since a batch costs what its longest text costs."""
     embedder = OnnxEmbedder(workers=1)
     await embedder.start()
-    started, out = time.monotonic(), []
+    started = time.monotonic()
+    order = sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i]))
+    out = np.empty((len(texts), embedder.dimension), np.float16)
     try:
         for i in range(0, len(texts), BATCH):
-            out.append((await embedder.embed(texts[i : i + BATCH])).vectors.astype(np.float16))
+            rows = order[i : i + BATCH]
+            out[rows] = (await embedder.embed([texts[k] for k in rows])).vectors
             if i % (100 * BATCH) == 0:
                 print(f"  {i} of {len(texts)} vectors, {time.monotonic() - started:.0f} s", flush=True)
     finally:
         await embedder.aclose()
-    return np.concatenate(out)
+    return out

@@ -4,9 +4,11 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand in handmade_pairs.txt. Prints and writes the share served wrongly and the share of true ones
-served, with 95 % intervals (Wilson), beside a threshold of cosine chosen by hindsight on the very pairs; and the time
-of a decision. Writes decide_pairs.md, .json and .png.
+and those written by hand in handmade_pairs.txt, blind_pairs.txt and blind_talks.txt.
+
+Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
+threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
+and .png.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
+from .blind import blind_talks
 from .pair_times import decision_times
 from .pairs_data import Pair, pairs
 from .pairs_report import Row, draw, rows_of, table
@@ -40,6 +43,7 @@ from .wordnet import WordNet
 PATIENT = Budgets(embed="30s", search="30s", verify="30s")
 """On a busy machine a request would else go to the backend before it was compared."""
 HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
+BLIND = Path(__file__).with_name("blind_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -57,10 +61,10 @@ class Trial:
     """The pair verifier's probability, served or not."""
 
 
-def handmade() -> list[Pair]:
+def handmade(path: Path = HANDMADE) -> list[Pair]:
     """The pairs written by hand."""
     out = []
-    for line in HANDMADE.read_text("utf-8").splitlines():
+    for line in path.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             kind, a, b = (part.strip() for part in line.split(" | "))
             out.append(Pair(a, b, kind in ("paraphrase", "repeat"), kind, "report", "hand"))
@@ -158,8 +162,11 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(), "pairs written by hand", 0.05)
+    out = await run_pairs(handmade(BLIND), "pairs written by hand, looked at once", 0.05)
+    out += await run_pairs(handmade(), "pairs written by hand", 0.05)
     out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)
+    blind = blind_talks("report", args.talks, args.seed)
+    out += await run_talks(blind, "conversations written by hand", 0.10, reword)
     out += await run_talks(talks("report", args.talks, args.seed), "scripted conversations", 0.10, reword)
     strung = strings("report", args.talks, args.data, args.wordnet, args.seed)
     return out + await run_talks(strung, "strung conversations", 0.10, reword)

@@ -71,8 +71,11 @@ class TalkPair:
     part: str
 
 
-def scripts(path: Path = SCRIPTS) -> tuple[list[Script], list[tuple[list[str], list[str]]]]:
-    """The scripts, and small talk as (user's wordings, assistant's wordings)."""
+Small = list[tuple[list[str], list[str]]]
+
+
+def scripts(path: Path = SCRIPTS) -> tuple[list[Script], dict[str, Small]]:
+    """The scripts, and by part small talk as (user's wordings, assistant's wordings)."""
     out: list[Script] = []
     for line in path.read_text("utf-8").splitlines():
         if line.startswith("=="):
@@ -89,15 +92,17 @@ def scripts(path: Path = SCRIPTS) -> tuple[list[Script], list[tuple[list[str], l
                 out[-1].last = wordings
             else:
                 out[-1].slots[head] = [v.strip() for v in rest.split(",")]
-    small = out.pop().turns
-    return out, [(small[i][1], small[i + 1][1]) for i in range(0, len(small), 2)]
+    small = {s.part: [w for _, w in s.turns] for s in out if s.name == "small"}
+    said = {part: list(zip(t[::2], t[1::2], strict=True)) for part, t in small.items()}
+    return [s for s in out if s.name != "small"], said
 
 
 class Talker:
     """Draws conversations of one part."""
 
     def __init__(self, part: str, rng: random.Random) -> None:
-        every, self._small = scripts()
+        every, small = scripts()
+        self._small = [*small["talk"], *small[part]]
         self.scripts = [s for s in every if s.part == part]
         self._rng, self.part = rng, part
 
@@ -111,7 +116,7 @@ class Talker:
         """One telling; the exchange that starts at turn `skip` is left out."""
         lines = [line for i, line in enumerate(script.turns) if not skip <= i < skip + 2 or skip < 0]
         lines = [*lines, ("A", script.acts[act])]
-        return [_turn(who, self._rng.choice(w).format(**values)) for who, w in lines]
+        return [turn(who, self._rng.choice(w).format(**values)) for who, w in lines]
 
     def with_small_talk(self, turns: list[Turn], times: int) -> list[Turn]:
         """Pleasantries between turns, never after the assistant's last words."""
@@ -119,7 +124,7 @@ class Talker:
         for _ in range(times):
             at = self._rng.choice([i for i in range(len(out)) if out[i].role == "user"])
             user, assistant = self._rng.choice(self._small)
-            out[at:at] = [_turn("U", self._rng.choice(user)), _turn("A", self._rng.choice(assistant))]
+            out[at:at] = [turn("U", self._rng.choice(user)), turn("A", self._rng.choice(assistant))]
         return out
 
     def pair(self, kinds: list[str] | None = None) -> TalkPair:
@@ -138,8 +143,8 @@ class Talker:
         out: list[Turn] = []
         for _ in range(self._rng.choice((0, 0, 0, 0, 1, 1, 2, 4, 7))):
             other = self._rng.choice([s for s in self.scripts if s is not script])
-            out += [*self.tell(other, *self.facts(other)), _turn("U", "no thanks, something else")]
-            out.append(_turn("A", "Sure, what else?"))
+            out += [*self.tell(other, *self.facts(other)), turn("U", "no thanks, something else")]
+            out.append(turn("A", "Sure, what else?"))
         return out
 
     # kinds of pairs: (the other conversation, whether the answer is the same) --------------------------------------
@@ -227,7 +232,7 @@ KINDS: dict[str, Making] = {
 }  # fmt: skip
 
 
-def _turn(who: str, text: str) -> Turn:
+def turn(who: str, text: str) -> Turn:
     return Turn("user" if who == "U" else "assistant", text)
 
 
@@ -239,7 +244,7 @@ def replied(rng: random.Random, a: list[Turn], b: list[Turn], flip: bool) -> tup
     second = first != flip
     out = []
     for turns, yes in ((a, first), (b, second)):
-        more = [_turn("A", rng.choice(asked)), _turn("U", rng.choice(YES if yes else NO))]
+        more = [turn("A", rng.choice(asked)), turn("U", rng.choice(YES if yes else NO))]
         out.append([*turns[:-1], *more, turns[-1]])
     return out[0], out[1]
 

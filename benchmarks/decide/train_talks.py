@@ -30,7 +30,7 @@ from .talks import TalkPair, talks
 from .train_pairs import balance, fit, flat, gather
 
 Floats = NDArray[np.float64]
-CAUTION = 14.0
+CAUTION = 8.0
 """How many times the share of generated traps is foretold as risk."""
 GRID = np.linspace(-5.0, 7.0, 49)
 

@@ -39,16 +39,18 @@ class Trees:
         )  # kept node by node, so that the masks of a tree meet in one sweep
         self._feature = feature.T.ravel().astype(np.intp)
         self._threshold = threshold.T.ravel().astype(np.float32)
-        self._ruled_out = ~mask.T.ravel().astype(np.uint32)
+        self._ruled_out = (~mask.T.ravel().astype(np.uint32)).view(np.int32)
         self._value = value.astype(np.float32).ravel()
         self._first = np.arange(self._trees, dtype=np.intp) * LEAVES
         self._start = start
 
     def logits(self, x: Floats) -> NDArray[np.float64]:
         """(n, d) float32 to (n,) log odds. Pure."""
-        fails = x.take(self._feature, axis=1) > self._threshold
-        gone = np.multiply(fails, self._ruled_out).reshape(len(x), self._nodes, self._trees)
-        alive = ~np.bitwise_or.reduce(gone, axis=1)
+        room = np.subtract(self._threshold, x.take(self._feature, axis=1))
+        gone = room.view(np.int32)  # its sign is that of the comparison: all ones where it fails
+        np.right_shift(gone, 31, out=gone)
+        np.bitwise_and(gone, self._ruled_out, out=gone)
+        alive = ~np.bitwise_or.reduce(gone.reshape(len(x), self._nodes, self._trees), axis=1).view(np.uint32)
         leaf = _PLACE[(alive & (~alive + np.uint32(1))) % 37]
         found: NDArray[np.float64] = self._value[leaf + self._first].sum(axis=1, dtype=np.float64)
         return found + self._start

@@ -7,6 +7,7 @@ turn is read once and remembered, so a conversation that grows costs its new tur
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
@@ -17,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Turn
-from .lexicon import CONSENTS, GREETINGS, PLEASANTRIES
+from .lexicon import CHATTER, CONSENTS, GREETINGS, PLEASANTRIES
 from .pairing import features
 from .reading import Reading
+from .signature import Signature
 from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
@@ -36,8 +38,8 @@ FEATURES: Final = (
     "numbers_low", "numbers_high", "dates", "names_low", "names_high", "ids", "negations", "opposites",
     "word_low", "word_high", "next_word_low", "next_word_high", "cover_low", "cover_high", "refusals", "consents",
 )  # fmt: skip
-Said = tuple[str, Reading]
-"""Role and reading of a turn."""
+Said = tuple[str, Reading, bool]
+"""Role and reading of a turn, and whether it may be mere chatter."""
 Pairs = list[tuple[int, int]]
 Judge = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 """Features of pairs of texts (n, d) to log odds (n,)."""
@@ -45,11 +47,11 @@ Judge = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
 def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -> list[float]:
     """len(FEATURES) numbers. `a`, `b`: the earlier turns, oldest first, without pleasantries; either may be empty."""
-    pairs = align(a, b)
+    a, b, pairs = _without_chatter(a, b, align(a, b))
     odds = _odds(a, b, pairs, judge, table)
     worst = sorted(odds.values())
-    lone_a = [r for i, (_, r) in enumerate(a) if all(i != x for x, _ in pairs)]
-    lone_b = [r for j, (_, r) in enumerate(b) if all(j != y for _, y in pairs)]
+    lone_a = [s[1] for i, s in enumerate(a) if all(i != x for x, _ in pairs)]
+    lone_b = [s[1] for j, s in enumerate(b) if all(j != y for _, y in pairs)]
     heavy_a, heavy_b = _heaviest(lone_a), _heaviest(lone_b)
     equal = sum(v >= EQUAL for v in worst)
     share_a, share_b = len(pairs) / max(len(a), 1), len(pairs) / max(len(b), 1)
@@ -59,16 +61,62 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
     out += [sum(worst) / len(worst) if worst else -4.0, assistant, _last(a, b, odds, "user")[0], missing]
     out += [*_order(len(lone_a), len(lone_b)), *_order(heavy_a, heavy_b)]
     out += _order(sum(r.total for r in lone_a), sum(r.total for r in lone_b))
-    out += _whole([r for _, r in a], [r for _, r in b], table)
+    out += _whole([r for _, r, _ in a], [r for _, r, _ in b], table)
     (no, yes), (nay, aye) = _replies(a), _replies(b)
     return [*out, abs(no - nay), abs(yes - aye)]
 
 
 def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
     """Turns that say something, read; pleasantries and fillers are left out, never the last of the assistant's."""
-    said = [(t.role, read(t.text if len(t.text) <= LONG else _clipped(t.text))) for t in turns]
-    final = max((i for i, (role, _) in enumerate(said) if role == "assistant"), default=-1)
-    return [s for i, s in enumerate(said) if i == final or not _idle(s[1].signature.words)]
+    out: list[Said] = []
+    final = max((i for i, t in enumerate(turns) if t.role == "assistant"), default=-1)
+    chatting = False
+    for i, t in enumerate(turns):
+        r = read(t.text if len(t.text) <= LONG else _clipped(t.text))
+        idle = _idle(r.signature.words) or _SMILES.issuperset(t.text)
+        chatting = idle or _chatter(r.signature, chatting and t.role == "assistant")
+        if i == final or not idle:
+            out.append((t.role, r, chatting and i != final))
+    return out
+
+
+def _chatter(s: Signature, reply: bool) -> bool:
+    """'It's raining here all day', 'How has your day been?'; with `reply` also what an assistant says to that."""
+    if s.numbers or s.ids or not CHATTER.issuperset(s.words):
+        said = {w for w in s.words if w not in _ANSWERS}
+        return reply and not s.numbers and not s.question and said <= CHATTER
+    return not s.question or reply or bool(_PHATIC.search(" ".join(s.words)))
+
+
+_SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")
+_ANSWERS: Final = frozenset(("yes", "no", "course"))
+_PHATIC: Final = re.compile(
+    r"\bhow(?:'s| is| are| has| was)? (?:you|your (?:day|week|weekend|morning)|things|everything|it going|life)\b"
+    r"|\b(?:isn't it|isn't he|right|huh|eh|can i help)$"
+)
+
+
+def _without_chatter(
+    a: Sequence[Said], b: Sequence[Said], pairs: Pairs
+) -> tuple[list[Said], list[Said], Pairs]:
+    """Both without chatter to which nothing of the same role on the other side answers, and the pairs renumbered."""
+    at_a, at_b = _gaps(len(a), [i for i, _ in pairs]), _gaps(len(b), [j for _, j in pairs])
+    keep_a, keep_b = _kept(a, at_a, b, at_b), _kept(b, at_b, a, at_a)
+    new_a, new_b = {i: n for n, i in enumerate(keep_a)}, {j: n for n, j in enumerate(keep_b)}
+    return [a[i] for i in keep_a], [b[j] for j in keep_b], [(new_a[i], new_b[j]) for i, j in pairs]
+
+
+def _gaps(count: int, aligned: list[int]) -> dict[int, int]:
+    """Each turn without a partner, with how many that have one come before it."""
+    taken = set(aligned)
+    return {i: sum(k < i for k in aligned) for i in range(count) if i not in taken}
+
+
+def _kept(
+    mine: Sequence[Said], at: dict[int, int], other: Sequence[Said], there: dict[int, int]
+) -> list[int]:
+    said = {(gap, other[j][0]) for j, gap in there.items()}
+    return [i for i, s in enumerate(mine) if i not in at or not s[2] or (at[i], s[0]) in said]
 
 
 def _clipped(text: str) -> str:
@@ -88,11 +136,11 @@ def align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
     """Pairs (i, j), rising in both, of turns of one role: the alignment of greatest sum of similarity."""
     if not a or not b:
         return []
-    close = np.stack([r.mean for _, r in a]) @ np.stack([r.mean for _, r in b]).T
+    close = np.stack([r.mean for _, r, _ in a]) @ np.stack([r.mean for _, r, _ in b]).T
     number: dict[tuple[str, ...], int] = {}
-    roles = np.array([r == "user" for r, _ in a])[:, None] == np.array([r == "user" for r, _ in b])
+    roles = np.array([s[0] == "user" for s in a])[:, None] == np.array([s[0] == "user" for s in b])
     left, right = (
-        np.array([number.setdefault(r.signature.words, len(number)) for _, r in side]) for side in (a, b)
+        np.array([number.setdefault(r.signature.words, len(number)) for _, r, _ in side]) for side in (a, b)
     )
     close = np.where(roles, np.where(left[:, None] == right, 2.0, close), 0.0).astype(np.float32)
     gain = np.maximum(close - CLOSE, 0.0)
@@ -173,7 +221,7 @@ def _whole(a: list[Reading], b: list[Reading], table: Words) -> list[float]:
 
 def _replies(said: Sequence[Said]) -> tuple[float, float]:
     """How many short replies of the user refuse, and how many consent."""
-    short = [r.signature for role, r in said if role == "user" and len(r.signature.words) <= SHORT]
+    short = [r.signature for role, r, _ in said if role == "user" and len(r.signature.words) <= SHORT]
     no = sum(s.negations > 0 for s in short)
     return float(no), float(sum(not s.negations and not CONSENTS.isdisjoint(s.words) for s in short))
 

@@ -127,7 +127,7 @@ class EvidenceDecider(Checks):
     ) -> None:
         fn = self._function(function, query)
         here = self._scope(fn, scope)
-        judged = self._judge(fn, here, query, candidates)
+        judged = self._judge(fn, here, query, candidates, learning=True)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
         truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)

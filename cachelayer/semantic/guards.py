@@ -56,8 +56,7 @@ def negation(a: Signature, b: Signature) -> bool:
 
 def antonyms(a: Signature, b: Signature) -> bool:
     """A word stands against its opposite: 'on' / 'off', 'enable' / 'disable', 'able' / 'unable'."""
-    left, right = set(a.words), set(b.words)
-    only_left, only_right = left - right, right - left
+    only_left, only_right = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
     if not only_left or not only_right:
         return False
     for word in only_left:
@@ -66,15 +65,14 @@ def antonyms(a: Signature, b: Signature) -> bool:
     return _negated(only_left, only_right) or _negated(only_right, only_left)
 
 
-def _negated(words: set[str], plain: set[str]) -> bool:
+def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:
     """Whether a word is another with a negative prefix."""
-    return any(
-        word.removeprefix(prefix) in plain
-        for word in words
-        if word.startswith(lx.NEGATIVE_PREFIXES)
-        for prefix in lx.NEGATIVE_PREFIXES
-        if word.startswith(prefix)
-    )
+    for word in words:
+        if word.startswith(lx.NEGATIVE_PREFIXES):
+            for prefix in lx.NEGATIVE_PREFIXES:
+                if word.startswith(prefix) and word[len(prefix) :] in plain:
+                    return True
+    return False
 
 
 def roles(a: Signature, b: Signature) -> bool:

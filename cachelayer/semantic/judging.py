@@ -44,8 +44,15 @@ class Judge:
         getattr(self._verifier, "clear", lambda: None)()
 
     def __call__(
-        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
+        self,
+        fn: Function,
+        here: Scope,
+        query: Query,
+        candidates: Sequence[Candidate],
+        *,
+        learning: bool = False,
     ) -> Judgement | None:
+        """None without candidates. `learning`: the reading is wanted even where it has no say yet."""
         usable = list(candidates)
         if not self._compares_turns:
             usable = [c for c in candidates if c.turns == query.turns]
@@ -57,7 +64,9 @@ class Judge:
             return self._pair(query, candidates, alone, None, None)
         if not known:
             return None
-        if self._compares_turns and (query.turns or any(c.turns for c in usable)):
+        cold = here.hood.labelled < PROVEN
+        talking = self._compares_turns and (query.turns or any(c.turns for c in usable))
+        if talking or (cold and not learning):
             return self._pair(query, candidates, near, None, None)
 
         def judge(places: list[int]) -> list[float]:
@@ -67,7 +76,7 @@ class Judge:
         if reading is None:
             return None
         x = fn.model.encode(reading.features)
-        if here.hood.labelled < PROVEN:
+        if cold:
             return self._pair(query, candidates, near, x, reading)
         place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
         if reading.support >= SUPPORT:

@@ -212,6 +212,25 @@ PLEASANTRIES: Final = GREETINGS | _words(
     kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything"""
 )
 """A turn of these alone, one of GREETINGS among them, changes no answer that comes later."""
+_SMALL_TALK: Final = _words(
+    """
+    actually after afternoon always amazing anyway apologies apologize baby bark barking bear been before
+    believe best better bit bored bother bothered break breakfast busy came carry cat cats children clear clears
+    clever cloudy coffee cold come coming continue crazy day days dear desk dinner dog dogs door doorbell drink
+    easier easy eat enjoy enjoying enough evening everybody everyone everything excited exciting expect expected
+    fair fast feel feeling finish finished focus forgive forward freezing friend friends fun funny glad going
+    grab grabbing guess ha hang happy hard heard hehe helpful here home honestly hope hot hurry imagine
+    impressive inside interrupt interrupted interruption joke joking keyboard kid kidding kids kind knew later
+    life listen listening little long longer looking looks loud lunch made make making man mean minutes morning
+    much must neighbor neighbour nervous never night noise noisy nothing now office only oops outside over
+    patience patient perfect phew phone pretty proud quick quickly rain raining rainy ready return returned rude
+    rush said same saying seconds seems sleepy slow slowly smart snack snow snowing snowy soon sound sounds
+    start stay such sun sunny sunshine tea then thinking though thought tired today tonight too totally true
+    typing typo typos ugh understand understood wait waiting warm water way weather week weekend welcome while
+    whoa wind windy wish worry wow yay"""
+)
+CHATTER: Final = FUNCTION_WORDS | PLEASANTRIES | _SMALL_TALK
+"""A turn of these alone may be chatter: left out where the other conversation says nothing in its place."""
 CONSENTS: Final = _words(
     "yes yeah yep yup sure correct right course absolutely definitely please do did have am fine"
 )

@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-import numpy as np
-
 from . import words as rel
 from .guards import GUARDS
 from .reading import Reading
+from .signature import Signature
 from .words import Words
 
 SEEN: Final = tuple((name, guard) for name, guard in GUARDS if name not in ("modality", "conjunct"))
@@ -26,13 +25,14 @@ FEATURES: Final = (
     "dates_high", "names_low", "names_high", *(f"guard_{name}" for name, _ in SEEN),
     "function_low", "function_high", "lone_weight", "lone_similar",
 )  # fmt: skip
-Pairs = list[tuple[int, int]]
+Near = list[list[float]]
 
 
 def features(a: Reading, b: Reading, cosine: float, table: Words) -> list[float]:
     """len(FEATURES) numbers, in that order."""
     left_a, left_b, matched = _match(a, b)
-    soft_a, soft_b = _soft(a, b, left_a, left_b)
+    near_a, near_b = _near(a, left_a, b), _near(b, left_b, a)
+    soft_a, soft_b = [max(0.0, *row) for row in near_a], [max(0.0, *row) for row in near_b]
     own_a, own_b = _side(a, left_a, soft_a), _side(b, left_b, soft_b)
     n, m = len(a.signature.words), len(b.signature.words)
     out = [
@@ -43,7 +43,7 @@ def features(a: Reading, b: Reading, cosine: float, table: Words) -> list[float]
     ]
     for x, y in zip(own_a, own_b, strict=True):
         out += (x, y) if x <= y else (y, x)
-    out += _partners(a, b, left_a, left_b, table)
+    out += _partners(a, b, left_a, left_b, near_a, table)
     out += _sequence(a, b, matched)
     out += _symbols(a, b)
     out += [float(guard(a.signature, b.signature)) for _, guard in SEEN]
@@ -56,8 +56,10 @@ def _order(x: float, y: float) -> tuple[float, float]:
     return (x, y) if x <= y else (y, x)
 
 
-def _match(a: Reading, b: Reading) -> tuple[list[int], list[int], Pairs]:
-    """Words left over on either side and pairs of equal words or stems, in the order of `a`."""
+def _match(a: Reading, b: Reading) -> tuple[list[int], list[int], list[int]]:
+    """Words left over on either side, and the partners in `b` of equal words or stems, in the order of `a`."""
+    if a.stems == b.stems:
+        return [], [], list(range(len(a.stems)))
     places: dict[str, list[int]] = {}
     for j in range(len(b.stems) - 1, -1, -1):
         places.setdefault(b.stems[j], []).append(j)
@@ -65,23 +67,27 @@ def _match(a: Reading, b: Reading) -> tuple[list[int], list[int], Pairs]:
     for i, word in enumerate(a.stems):
         there = places.get(word)
         if there:
-            matched.append((i, there.pop()))
+            matched.append(there.pop())
         else:
             left.append(i)
     return left, sorted(j for js in places.values() for j in js), matched
 
 
-def _soft(a: Reading, b: Reading, left_a: list[int], left_b: list[int]) -> tuple[list[float], list[float]]:
-    """For each word left over its greatest similarity to any word of the other side, 0..1."""
-    if not a.content or not b.content:
-        return [0.0] * len(left_a), [0.0] * len(left_b)
-    best_a = (a.vectors[left_a] @ b.vectors.T).max(1).tolist() if left_a else []
-    best_b = (b.vectors[left_b] @ a.vectors.T).max(1).tolist() if left_b else []
-    return [max(0.0, v) for v in best_a], [max(0.0, v) for v in best_b]
+def _near(r: Reading, left: list[int], other: Reading) -> Near:
+    """How near each word left over comes to each word of the other side."""
+    if not left or not other.content:
+        return [[0.0]] * len(left)
+    near: Near = (r.vectors.take(left, axis=0) @ other.vectors.T).tolist()
+    return near
+
+
+_NOTHING_LEFT: Final = (1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def _side(r: Reading, left: list[int], soft: list[float]) -> tuple[float, ...]:
     """exact, soft, left, left_weight, worst, second, rare, capital of one side."""
+    if not left:
+        return _NOTHING_LEFT
     weights = [r.weights[i] for i in left]
     missing = sum(weights)
     open_ = [w * (1.0 - s) for w, s in zip(weights, soft, strict=True)]
@@ -98,50 +104,52 @@ def _side(r: Reading, left: list[int], soft: list[float]) -> tuple[float, ...]:
     )
 
 
-def _partners(a: Reading, b: Reading, left_a: list[int], left_b: list[int], table: Words) -> list[float]:
+def _partners(
+    a: Reading, b: Reading, left_a: list[int], left_b: list[int], near: Near, table: Words
+) -> list[float]:
     """How the words left over on both sides are related, best partners first; at most six a side."""
     left_a, left_b = left_a[:6], left_b[:6]
     counts = [0.0] * 7
     if not left_a or not left_b:
         return [*counts, 1.0, 1.0, 1.0]
-    close = a.vectors[left_a] @ b.vectors[left_b].T
-    order = np.argsort(-close, axis=None).tolist()
-    width = len(left_b)
-    free_a, free_b = set(range(len(left_a))), set(range(width))
-    flat = close.ravel().tolist()
+    close = [(row[j], i, j) for i, row in zip(left_a, near, strict=False) for j in left_b]
+    close.sort(key=_closeness, reverse=True)
+    related = [(*c, table.relation(a.content[c[1]], b.content[c[2]])) for c in close]
+    free_a, free_b = set(left_a), set(left_b)
     similar = []
-    found = {}
-    for at in order:
-        i, j = divmod(at, width)
-        kind = table.relation(a.content[left_a[i]], b.content[left_b[j]])
-        if kind != rel.OTHER:
-            found[at] = kind
-    for at in [k for k in order if found.get(k) in _SURE] + order:
-        i, j = divmod(at, width)
+    for value, i, j, kind in [*(r for r in related if r[3] in _SURE), *related]:
         if i in free_a and j in free_b:
             free_a.discard(i)
             free_b.discard(j)
-            counts[found.get(at, rel.OTHER)] += 1.0
-            similar.append(flat[at])
+            counts[kind] += 1.0
+            similar.append(value)
     return [*counts, max(similar), min(similar), sum(similar) / len(similar)]
+
+
+def _closeness(pair: tuple[float, int, int]) -> float:
+    return pair[0]
 
 
 _SURE = (rel.SAME, rel.KIN, rel.OPPOSITE, rel.SLIP)
 
 
-def _sequence(a: Reading, b: Reading, matched: Pairs) -> list[float]:
+def _sequence(a: Reading, b: Reading, matched: list[int]) -> list[float]:
     """inversions, order_same, prefix, suffix, hunk_low, hunk_high, words_same."""
-    other = [j for _, j in matched[:48]]
-    wrong = sum(x > y for k, x in enumerate(other) for y in other[k + 1 :])
+    other = matched[:48]
+    wrong = 0
+    if other != sorted(other):
+        wrong = sum(x > y for k, x in enumerate(other) for y in other[k + 1 :])
     pairs = len(other) * (len(other) - 1) / 2
     left, right = a.signature.words, b.signature.words
     shortest = min(len(left), len(right))
-    prefix = next((k for k in range(shortest) if left[k] != right[k]), shortest)
-    rest = shortest - prefix
-    suffix = next((k for k in range(rest) if left[-1 - k] != right[-1 - k]), rest)
+    prefix = suffix = 0
+    while prefix < shortest and left[prefix] == right[prefix]:
+        prefix += 1
+    while suffix < shortest - prefix and left[-1 - suffix] == right[-1 - suffix]:
+        suffix += 1
     longest = max(len(left), len(right), 1)
     hunks = _order(len(left) - prefix - suffix, len(right) - prefix - suffix)
-    same = float(sorted(left) == sorted(right))
+    same = float(len(left) == len(right) and (left == right or sorted(left) == sorted(right)))
     return [
         wrong / pairs if pairs else 0.0,
         float(left == right),
@@ -156,12 +164,11 @@ def _symbols(a: Reading, b: Reading) -> list[float]:
     """Negation to names, in the order of FEATURES."""
     s, t = a.signature, b.signature
     known = {"", "other", "yesno"}
-    roles_s, roles_t = dict(s.roles), dict(t.roles)
-    conflict = sum(roles_s[k] != roles_t[k] for k in roles_s if k in roles_t)
-    mine, theirs = Counter(v for v, _ in s.numbers), Counter(v for v, _ in t.numbers)
-    only_s, only_t = (mine - theirs).total(), (theirs - mine).total()
-    units = dict(t.numbers)
-    unit = sum(bool(u) and bool(units.get(v)) and u != units[v] for v, u in s.numbers)
+    conflict = 0
+    if s.roles and t.roles:
+        roles_s, roles_t = dict(s.roles), dict(t.roles)
+        conflict = sum(roles_s[k] != roles_t[k] for k in roles_s if k in roles_t)
+    only_s, only_t, unit = (0, 0, 0) if s.numbers == t.numbers else _numbers(s, t)
     return [
         float(abs(s.negations - t.negations)),
         float(min(s.negations, t.negations)),
@@ -181,6 +188,14 @@ def _symbols(a: Reading, b: Reading) -> list[float]:
         *_order(float(len(s.dates - t.dates)), float(len(t.dates - s.dates))),
         *_order(float(len(s.names - t.stems)), float(len(t.names - s.stems))),
     ]
+
+
+def _numbers(s: Signature, t: Signature) -> tuple[int, int, int]:
+    """Values that one side alone has, and equal values with different units."""
+    mine, theirs = Counter(v for v, _ in s.numbers), Counter(v for v, _ in t.numbers)
+    units = dict(t.numbers)
+    unit = sum(bool(u) and bool(units.get(v)) and u != units[v] for v, u in s.numbers)
+    return (mine - theirs).total(), (theirs - mine).total(), unit
 
 
 def _lone(r: Reading, left: list[int], soft: list[float]) -> tuple[float, float]:

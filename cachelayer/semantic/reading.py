@@ -48,6 +48,8 @@ class Reading:
     conditions: frozenset[str]
     prepositions: frozenset[str]
     ands: int
+    foreign: bool
+    """Not English: by its function words, or since more words are unknown than function words are there."""
     capitals: frozenset[str]
     """Words that are written with a capital anywhere but at the start."""
 
@@ -58,8 +60,11 @@ def read(text: str, table: Words) -> Reading:
     kept = [w for w in signed.words if w not in FUNCTION_WORDS][:LONGEST]
     bases = [w.removesuffix("'s") for w in kept]
     ids = [table.ids.get(w, -1) for w in bases]
+    strange = sum(
+        i < 0 and w.isalpha() and stem(w) not in signed.names for w, i in zip(bases, ids, strict=True)
+    )
     weights = tuple(table.weight(w, i) for w, i in zip(bases, ids, strict=True))
-    everything = frozenset(signed.words)
+    everything = signed.vocabulary
     vectors = table.vectors(ids)
     mean = np.array(weights, np.float32) @ vectors
     length = math.sqrt(float(mean @ mean))
@@ -76,5 +81,6 @@ def read(text: str, table: Words) -> Reading:
         conditions=everything & CONDITIONS,
         prepositions=everything & PREPOSITIONS,
         ands=signed.words.count("and") + signed.words.count("or"),
+        foreign=not signed.english or strange > len(signed.words) - len(kept),
         capitals=signed.names,
     )

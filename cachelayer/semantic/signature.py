@@ -14,12 +14,16 @@ from . import lexicon as lx
 _TOKEN: Final = re.compile(
     r"(?P<code>`[^`]+`)"
     r"|(?P<link>(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<minus>(?<![\w)\]])-(?=\.?\d)|(?<=\d )-(?= \d))"
     r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-z%]*)(?![\w])"
     "|(?P<word>[^\\W_]+(?:['\u2019._/+#-][^\\W_]+)*[+#]*)"
-    r"|(?P<sym>[$€£¥%])"
+    r"|(?P<sym>[€£¥%]|\$(?![^\W\d]))"
+    r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf-]+)"
     r"|(?P<stop>[.!?\n])",
     re.IGNORECASE,
 )
+_FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
+"""Smiles and greetings that add nothing to words."""
 _ORDINAL_TAILS: Final = ("st", "nd", "rd", "th")
 
 
@@ -29,6 +33,8 @@ class Signature:
 
     words: tuple[str, ...]
     """Every word and number, lower-case, in order."""
+    vocabulary: frozenset[str]
+    """`words` as a set."""
     content: tuple[str, ...]
     """Stems of the words that carry meaning, in order."""
     stems: frozenset[str]
@@ -37,7 +43,7 @@ class Signature:
     """(value, unit or ''), sorted."""
     dates: frozenset[str]
     ids: frozenset[str]
-    """Identifiers, code, addresses, links."""
+    """Identifiers, code, addresses, links, signs: '+', '!=', an emoji."""
     names: frozenset[str]
     """Capitalized words that do not open a sentence; empty for text without case."""
     negations: int
@@ -98,6 +104,8 @@ class _Reader:
         self.opening = True
         self.currency = ""
         self.pending: int | None = None
+        self.minus = False
+        self.faces: list[str] = []
         self.balance = 0  # English function words less foreign ones
 
     def flush_number(self) -> None:
@@ -118,6 +126,7 @@ class _Reader:
 
     def digits(self, value: str, tail: str) -> None:
         self.flush_number()
+        sign, self.minus = "-" if self.minus else "", False
         self.words.append(value + tail)
         if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
             self.ids.add(value + tail)
@@ -125,7 +134,17 @@ class _Reader:
             self.role(value + tail)
             return
         unit = "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, "")
-        self.add_number(number(value), unit)
+        self.add_number(sign + number(value), unit)
+
+    def sign(self, mark: str) -> None:
+        """'&' is a word; anything else that is neither word nor punctuation may turn the meaning."""
+        if mark == "&":
+            self.word("and")
+        elif not _FACES.issuperset(mark):
+            self.flush_number()
+            self.ids.add(mark)
+        else:
+            self.faces.append(mark)
 
     def word(self, raw: str) -> None:
         low = raw.lower().replace("\u2019", "'")
@@ -225,6 +244,10 @@ def signature(text: str) -> Signature:
                 reader.numbers[-1] = (reader.numbers[-1][0], "percent")
             else:
                 reader.currency = lx.UNITS[match["sym"]]
+        elif kind == "sign":
+            reader.sign(match[0])
+        elif kind == "minus":
+            reader.minus = True
         elif kind == "stop":
             reader.opening = not (match[0] == "." and reader.words and reader.words[-1] in lx.SHORTENED)
         else:
@@ -233,8 +256,11 @@ def signature(text: str) -> Signature:
             reader.content.append(match[0].lower())
     reader.flush_number()
     words = reader.words
+    if not words:
+        reader.ids.update(reader.faces)
     return Signature(
         words=tuple(words),
+        vocabulary=frozenset(words),
         content=tuple(reader.content),
         stems=frozenset(reader.content),
         numbers=tuple(sorted(reader.numbers)),

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..types import Candidate, Query, Turn
 from .contexts import measures, serious
-from .guards import FACTS, veto
-from .pairing import FEATURES, SEEN, features
+from .guards import FACTS, GUARDS, veto
+from .pairing import features
 from .reading import Reading, read
-from .signature import Signature, signature
+from .signature import signature
 from .weights import load_judge
 from .words import words
 
@@ -27,7 +27,7 @@ REMEMBERED: Final = 60_000
 """Words whose readings are kept: about 300 bytes each."""
 DOUBTFUL: Final = 0.8
 """Probability under which the guard that spoke is named."""
-SURE: Final = frozenset({*FACTS, "language"})
+_SURE: Final = tuple((name, guard) for name, guard in GUARDS if name in (*FACTS, "language"))
 """Guards that forbid: they were right on every pair of the tuning part that the trees would have served, slips of the
 pen in the name of a day aside."""
 LEAST: Final = 0.5
@@ -38,7 +38,6 @@ ENOUGH: Final = 0.95
 """Probability at which no further context is compared."""
 LONGEST: Final = 160
 """Turns up to which contexts are compared."""
-_COLUMNS: Final = tuple((name, FEATURES.index(f"guard_{name}")) for name, _ in SEEN)
 
 
 def load() -> None:
@@ -83,15 +82,22 @@ class PairVerifier:
         return self._in_context(query, candidates, [known[key] for key in asked])
 
     def _pairs(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        """The texts alone."""
+        """The texts alone; where a sure guard speaks nothing else is read."""
         table, mine = words(), self._read(query.text)
-        readings = [self._read(c.text) for c in candidates]
-        rows = [features(mine, r, c.similarity, table) for r, c in zip(readings, candidates, strict=True)]
-        sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
-        return [
-            _guarded(p, row, mine.signature, r.signature)
-            for p, row, r in zip(sure, rows, readings, strict=True)
-        ]
+        out: list[tuple[float, str]] = []
+        rows, asked = [], []
+        for c in candidates:
+            other = self._read(c.text)
+            forbidding = _forbidding(mine, other)
+            out.append((0.0, forbidding))
+            if not forbidding:
+                rows.append(features(mine, other, c.similarity, table))
+                asked.append((len(out) - 1, other))
+        if rows:
+            sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
+            for (at, other), p in zip(asked, sure, strict=True):
+                out[at] = (p, veto(mine.signature, other.signature) if p < DOUBTFUL else "")
+        return out
 
     def _in_context(
         self, query: Query, candidates: Sequence[Candidate], judged: list[tuple[float, str]]
@@ -133,12 +139,12 @@ def _size(reading: Reading) -> int:
     return 10 + len(reading.signature.words)
 
 
-def _guarded(p: float, row: list[float], a: Signature, b: Signature) -> tuple[float, str]:
-    """`p`, or 0 where a sure guard spoke; with the guard that explains it. `row`: features of the pair."""
-    forbidding = next((name for name, at in _COLUMNS if row[at] and name in SURE), "")
-    if forbidding:
-        return 0.0, forbidding
-    return p, veto(a, b) if p < DOUBTFUL else ""
+def _forbidding(a: Reading, b: Reading) -> str:
+    """The name of the first sure guard that speaks, or ''."""
+    for name, guard in _SURE:
+        if guard(a.signature, b.signature):
+            return name
+    return "language" if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems else ""
 
 
 class ThresholdVerifier:

@@ -115,6 +115,36 @@ def test_refusals_and_questions_are_never_taken_for_small_talk() -> None:
         assert not serious((Turn("user", text),), reader), text
 
 
+CHAT = [
+    ("phew, it's really hot in here today", "Stay cool!"),
+    ("it has been raining here all day", "I hope it clears up soon!"),
+    ("sorry, my dog is barking", "No worries, take your time."),
+    ("how has your day been?", "Very good, thank you for asking."),
+    ("haha", ":)"),
+]
+
+
+@pytest.mark.parametrize("chat", CHAT)
+def test_chatter_between_turns_changes_nothing(chat: tuple[str, str]) -> None:
+    for at in (0, 2):
+        assert 1.0 - judge(SHOP, (*SHOP[:at], *turns(*chat), *SHOP[at:]))[0] <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("the hot one please", "a cold one"), ("coffee", "tea"), ("early", "late")]
+)
+def test_an_answer_in_words_of_chatter_is_an_answer(one: str, other: str) -> None:
+    ask, offer = "Which one would you like?", "Shall I bring it to your room?"
+    a, b = turns("I'd like a drink", ask, one, offer), turns("I'd like a drink", ask, other, offer)
+    assert 1.0 - judge(a, b)[0] > 0.1
+
+
+def test_an_exchange_that_only_one_side_has_is_a_difference() -> None:
+    asked = turns("I want to return the blue tent", "When did you buy it?", "last winter")
+    longer = (*asked[:1], *asked[1:], *SHOP[1:])
+    assert 1.0 - judge(SHOP, longer)[0] > 0.1
+
+
 def test_entries_are_found_by_their_whole_conversation() -> None:
     talks, here, near = Conversations(), b"scope", np.eye(3, dtype=np.float32)
     talks.add(1, here, SHOP, near[0])

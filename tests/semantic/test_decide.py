@@ -113,6 +113,25 @@ def test_before_anything_is_known_an_edited_fact_is_refused_by_name() -> None:
     assert (refused.entry, refused.reason, refused.detail) == (None, Reason.GUARD, "numbers")
 
 
+def test_what_a_cold_scope_serves_does_not_hang_on_what_is_read_for_learning() -> None:
+    """A cold decision skips the neighbours' reading; learning takes it, and both judge alike."""
+    d = decider()
+    fn = d._function("f", Query("a", VECTOR))
+    here = d._scope(fn, b"")
+    for text in ("where are the 3 rules", "where do I find the 3 rules?", "what are the 2 rules"):
+        query, found = (
+            Query(text, VECTOR),
+            [candidate("where are the 3 rules?", 0.99), candidate("rules", 0.5, 2)],
+        )
+        short, whole = d._judge(fn, here, query, found), d._judge(fn, here, query, found, learning=True)
+        assert short is not None
+        assert whole is not None
+        assert (short.place, short.answer, short.risk, short.guard) == (
+            whole.place, whole.answer, whole.risk, whole.guard,
+        )  # fmt: skip
+        assert whole.reading is not None
+
+
 def test_the_guarded_nearest_does_not_hide_the_next() -> None:
     query = Query("what are the 3 rules", VECTOR)
     found = [candidate("what are the 2 rules", 0.9995, 1), candidate("what are the 3 rules?", 0.9993, 2)]

@@ -93,6 +93,37 @@ def test_a_foreign_text_is_served_to_its_repeat_alone() -> None:
     assert judge("wie kündige ich meinen Vertrag?", "Wie kündige ich meinen Vertrag")[0] > 0.9
 
 
+FOREIGN = [
+    ("Annuler ma commande", "Confirmer ma commande"),
+    ("abra a conta", "feche a conta"),
+    ("cancelar mi pedido", "confirmar mi pedido"),
+    ("Stornieren Sie meine Reise", "Buchen Sie meine Reise"),
+    ("zamknij moje konto", "otwórz moje konto"),
+    ("как дела", "какие дела"),
+    ("今天天气怎么样", "明天天气怎么样"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), FOREIGN)
+def test_texts_in_other_languages_that_differ_in_a_word_are_refused_whatever_the_similarity(
+    a: str, b: str
+) -> None:
+    assert judge(a, b, 0.99) == (0.0, "language")
+    assert judge(a, a.lower() + " ?", 0.99)[0] > 0.9
+
+
+@pytest.mark.parametrize("text", ["how do I grow basil indoors", "track my FedEx parcel", "who is Zbigniew?"])
+def test_rare_words_and_names_do_not_make_a_text_foreign(text: str) -> None:
+    assert not read(text, words()).foreign
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [("what is 7 + 8", "what is 7 * 8"), ("\U0001f44d", "\U0001f44e"), ("is x < 3", "is x > 3")]
+)
+def test_signs_are_no_punctuation(a: str, b: str) -> None:
+    assert judge(a, b, 1.0) == (0.0, "identifiers")
+
+
 text = st.text("abcdefg ?.,0123XYZ'-%$éß", max_size=60)
 
 
