@@ -126,8 +126,9 @@ class Function:
         self.in_memory = policy.max_bytes > 0
         """Whether answers are kept in process."""
         self.records = policy.record is not None
-        self.linkable = linkable and policy.variants == 1 and self.in_memory and not self.records
-        """Whether the arguments alone decide the key, so that raw forms may lead to entries."""
+        formed = linkable and policy.variants == 1 and not self.records
+        self.linkable, self.formed = formed and self.in_memory, formed and not self.in_memory
+        """Whether the arguments alone decide the key, so that raw forms may lead to entries; or else to keys."""
         self.templated = any("{" in tag for tag in tags)
         self.closed = False
         """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
@@ -196,6 +197,8 @@ class Call:
     """The answer that it is made for."""
     reason: Reason | None = None
     """Why this request goes past every tier, uncached."""
+    looked: Reason | None = None
+    """Why the shared store has no answer, where it was asked already."""
     lease: Lease | None = None
     """The right to call the backend for all processes, until the answer is stored."""
     stale: Slot | None = None

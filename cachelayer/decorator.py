@@ -64,10 +64,24 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
     return Method(cached) if is_method(fn) else cached
 
 
+async def _past_memory(handle: Handle, args: Any, kwargs: Any, scope: Scope | None, at: float) -> Any:
+    """The answer of a function that keeps none in process: by its raw form from the shared store, else by the path."""
+    shortcuts, known, looked = handle.engine.tiers.shortcuts, None, None
+    if shortcuts is not None and (scope is None or scope.lane is not None):
+        known = shortcuts.find(handle.function, None if scope is None else scope.lane, args, kwargs)
+        if known is not None:
+            served, looked = await shortcuts.hit(handle.function, known, at)
+            if served:
+                return looked
+    call = handle.call(args, kwargs, scope, at)
+    call.looked = looked
+    return await handle.engine.answer(call)
+
+
 def _coroutine(handle: Handle, current: ScopeOf) -> Any:
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
     lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
-    texts, find = lane.texts, lane.find
+    texts, find, formed = lane.texts, lane.find, function.formed
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
@@ -91,6 +105,8 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 own_answer = frozen.answer()
                 stats.look(now() - at, slot)
                 return own_answer
+        elif formed:
+            return await _past_memory(handle, args, kwargs, scope, at)
         return await answer(handle.call(args, kwargs, scope, at))
 
     return cached
@@ -179,7 +195,8 @@ class Stream(AsyncIterator[Any]):
             raise StopAsyncIteration
         if self._inner is None:
             handle, args, kwargs, scope = self._start
-            self._inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+            at = handle.engine.clock.monotonic()
+            self._inner = await _past_memory(handle, args, kwargs, scope, at)
         return await self._inner.__anext__()
 
     async def aclose(self) -> None:

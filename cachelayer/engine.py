@@ -75,7 +75,7 @@ class Engine:
                 self.refresh(call)
             return told(call, hit, True)
         function, tiers = call.function, self.tiers
-        lead = partial(self._answer if tiers.none or not tiers.wanted(call) else self._lead, call)
+        lead = partial(self._lead if tiers.wanted(call) else self._answer, call)
         key, proof = self._flight_key(call), call.canonical
         try:
             ride = self.flights.ride(key, lead, function.rider_wait, function.flight_age, proof)
@@ -140,7 +140,7 @@ class Engine:
         now = self.clock.monotonic()
         call.timings["backend"] = now - started
         landing = self.keeper.keep(call, answer, now - started, now).made_for(call)
-        if not self.tiers.none:
+        if self.tiers.wanted(call):
             self.tiers.keep(call, landing)
         return landing
 

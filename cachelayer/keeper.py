@@ -177,9 +177,14 @@ class Keeper(Holdings):
         elif riders:
             landing.frozen = self._frozen(call, answer)
         if type(answer) is Chunks:
-            whole = landing.frozen or self._stream(call, [Frozen(chunk, None, 0) for chunk in answer])
-            landing.answer = None if landing.frozen is not None else whole.answer()
+            landing.answer = self.replay_of(call.function, answer) if landing.frozen is None else None
         return landing
+
+    @staticmethod
+    def replay_of(function: Function, chunks: Chunks) -> Any:
+        """Chunks that are the caller's own, as a stream of the function's kind."""
+        frozen = tuple([new(Frozen, (chunk, None, 0)) for chunk in chunks])
+        return replay(frozen) if function.plain else Replay(frozen)
 
     def _frozen(self, call: Call, answer: Any) -> Frozen | None:
         try:
@@ -268,19 +273,11 @@ class Keeper(Holdings):
         if function.policy.refresh_ahead:
             slot_fresh -= min(10 * cost, 0.1 * (fresh - created))
         return Slot(
-            call.digest,
-            call.canonical,
-            frozen,
-            weight_of(call.canonical, frozen.nbytes, tags),
-            cost,
-            created,
-            slot_fresh,
-            fresh + function.outlasts,
-            tags,
+            call.digest, call.canonical, frozen, weight_of(call.canonical, frozen.nbytes, tags), cost, created,
+            slot_fresh, fresh + function.outlasts, tags,
             function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
-            self._ids if entry is None else entry,
-            new(Kept, (fresh, tokens, None)),
-        )
+            self._ids if entry is None else entry, new(Kept, (fresh, tokens, None)),
+        )  # fmt: skip
 
     def _ttl(self, ttl: Any, answer: Any) -> float:
         given = self.faults.attempt_now("ttl", lambda: in_seconds("ttl(answer)", ttl(answer)))

@@ -43,8 +43,8 @@ class SharedTier:
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
         self._listening: asyncio.AbstractEventLoop | None = None
-        self._reading, self._decoding = faults.guard("store"), faults.guard("decode")
-        self._get = store.get if getattr(store, "bounded", False) else self._bounded
+        self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
+        self.get = store.get if getattr(store, "bounded", False) else self._bounded
         self.found: Callable[[Call, Landing], None] = lambda call, landing: None
         """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
@@ -70,13 +70,15 @@ class SharedTier:
         found: Landing | Reason
         if call.tightening.no_cache:
             found = Reason.NO_CACHE
+        elif call.looked is not None:
+            found, call.looked = call.looked, None
         elif not self.breaker.allow():
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
             try:
-                with self._reading:
-                    record = await self._get(
+                with self.reading:
+                    record = await self.get(
                         call.digest.to_bytes(16, "big"), call.canonical, self._budget(call)
                     )
                     done = True
@@ -84,14 +86,15 @@ class SharedTier:
                 self.breaker.abandoned()
                 raise
             call.timings["store"] = self.clock.monotonic() - started
-            found = self._landing(call, record, riders) if done else self._failed(self._reading.reason)
+            found = self._landing(call, record, riders) if done else self.failed(self.reading.reason)
         if isinstance(found, Landing):
             self.found(call, found)
             return found
         call.misses[self.store.name] = found
         return None
 
-    def _failed(self, reason: Reason) -> Reason:
+    def failed(self, reason: Reason) -> Reason:
+        """The reason for which a read gave nothing, told to the breaker."""
         if reason is Reason.BUDGET or reason is Reason.FAULT:
             self.breaker.failure()
         else:
@@ -116,14 +119,14 @@ class SharedTier:
         late = now - record.fresh_until
         if late >= 0 and late >= call.function.outlasts:
             return Reason.EXPIRED
-        with self._decoding:
+        with self.decoding:
             answer = (call.function.codec or self.codec).decode(record.payload)
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
             if late < call.function.revalidate:
                 return landing
             call.stale = landing.slot  # for where the backend fails
             return Reason.EXPIRED
-        return self._decoding.reason
+        return self.decoding.reason
 
     def _budget(self, call: Call) -> float:
         """Seconds that a caller may wait for the store: its budget, or what is left of its deadline."""

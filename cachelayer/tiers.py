@@ -26,6 +26,7 @@ from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
 from .shadows import Shadows
 from .shared import SharedTier
+from .shortcuts import Shortcuts
 from .types import Reason, Source
 
 
@@ -61,14 +62,13 @@ class Tiers:
     ) -> None:
         self.clock, self.keeper, self.faults = clock, keeper, faults
         self.shared, self.similar = shared, similar
-        self.none = shared is None and similar is None
-        """Whether nothing lies beyond the memory."""
+        self.shortcuts = None if shared is None else Shortcuts(shared)
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)
         self.elsewhere: Elsewhere | None = None
-        if shared is not None and similar is not None:
-            shared.found = self._index_later
+        if shared is not None:
+            shared.found = self._found
         self.shadows = Shadows(similar, self.recorder, faults, background)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
@@ -214,8 +214,10 @@ class Tiers:
         if call.lease is not None and self.shared is not None:
             self.shared.let_go(call)
 
-    def _index_later(self, call: Call, landing: Landing) -> None:
-        """Make an entry that another process left findable by meaning here too."""
+    def _found(self, call: Call, landing: Landing) -> None:
+        """The store had it: its raw form leads there from now on, and it is made findable by meaning here too."""
+        if call.function.formed and self.shortcuts is not None:
+            self.shortcuts.learn(call)
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:

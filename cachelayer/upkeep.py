@@ -44,6 +44,8 @@ class Upkeep:
         tiers = self._engine.tiers
         for tier in tiers.every if physically else ():
             tier.forget_texts()
+        if physically and tiers.shortcuts is not None:
+            tiers.shortcuts.clear()
         if tiers.elsewhere is not None:
             await tiers.elsewhere.forgotten(physically=physically)
 

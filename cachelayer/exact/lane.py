@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import marshal
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from orjson import dumps
 from xxhash import xxh3_64_intdigest
 
 from .canonical import plain
-from .memory import Memory, Raws
+from .memory import Raws
 from .slot import Slot
 
 _PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
 _STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+
+
+class Links(Protocol):
+    """Who keeps raw forms: `Memory` for as long as their entries live, or another within bounds of its own."""
+
+    def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool: ...
 
 
 class Lane:
@@ -65,7 +71,7 @@ class Lane:
         pair = table.get(xxh3_64_intdigest(raw))
         return pair[1] if pair is not None and pair[0] == raw else None
 
-    def link(self, memory: Memory, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def link(self, memory: Links, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let this raw form lead to `slot`, unless another request could have the same. Under the memory's lock."""
         if not kwargs and len(args) == 1 and type(args[0]) is str:
             memory.link(slot, self.texts, args[0], args[0])

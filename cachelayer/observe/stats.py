@@ -122,6 +122,18 @@ class FunctionStats:
         if self._added >= _FOLD:
             self.fold()
 
+    def found(self, source: Source, passed: Reason, total: float, seconds: float, tokens: int) -> None:
+        """Add one exact hit of a store, in `total` seconds, that the memory was passed for; it saved the rest."""
+        self.hits[source, "exact"] += 1
+        self.misses["memory", passed] += 1
+        self.saved_seconds += seconds
+        self.saved_tokens += tokens
+        self._stages["store"].append(total)
+        self._whole["exact"].append(total)
+        self._added += 1
+        if self._added >= _FOLD:
+            self.fold()
+
     def fold(self) -> None:
         """Put the latencies of the last requests into the histograms."""
         self._added = 0

@@ -1,0 +1,159 @@
+"""Where nothing is kept in process, a raw form seen before leads to its key, and to nothing that it should not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from redis_servers import Server
+
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.errors import StoreFault
+from cachelayer.shortcuts import Shortcuts
+
+PATIENT = Budgets(store="2s")
+
+
+def layer_on(server: Server, **options: Any) -> CacheLayer:
+    policy = Policy(max_bytes=0, ttl_jitter=0, budgets=PATIENT, **options)
+    return CacheLayer(policy=policy, store=server.url, semantic=False)
+
+
+def shortcuts_of(layer: CacheLayer) -> Shortcuts:
+    shortcuts = layer._engine.tiers.shortcuts
+    assert shortcuts is not None
+    return shortcuts
+
+
+def counting() -> tuple[list[Any], Callable[..., Any]]:
+    calls: list[Any] = []
+
+    async def backend(body: dict[str, Any]) -> list[int]:
+        calls.append(body)
+        return [len(calls)]
+
+    return calls, backend
+
+
+async def test_hits_by_raw_form_are_counted_and_what_a_caller_does_to_them_changes_nothing(
+    server: Server,
+) -> None:
+    calls, backend = counting()
+    async with layer_on(server) as layer:
+        ask = layer.wrap(backend, name="ask")
+        await ask({"n": 1.0})
+        await layer.flush()
+        for _ in range(5):
+            (await ask({"n": 1.0})).append("mine")
+        assert shortcuts_of(layer).bytes > 0
+        assert await ask({"n": 1}) == [1] and len(calls) == 1
+        assert layer.stats()["functions"]["ask"]["hits"]["redis:exact"] == 6
+        assert (await ask.outcome({"n": 1.0})).source is Source.REDIS
+
+
+async def test_an_invalidation_elsewhere_is_obeyed_by_raw_forms(server: Server) -> None:
+    calls, backend = counting()
+    async with layer_on(server) as here, layer_on(server) as there:
+        ask, other = here.wrap(backend, name="ask", tags=["kb"]), there.wrap(backend, name="ask", tags=["kb"])
+        await ask({"n": 1})
+        await here.flush()
+        assert [await ask({"n": 1}) for _ in range(3)] == [[1]] * 3
+        await other.invalidate({"n": 1})
+        await here._shared.store.sync()  # type: ignore[union-attr]
+        assert await ask({"n": 1}) == [2]
+        for _ in range(400):  # what was made within the clocks' doubt of a deletion is not stored
+            fresh = await ask({"n": 1})
+            await here.flush()
+            if await ask({"n": 1}) == fresh:
+                break
+            await asyncio.sleep(0.005)
+        kept = len(calls)
+        assert [await ask({"n": 1}) for _ in range(3)] == [fresh] * 3 and len(calls) == kept
+        await there.invalidate(tags=["kb"])
+        await here._shared.store.sync()  # type: ignore[union-attr]
+        assert await ask({"n": 1}) == [kept + 1]
+
+
+async def test_a_raw_form_of_one_tenant_leads_no_other_tenant_anywhere(server: Server) -> None:
+    _, backend = counting()
+    async with layer_on(server) as layer:
+        ask = layer.wrap(backend, name="ask")
+        for turn in range(3):
+            for tenant, answer in (("a", [1]), ("b", [2])):
+                with layer.scope(tenant=tenant):
+                    assert await ask({"n": 1}) == answer, turn
+            await layer.flush()
+        with layer.scope(tenant="a"), layer.tighten(no_cache=True):
+            assert await ask({"n": 1}) == [3]
+
+
+async def test_a_stream_is_replayed_by_its_raw_form(server: Server) -> None:
+    runs = 0
+
+    async def speak(prompt: str) -> AsyncIterator[str]:
+        nonlocal runs
+        runs += 1
+        for n in range(4):
+            yield f"{prompt} {n}"
+
+    async with layer_on(server) as layer:
+        cached = layer.wrap(speak, name="speak")
+        first = [chunk async for chunk in cached("hello")]
+        await layer.flush()
+        for _ in range(3):
+            assert [chunk async for chunk in cached("hello")] == first
+        assert runs == 1 and shortcuts_of(layer).bytes > 0
+
+
+async def test_requests_remembered_are_bounded_in_bytes_and_erased(server: Server) -> None:
+    calls, backend = counting()
+    async with layer_on(server) as layer:
+        shortcuts = shortcuts_of(layer)
+        shortcuts.max_bytes = 20_000
+        ask = layer.wrap(backend, name="ask")
+        for n in range(60):
+            await ask({"text": "x" * n})
+        await layer.flush()
+        for _ in range(2):
+            for n in range(60):
+                assert await ask({"text": "x" * n}) == [n + 1]
+                assert 0 < shortcuts.bytes <= 20_000
+        assert len(calls) == 60
+        await layer.erase()
+        assert shortcuts.bytes == 0 and not ask.function.lane._positional
+
+
+class Counted:
+    """A store's `get`, counted, and failing where it is told to."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.calls = inner, 0
+        self.fault: Exception | None = None
+
+    async def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        if self.fault is not None:
+            raise self.fault
+        return await self.inner(*args)
+
+
+@pytest.mark.parametrize("fault", [StoreFault("slow", Reason.BUDGET), RuntimeError("broken"), None])
+async def test_a_store_that_has_no_answer_is_asked_once(server: Server, fault: Exception | None) -> None:
+    _, backend = counting()
+    async with layer_on(server) as layer:
+        ask = layer.wrap(backend, name="ask")
+        await ask({"n": 1})
+        await layer.flush()
+        await ask({"n": 1})
+        shared = layer._shared
+        assert shared is not None
+        shared.get = counted = Counted(shared.get)  # type: ignore[assignment]
+        counted.fault = fault
+        if fault is None:
+            await layer.erase()
+            shortcuts_of(layer).learn(ask.handle.now(({"n": 1},), {}))
+        assert await ask({"n": 1}) == [2] and counted.calls == 1
+        reason = Reason.ABSENT if fault is None else getattr(fault, "reason", Reason.FAULT)
+        assert ask.function.stats.misses["redis", reason] >= 1
