@@ -16,11 +16,11 @@ from .exact.slot import SLOT_OVERHEAD, Slot, weight_of_raw
 from .flow.breaker import CLOSED
 from .observe.pace import timed
 from .shared import SharedTier
-from .types import Reason, Source
+from .types import Reason
 
 MAX_BYTES = 16 << 20
 """Of raw forms and canonical requests remembered, over all functions; the oldest give way."""
-ABSENT, OFF, REDIS = Reason.ABSENT, Reason.OFF, Source.REDIS
+ABSENT = Reason.ABSENT
 
 
 class Shortcuts:
@@ -78,28 +78,24 @@ class Shortcuts:
         shared = self._shared
         if shared.breaker.state is not CLOSED:
             return False, None
+        record = None
         try:
-            record, done = None, False
             with shared.reading:
                 record = await shared.get(known.meta, known.canonical, function.store_budget)
-                done = True
+                shared.breaker.success()
+                if record is None:
+                    return False, ABSENT
+                if record.fresh_until <= shared.clock.time():
+                    return False, None
+                answer = (function.codec or shared.codec).decode(record.payload)
+                stats = function.stats
+                if type(answer) is Chunks:
+                    answer = shared.keeper.replay_of(function, answer)
+                    if stats.paced:
+                        answer = timed(answer, stats, "hit", at, self._now)
+                stats.found(self._now() - at, record.seconds, record.tokens)
+                return True, answer
         except asyncio.CancelledError:
             shared.breaker.abandoned()
             raise
-        if not done:
-            return False, shared.failed(shared.reading.reason)
-        shared.breaker.success()
-        if record is None:
-            return False, ABSENT
-        if record.fresh_until <= shared.clock.time():
-            return False, None
-        with shared.decoding:
-            answer = (function.codec or shared.codec).decode(record.payload)
-            stats = function.stats
-            if type(answer) is Chunks:
-                answer = shared.keeper.replay_of(function, answer)
-                if stats.paced:
-                    answer = timed(answer, stats, "hit", at, self._now)
-            stats.found(REDIS, OFF, self._now() - at, record.seconds, record.tokens)
-            return True, answer
-        return False, shared.decoding.reason
+        return False, shared.failed(shared.reading.reason) if record is None else None

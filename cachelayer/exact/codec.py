@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
-import xxhash
+from xxhash import xxh3_64_digest
 
 from ..errors import ConfigurationError
 from .hints import returned_types, travels, types_from
@@ -171,7 +171,7 @@ class Codec:
 
 
 def _sum(kind: int, body: bytes) -> bytes:
-    return xxhash.xxh3_64_digest(body, seed=VERSION << 8 | kind)
+    return xxh3_64_digest(body, VERSION << 8 | kind)
 
 
 def _pack(body: bytes) -> bytes | None:

@@ -40,7 +40,7 @@ LARGEST = 64 << 20
 Dep = tuple[bytes, bytes]
 """Digest of a tag's or scope's name, 16 bytes, and the epoch's token, 8 bytes."""
 
-COLD = ("key", "canonical", "scope", "tags", "text", "function", "principal")
+COLD = ("key", "canonical", "stale_until", "scope", "tags", "text", "function", "principal")
 Opened = tuple[Record, bytes, bytes, float]
 """An entry that a peer wrote for this very request: the record; its epochs, yet to be compared, 24 bytes each; the
 incarnation of the server process that it was written to; when, by that server's clock."""
@@ -50,16 +50,16 @@ class Stored(Record):
     """A record read back. What a hit does not need is parsed when first asked for."""
 
     __slots__ = ("_source",)
-    _source: tuple[bytes, bytes, bytes, int, int, int]
-    """Key, canonical, body, and where in the body scope, meta and canonical start."""
+    _source: tuple[bytes, bytes, float, bytes, int, int, int]
+    """Key, canonical, end of staleness, body, and where in the body scope, meta and canonical start."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in COLD:
             raise AttributeError(name)
-        key, canonical, body, scope, meta, end = self._source
+        key, canonical, stale, body, scope, meta, end = self._source
         try:
             tags, *rest = orjson.loads(memoryview(body)[meta:end])
-            values = (key, canonical, body[scope:meta], tuple(tags), *rest)
+            values = (key, canonical, stale, body[scope:meta], tuple(tags), *rest)
             for put, value in zip(_SET_COLD, values, strict=True):
                 put(self, value)
         except (ValueError, TypeError) as fault:
@@ -78,9 +78,8 @@ class Stored(Record):
 _CHECKSUM = Struct("<Q")
 _new = object.__new__
 _SET_COLD = [vars(Record)[name].__set__ for name in COLD]
-_set_payload, _set_created, _set_fresh, _set_stale, _set_seconds, _set_tokens = (
-    vars(Record)[name].__set__
-    for name in ("payload", "created", "fresh_until", "stale_until", "seconds", "tokens")
+_set_payload, _set_created, _set_fresh, _set_seconds, _set_tokens = (
+    vars(Record)[name].__set__ for name in ("payload", "created", "fresh_until", "seconds", "tokens")
 )
 _set_source = vars(Stored)["_source"].__set__
 
@@ -157,10 +156,9 @@ class Wire:
         _set_payload(record, body[payload:])
         _set_created(record, created - offset)
         _set_fresh(record, fresh - offset)
-        _set_stale(record, stale - offset)
         _set_seconds(record, seconds)
         _set_tokens(record, tokens)
-        _set_source(record, (key, canonical, body, at, meta, text))
+        _set_source(record, (key, canonical, stale - offset, body, at, meta, text))
         return record, raw[HEADER.size : end], incarnation, written
 
     def _unseal(self, raw: bytes, key: bytes, end: int, length: int) -> bytes:
