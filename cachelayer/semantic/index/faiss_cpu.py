@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import MissingExtra
 from ...types import Vectors
-from .packed import Found, PackedIndex, Pairs, found, named, pages_from
-from .pages import PAGE, Page, Partition, View
+from .packed import Found, PackedIndex, Pairs, named, padded, pages_from
+from .pages import PAGE, Page, Partition, View, ids_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -115,24 +115,25 @@ class FaissIndex(PackedIndex):
         near = self._from_graph(graph, view.pages, query[None], k) if graph else None
         if near is None or graph is None:
             return self._scan_one(view.pages, query, k)
+        pairs = named(view.pages, near[1][0].tolist(), near[0][0].tolist())
         if graph.rows == view.pages[0].home.rows:
-            return near[0]
-        return sorted(near[0] + self._scan_one(view.pages, query, k, graph.rows), reverse=True)
+            return pairs
+        return sorted(pairs + self._scan_one(view.pages, query, k, graph.rows), reverse=True)
 
     def _many(self, view: View, queries: Vectors, k: int) -> Found:
         graph: Graph | None = view.graph
         near = self._from_graph(graph, view.pages, queries, k) if graph else None
         if near is None or graph is None:
             return self._scan_many(view.pages, queries, k)
-        tail = self._scan_many(view.pages, queries, k, graph.rows)
-        rows = zip(near, tail[0].tolist(), tail[1].tolist(), strict=True)
-        return found(
-            [
-                sorted(pairs + list(zip(scores, ids, strict=True)), reverse=True)
-                for pairs, scores, ids in rows
-            ],
-            k,
-        )
+        scores, ids = near[0], ids_of(view.pages, near[1])
+        scores[ids < 0] = -np.inf
+        beside = view.pages[0].home.rows - graph.rows
+        if not beside and scores.shape[1] == k and ids.min() >= 0:
+            return scores, ids
+        tail = self._scan_many(view.pages, queries, k, graph.rows) if beside else padded(len(queries), k)
+        scores, ids = np.hstack([scores, tail[0]]), np.hstack([ids, tail[1]])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        return np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1)
 
     def _scan_one(self, pages: tuple[Page, ...], query: NDArray[np.float32], k: int, start: int = 0) -> Pairs:
         """By FAISS's own kernel, where every row is alive and in float32: it stores no scores and calls no BLAS."""
@@ -152,18 +153,17 @@ class FaissIndex(PackedIndex):
         alive = [pair for pair in near if pair[1] >= 0]
         return alive if len(scanned) == 1 else sorted(alive, reverse=True)
 
-    def _from_graph(
-        self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int
-    ) -> list[Pairs] | None:
-        """The best live rows under the graph; None where the dead crowd out the living of any query."""
+    def _from_graph(self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int) -> Found | None:
+        """Scores and positions of the best rows under the graph; None where the dead crowd out the living of any."""
         rows, live = pages[0].home.rows, pages[0].home.live
         dead = rows - live
         stretch = rows / max(live, 1)
         wanted = k if not dead else int(2 * k * stretch) + 8
         scores, positions = graph.search(queries, min(wanted, graph.rows), stretch)
-        near = [named(pages, *row) for row in zip(positions.tolist(), scores.tolist(), strict=True)]
-        least = min(k, max(1, graph.rows - dead))
-        return near if all(len(pairs) >= least for pairs in near) else None
+        if not dead:
+            return scores, positions
+        alive = (ids_of(pages, positions) >= 0).sum(axis=1)
+        return (scores, positions) if alive.min() >= min(k, max(1, graph.rows - dead)) else None
 
     def _product(self, rows: Vectors, queries: Vectors) -> NDArray[np.float32]:
         """By FAISS's own BLAS, whose threads this thread can set: numpy's wait for busy cores, 8 ms for 0.5."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...types import Vectors
 from .faiss_cpu import FaissIndex, Graph, load_faiss
-from .packed import Found, Pairs
+from .packed import Found
 from .pages import PAGE, Page
 
 if TYPE_CHECKING:
@@ -83,9 +83,7 @@ class FaissGpuIndex(FaissIndex):
     def _read_graph(self, path: Path) -> Graph | None:
         return super()._read_graph(path) if self.lost else None
 
-    def _from_graph(
-        self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int
-    ) -> list[Pairs] | None:
+    def _from_graph(self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int) -> Found | None:
         if not isinstance(graph, OnDevice):
             return super()._from_graph(graph, pages, queries, k)
         if graph.failed or self.lost:

@@ -87,7 +87,7 @@ class PackedIndex:
         home = self._partitions.get(partition)
         view = home.view if home else View(())
         if not view.pages:
-            return _padded(len(queries), k)
+            return padded(len(queries), k)
         if len(queries) == 1:
             return found([self._one(view, queries[0], k)], k)
         return self._many(view, queries, k)
@@ -292,5 +292,6 @@ def pages_from(pages: tuple[Page, ...], start: int) -> Iterator[tuple[Page, int]
         yield page, 0 if number else start % PAGE
 
 
-def _padded(queries: int, k: int) -> Found:
+def padded(queries: int, k: int) -> Found:
+    """No neighbours at all."""
     return np.full((queries, k), -np.inf, dtype=np.float32), np.full((queries, k), -1, dtype=np.int64)

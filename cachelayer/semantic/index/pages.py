@@ -143,3 +143,12 @@ class Repacked:
 
     def _current_ids(self) -> NDArray[np.int64]:
         return np.concatenate([page.ids[rows] for page, rows in zip(self._old, self._kept, strict=True)])
+
+
+def ids_of(pages: tuple[Page, ...], positions: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids of rows by their positions in `pages`, of the same shape; -1 for the dead and for position -1."""
+    if len(pages) > positions.size:  # copying all ids would cost more than looking up a few
+        flat = (int(pages[at // PAGE].ids[at % PAGE]) if at >= 0 else -1 for at in positions.ravel().tolist())
+        return np.fromiter(flat, np.int64, positions.size).reshape(positions.shape)
+    every = np.concatenate([*(page.ids[:PAGE] for page in pages), [-1]])
+    return np.asarray(every[positions], dtype=np.int64)
