@@ -17,6 +17,7 @@ from .flow.background import Background
 from .keeper import Keeper
 from .local import Local
 from .protocols import Clock, Decider, Embedder, Feed, Store, VectorIndex, Verifier
+from .semantic.embed.batched import BatchedEmbedder
 from .semantic.embed.cache import CachedEmbedder
 from .semantic.index.packed import PackedIndex
 from .semantic.tier import SimilarTier
@@ -143,14 +144,15 @@ def own_tier(
 
 
 def remembering(embedder: object) -> CachedEmbedder:
-    """An embedder with a memory of texts. Raises ConfigurationError for what is none."""
+    """An embedder with a memory of texts, batched where it gains by that. ConfigurationError for what is none."""
     if not isinstance(embedder, Embedder):
         raise ConfigurationError(
             "embedder",
             embedder,
             "give an Embedder (an async function: CallableEmbedder of cachelayer.semantic.embed), or a model's name",
         )
-    return CachedEmbedder(embedder)
+    lanes: int = getattr(embedder, "lanes", 0)
+    return CachedEmbedder(BatchedEmbedder(embedder, concurrency=lanes) if lanes else embedder)
 
 
 def decider_of(

@@ -63,3 +63,8 @@ class Background:
 async def offload(work: Callable[[], T]) -> T:
     """The result of `work()`, run in a thread of the loop's default executor."""
     return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+def soon(work: Callable[..., object], *args: object) -> None:
+    """Run `work(*args)` in the loop's next turn."""
+    asyncio.get_running_loop().call_soon(work, *args)

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Final
 
 from ..protocols import Decider, Embedder, Hearing, Leaving
@@ -13,6 +14,8 @@ from ..types import Candidate
 from .asks import Ask, Same
 
 WORDS_COMPARED_EXACTLY: Final = 12
+AHEAD: Final = 2000
+"""Characters of a text that is read ahead: reading one takes about 8 us a word."""
 ASKED: Final = 3
 """Answers that the owner's judge compares a new one with."""
 _CODE: Final = re.compile(
@@ -80,3 +83,11 @@ def leave(decider: Decider, forget: Callable[[int], None]) -> None:
     if isinstance(decider, Leaving):
         for entry_id in decider.leaving():
             forget(entry_id)
+
+
+def read_ahead(decider: object, lock: AbstractContextManager[object], text: str) -> None:
+    """Let the decider read a request's words while the embedder's thread is at work."""
+    prepare = getattr(decider, "prepare", None)
+    if prepare is not None and len(text) <= AHEAD:
+        with lock:
+            prepare(text)

@@ -155,6 +155,10 @@ class EvidenceDecider(Checks):
         if len(self._voices) > 256:
             del self._voices[next(iter(self._voices))]
 
+    def prepare(self, text: str) -> None:
+        """Read a request's text before its candidates are known: most of what a decision costs without them."""
+        self._judge.prepare(text)
+
     def forget_texts(self) -> None:
         """Drop every remembered text: an erased tenant's must not stay."""
         self._judge.forget_texts()

@@ -40,6 +40,10 @@ class Judge:
         self._verifier = verifier
         self._compares_turns: bool = getattr(verifier, "compares_turns", False)
 
+    def prepare(self, text: str) -> None:
+        """Read a request's text before its candidates are known."""
+        getattr(self._verifier, "prepare", lambda text: None)(text)
+
     def forget_texts(self) -> None:
         getattr(self._verifier, "clear", lambda: None)()
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..flow.attempt import Faults
-from ..flow.background import Background, offload
+from ..flow.background import Background, offload, soon
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
-from .answers import leave, tell
+from .answers import leave, read_ahead, tell
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -123,14 +123,14 @@ class SimilarTier:
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
+        soon(self._faults.attempt_now, "verify", read_ahead, self.decider, self._lock, ask.text)
         embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
         ask.timings["embed"] = time.monotonic() - started
         if isinstance(embedded, Reason):
             return embedded
         ask.query = self._query(ask, embedded)
-        return (
-            None if ask.query is not None else Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
-        )
+        lost = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+        return lost if ask.query is None else None
 
     def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
         vector = embedded.vectors[0]

@@ -68,7 +68,7 @@ class PairVerifier:
         self._words, self._judged = 0, (None, {})
 
     def prepare(self, text: str) -> None:
-        """Read a text now, behind the caller's back, instead of at its first comparison."""
+        """Read a text now, while its vector is made, instead of at its first comparison."""
         self._read(text)
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:

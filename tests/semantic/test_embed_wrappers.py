@@ -13,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.flow.batcher import Overloaded
-from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.embed.http import HttpEmbedder
@@ -118,35 +116,6 @@ async def test_a_damaged_file_of_vectors_is_not_believed(tmp_path, at):
     assert CachedEmbedder(wrap(hashed_all)).load(path) == 0
     path.write_bytes(data[: len(data) // 2])
     assert CachedEmbedder(wrap(hashed_all)).load(path) == 0
-
-
-async def test_concurrent_embeds_become_one_call():
-    counted = Counted()
-    batched = BatchedEmbedder(wrap(counted))
-    made = await asyncio.gather(*(batched.embed([str(i), f"{i}!"]) for i in range(8)))
-    assert [len(batch) for batch in counted.batches] == [16]
-    for i, one in enumerate(made):
-        assert np.allclose(one.vectors, [direction(str(i)), direction(f"{i}!")], atol=1e-6)
-    assert batched.stats()["mean"] == 8
-
-
-async def test_an_overloaded_batcher_sheds_with_a_reason():
-    gate = asyncio.Event()
-
-    async def stuck(texts: Sequence[str]) -> np.ndarray:
-        await gate.wait()
-        return await hashed_all(texts)
-
-    batched = BatchedEmbedder(wrap(stuck), queue=1)
-    tasks = []
-    for text in "ab":
-        tasks.append(asyncio.create_task(batched.embed([text])))
-        for _ in range(3):
-            await asyncio.sleep(0)
-    with pytest.raises(Overloaded):
-        await batched.embed(["c"])
-    gate.set()
-    await asyncio.gather(*tasks)
 
 
 BAD_ROWS = {

@@ -27,6 +27,9 @@ class HttpEmbedder:
     `revision` distinguishes models served under one name. No retries: the caller has a budget.
     """
 
+    lanes = 4
+    """Calls at once; what comes beyond them shares the next (see BatchedEmbedder)."""
+
     def __init__(
         self,
         url: str,

@@ -21,8 +21,10 @@ class SentenceTransformersEmbedder:
     """`SentenceTransformer(model)`, loaded by `start`; one thread owns the model and with it the CUDA stream.
 
     `model` is a name on the hub or a directory. On CUDA the weights are float16 unless `half=False`. Batches gain
-    much here: put BatchedEmbedder in front. `identity` and `dimension` are known once started.
+    much here: CacheLayer puts BatchedEmbedder in front. `identity` and `dimension` are known once started.
     """
+
+    lanes = 1
 
     def __init__(
         self,

@@ -1,0 +1,131 @@
+"""Concurrent embeds share calls where that helps, and the loop has work of its own meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer
+from cachelayer.flow.batcher import Overloaded
+from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.embed.from_callable import CallableEmbedder
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.testing import WordEmbedder
+from cachelayer.types import Embedded
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
+
+from embedding_server import DIMENSION, hashed, hashed_all
+
+
+def wrap(function) -> CallableEmbedder:
+    return CallableEmbedder(function, identity="hash", dimension=DIMENSION)
+
+
+def direction(text: str) -> np.ndarray:
+    return hashed(text) / 3
+
+
+async def test_concurrent_embeds_become_one_call():
+    batches: list[int] = []
+
+    async def counted(texts: Sequence[str]) -> np.ndarray:
+        batches.append(len(texts))
+        return await hashed_all(texts)
+
+    batched = BatchedEmbedder(wrap(counted))
+    made = await asyncio.gather(*(batched.embed([str(i), f"{i}!"]) for i in range(8)))
+    assert batches == [16]
+    for i, one in enumerate(made):
+        assert np.allclose(one.vectors, [direction(str(i)), direction(f"{i}!")], atol=1e-6)
+    assert batched.stats()["mean"] == 8
+
+
+async def test_one_bad_text_does_not_spoil_the_others_of_its_batch():
+    async def picky(texts: Sequence[str]) -> np.ndarray:
+        if "bad" in texts:
+            raise OSError("refused")
+        return await hashed_all(texts)
+
+    batched = BatchedEmbedder(wrap(picky))
+    made = await asyncio.gather(
+        *(batched.embed([text]) for text in ("a", "bad", "b")), return_exceptions=True
+    )
+    assert isinstance(made[1], OSError)
+    assert np.allclose(made[0].vectors[0], direction("a"), atol=1e-6)
+    assert np.allclose(made[2].vectors[0], direction("b"), atol=1e-6)
+
+
+async def test_the_layer_batches_for_embedders_that_gain_by_it():
+    class OneDevice(WordEmbedder):
+        lanes = 1
+        texts: ClassVar[list[int]] = []
+
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            self.texts.append(len(texts))
+            return await super().embed(texts)
+
+    layer = CacheLayer(embedder=OneDevice())
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        return question
+
+    async with layer:
+        OneDevice.texts.clear()
+        await asyncio.gather(*(ask(f"question number {n}") for n in range(12)))
+        await layer.flush()
+    assert sum(OneDevice.texts) == 12 and max(OneDevice.texts) > 1
+
+
+async def test_a_request_is_read_while_its_vector_is_made():
+    read: list[str] = []
+
+    class Watched(PairVerifier):
+        def prepare(self, text: str) -> None:
+            read.append(text)
+            super().prepare(text)
+
+    class Slow(WordEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            await asyncio.sleep(0)
+            seen.append(list(read))
+            return await super().embed(texts)
+
+    seen: list[list[str]] = []
+    layer = CacheLayer(embedder=Slow(), verifier=Watched())
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        return question
+
+    async with layer:
+        await ask("where is my parcel")
+        await ask("word " * 1000)
+        await layer.flush()
+    assert seen == [["where is my parcel"], ["where is my parcel"]]
+
+
+async def test_an_overloaded_batcher_sheds_with_a_reason():
+    gate = asyncio.Event()
+
+    async def stuck(texts: Sequence[str]) -> np.ndarray:
+        await gate.wait()
+        return await hashed_all(texts)
+
+    batched = BatchedEmbedder(wrap(stuck), queue=1)
+    tasks = []
+    for text in "ab":
+        tasks.append(asyncio.create_task(batched.embed([text])))
+        for _ in range(3):
+            await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await batched.embed(["c"])
+    gate.set()
+    await asyncio.gather(*tasks)
