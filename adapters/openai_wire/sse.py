@@ -62,7 +62,8 @@ def events_in(stream: bytes) -> Iterator[bytes]:
 def payloads(stream: bytes) -> Iterator[bytes]:
     """The data of each whole event, its lines joined by a newline; comments and other fields are left out."""
     data: list[bytes] = []
-    for line in _LINES.split(stream.removeprefix(b"\xef\xbb\xbf")):
+    stream = stream.removeprefix(b"\xef\xbb\xbf")
+    for line in _LINES.split(stream) if b"\r" in stream else stream.split(b"\n"):
         if not line:
             if data:
                 yield b"\n".join(data)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Reason
+from cachelayer.semantic import freshness
 from cachelayer.semantic.freshness import MAX_TEXT, time_sensitive
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
@@ -80,6 +82,23 @@ def test_other_languages_are_never_flagged() -> None:
 @given(st.text(max_size=3000))
 def test_any_text_is_read(text: str) -> None:
     assert isinstance(time_sensitive(text), str)
+
+
+CUE = st.one_of([
+    st.from_regex(e, fullmatch=True, alphabet=st.characters(max_codepoint=0xFF))
+    for e in (freshness._ENGLISH_CLOCK, freshness._ENGLISH_STATE, freshness._ENGLISH_WHEN, freshness._WORDS)
+])  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(CUE, st.sampled_from(["show me {}", "I know. {}?", "tell me, \u2014{}\u2014", "{}"]))
+def test_ruling_out_by_words_rules_out_nothing_that_the_expressions_match(cue: str, around: str) -> None:
+    text = around.format(cue)
+    every = {""}  # is in every sentence: nothing is ruled out
+    sentences = re.split(r"[.!?;\n]+", text)
+    searched = next((cue for one in sentences if (cue := freshness._asked(one, every, every, every))), "")
+    foreign = freshness._WORDS.search(text)
+    assert time_sensitive(text) == (foreign.group() if foreign else searched)
 
 
 @given(st.sampled_from(CHANGES), st.booleans())
