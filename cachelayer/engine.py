@@ -147,7 +147,7 @@ class Engine:
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         landing = Landing(BACKEND).made_for(call)
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
-        recording.start()
+        recording.start(self.flights.starter)
         return landing
 
     def _recorder(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:

@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from ..errors import CacheLayerError
+from .eager import Finished, Starter
 
 READ_AHEAD = 16
 """Chunks that the pump may be ahead of the fastest reader."""
@@ -62,13 +64,22 @@ class Recording:
         self.complete = True  # whether everything from the start is still there
         self.ended = False
         self.error: BaseException | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[Any] | None = None
         self._next_reader = 0
 
-    def start(self) -> None:
-        """Begin to pump."""
-        self._task = self._loop.create_task(self._pump())
-        self._task.add_done_callback(self._stopped)
+    def start(self, starter: Starter) -> None:
+        """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
+        begun: asyncio.Task[Any] | Finished | None = None
+        with suppress(Exception):  # the pump keeps it for the readers
+            begun = starter.start(self._loop, self._pump())
+        if isinstance(begun, asyncio.Task):
+            self._task = begun
+            begun.add_done_callback(self._stopped)
+        else:
+            self.ended = True
+            self._loop.call_soon(
+                self._closed
+            )  # not before the landing that carries this recording was handed out
 
     def reader(self) -> Reader:
         """A new reader, from the start. Only while `complete`."""
@@ -84,6 +95,9 @@ class Recording:
                     await self._demanded()
             if self.complete:
                 self._finish(list(self._chunks))
+        except BaseException as error:
+            self.error = error
+            raise
         finally:
             aclose = getattr(self._source, "aclose", None)
             if aclose is not None:
@@ -137,7 +151,7 @@ class Recording:
             if not sleeper.done():
                 sleeper.set_result(None)
 
-    def _stopped(self, task: asyncio.Task[None]) -> None:
+    def _stopped(self, task: asyncio.Task[Any]) -> None:
         self.ended = True
         self.error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self._wake()
@@ -174,7 +188,7 @@ class Recording:
             self._supply()
         elif self._task is not None and not self._task.done():
             self._closed()
-            self._task.cancel()
+            self._loop.call_soon(self._task.cancel)  # not before its first step was taken over
 
 
 class Reader(AsyncIterator[Any]):

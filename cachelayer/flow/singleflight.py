@@ -53,7 +53,7 @@ class SingleFlight:
     def reset(self) -> None:
         """Forget all flights: after a fork the child owns none of its parent's."""
         self._lock = threading.Lock()
-        self._starter = Starter()
+        self.starter = Starter()
         self._flights: dict[Hashable, Flight] = {}
 
     def __len__(self) -> int:
@@ -78,7 +78,7 @@ class SingleFlight:
         loop = get_running_loop()
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
             return self._await(key, flight, loop, False, wait)
-        begun = self._starter.start(loop, start())
+        begun = self.starter.start(loop, start())
         if type(begun) is not Finished:
             assert isinstance(begun, asyncio.Task)
             return self._await(key, self._flying(key, proof, loop, begun), loop, True, wait)

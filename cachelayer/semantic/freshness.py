@@ -72,7 +72,7 @@ _WORDS: Final = re.compile(
     r"\b" + _any(
         "heute", "jetzt", "derzeit", r"aktuell\w*", "momentan", "morgen", "gestern", "wetter", "wechselkurs",
         "aktienkurs", "uhrzeit", "neueste[nrs]?",
-        "aujourd'hui", "maintenant", "actuelle?s?", "actuellement", "demain", r"météo", "dernières nouvelles",
+        "aujourd'hui", "maintenant", "actuel(?:le)?s?", "actuellement", "demain", r"météo", "dernières nouvelles",
         "hoy", "ahora", "actualmente", "mañana", "clima", "tiempo hace", "tipo de cambio", "últimas noticias",
         "oggi", "adesso", "attualmente", "domani", "meteo", "tasso di cambio",
         "hoje", "agora", "atualmente", "amanhã", "taxa de câmbio", "previsão do tempo",

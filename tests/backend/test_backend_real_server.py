@@ -4,49 +4,21 @@ only."""
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
+from transformers_server import transformers_server
 
 pytestmark = pytest.mark.soak
-STANDINS = Path(__file__).parent / "standins"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """(address, model). `CACHELAYER_TRANSFORMERS_PYTHON` names the interpreter that has
-    transformers[serving]."""
-    python = os.environ.get("CACHELAYER_TRANSFORMERS_PYTHON", sys.executable)
-    folder = tmp_path_factory.mktemp("transformers")
-    model = folder / "tiny"
-    subprocess.run([python, STANDINS / "tiny_llama.py", model], check=True)
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    command = (
-        "import sys; from transformers.cli.transformers import main; sys.argv[0] = 'transformers'; main()"
-    )
-    arguments = ["serve", str(model), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [python, "-c", command, *arguments, "--default-seed", "1", "--continuous-batching"],
-            stdout=log,
-            stderr=log,
-            env=environment,
-        )
-    try:
-        yield f"127.0.0.1:{port}", str(model)
-    finally:
-        process.terminate()
-        process.wait()
+    """(address, model)."""
+    with transformers_server(tmp_path_factory.mktemp("transformers"), "--continuous-batching") as started:
+        yield started
 
 
 async def connected(address: str, model: str, **options: object) -> TensorRTLLM:

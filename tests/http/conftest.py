@@ -19,6 +19,13 @@ from upstream import Server, Upstream
 from cachelayer import CacheLayer, Policy
 
 
+@pytest.fixture(autouse=True)
+def no_long_callback(stall: Any) -> Iterator[None]:
+    """In every test here: no single callback of an asyncio loop takes a quarter of a second of CPU."""
+    yield
+    assert stall.seconds < 0.25, stall.callback
+
+
 @pytest.fixture
 def upstream() -> Upstream:
     return Upstream()

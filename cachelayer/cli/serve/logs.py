@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import sys
 import threading
@@ -57,8 +58,11 @@ class Log:
 
     def _write(self) -> None:
         while (lines := self._ready.get()) is not None:
-            self._out.write(b"\n".join([*lines, b""]).decode())
-            self._out.flush()
+            try:
+                self._out.write(b"\n".join([*lines, b""]).decode())
+                self._out.flush()
+            except BrokenPipeError:  # nobody reads any more: requests are served all the same
+                os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
 
     def close(self) -> None:
         """Write what waits."""
