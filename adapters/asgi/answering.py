@@ -13,6 +13,7 @@ from cachelayer.types import Outcome, Reason, Source
 from ..openai_wire import NotAnAnswer
 from . import status
 from .delivery import Again, Delivery
+from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Answering(Delivery):
         """Serve from the tiers or from the app. `let_in`: whether a hit may answer these credentials."""
         asked, principal, layer = self.r.asked, self.r.principal, self.served.layer
         assert principal is not None
-        tighter = asked.tightening()
+        tighter = {} if asked is NOTHING else asked.tightening()
         self.let_in = let_in
         if not let_in and not principal.own and principal.name is not None:
             tighter |= {"no_cache": True, "no_store": True}  # nobody rides on another's credentials

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from cachelayer.types import Outcome, Reason, Source
 
@@ -31,19 +32,31 @@ def missed(
     name: bytes = NAME,
 ) -> Header:
     """A request that was forwarded. `stored` is None where the answer is still on its way."""
-    memory = misses.get("memory", Reason.ABSENT)
+    return b"cache-status", _missed(tuple(misses.items()), status, stored, why_not, collapsed, name)
+
+
+@lru_cache(1024)
+def _missed(
+    misses: tuple[tuple[str, Reason], ...],
+    status: int,
+    stored: bool | None,
+    why_not: str,
+    collapsed: bool,
+    name: bytes,
+) -> bytes:
+    memory = next((reason for tier, reason in misses if tier == "memory"), Reason.ABSENT)
     fwd = "request" if memory in _REQUEST else "stale" if memory is Reason.EXPIRED else "uri-miss"
     parts = [name.decode(), f"fwd={fwd}", f"fwd-status={status}"]
     if stored:
         parts.append("stored")
     if collapsed:
         parts.append("collapsed")
-    reasons = [f"{tier}:{reason}" for tier, reason in misses.items()]
+    reasons = [f"{tier}:{reason}" for tier, reason in misses]
     if why_not:
         reasons.append(f"kept:{why_not}")
     if reasons:
         parts.append(f'detail="{" ".join(reasons)}"')
-    return b"cache-status", "; ".join(parts).encode("latin-1", "replace")
+    return "; ".join(parts).encode("latin-1", "replace")
 
 
 def bare(name: bytes = NAME) -> Header:

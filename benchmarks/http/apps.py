@@ -10,6 +10,15 @@ from cachelayer.adapters.asgi import CacheLayerMiddleware
 
 from cachelayer import CacheLayer, Policy
 
+LETTER = (
+    "It was meant to come by van on Tuesday, but the driver left a card that says it lies at the depot in Mill Road. I "
+    "went there with my passport, and they sent me home again, as the name on the label is spelled with one letter "
+    "too many. The woman at the desk was kind and gave me this number to write to. Can somebody change the label, so "
+    "that my sister may fetch the parcel for me? She works close by and has a car. If that cannot be done, please send "
+    "it back to the shop and let me know what it will cost me. I would also like to hear how such things are avoided, "
+    "as I order from you most weeks and my name is not going to change. Thank you for your help."
+)
+"""Distinct sentences, as a person writes them."""
 CHAT = "/v1/chat/completions"
 WORDS = " ".join(["considered"] * 55)
 """About 600 characters of answer."""
@@ -112,7 +121,7 @@ both = Both()
 def chat_body(n: int = 0, *, stream: bool = False) -> bytes:
     """A request of about 1 KB, another for each n."""
     said = [{"role": "system", "content": "You answer questions about orders. " * 6},
-            {"role": "user", "content": f"Question {n}: " + "what happens to my parcel now? " * 22}]  # fmt: skip
+            {"role": "user", "content": f"My order is number {n}. {LETTER}"}]  # fmt: skip
     asked: dict[str, Any] = {"model": "m", "messages": said, "temperature": 0}
     if stream:
         asked["stream"] = True
