@@ -5,7 +5,9 @@
 The reference is torch: a float16 matrix product and top-k over the same rows, beside the bytes moved over the measured
 copy bandwidth. FAISS parts (flat float16, IVF, CAGRA, the index of cachelayer) run where a GPU build of `faiss` is
 installed; what is missing says why and counts as not measured. Vectors are synthetic: unit rows around cluster centres,
-made on the device; queries are rows moved by a tenth of their length. Without a GPU it prints the reason and ends well.
+made on the device; queries are rows moved by a tenth of their length. "text in" is a sentence through tokenizer,
+encoder (gpu_encoder.py: --model DIR, or random weights of MiniLM's shape), search and the copy of ids to the host,
+vectors staying on the device. Without a GPU it prints the reason and ends well.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ import importlib.util
 import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 K = 8
+TEXT = "Can I still change the delivery address of the order that I placed yesterday evening?"
 CENTRES = 20_000
 Result = dict[str, Any]
 
@@ -96,11 +101,11 @@ def make_queries(rows: Any, count: int) -> Any:
     return torch.nn.functional.normalize(moved + 0.1 * noise, dim=1)
 
 
-def exact(rows: Any, queries: Any, block: int = 1 << 21) -> tuple[Any, Any]:
+def exact(rows: Any, queries: Any) -> tuple[Any, Any]:
     """Top-k by blocks of rows, float16 products."""
     import torch
 
-    best = None
+    best, block = None, 1 << (21 if len(queries) <= 1024 else 19)
     half = queries.half()
     for at in range(0, len(rows), block):
         scores, found = torch.topk(half @ rows[at : at + block].T, K, dim=1)
@@ -114,17 +119,23 @@ def exact(rows: Any, queries: Any, block: int = 1 << 21) -> tuple[Any, Any]:
     return best
 
 
+def text_in(search: Callable[[Any], Any], args: argparse.Namespace) -> Result:
+    """One text in, the ids of its candidates on the host."""
+    encode = args.encoder.encode
+    return summary(timed(lambda: search(encode([TEXT]))[1].cpu(), args.repeats), 1)
+
+
 def recall(found: Any, truth: Any) -> float:
     pairs = zip(found.tolist(), truth.tolist(), strict=True)
     return statistics.fmean(len(set(a) & set(b)) / K for a, b in pairs)
 
 
-def torch_reference(rows: Any, queries: Any, batches: list[int], repeats: int, bandwidth: float) -> Result:
-    out: Result = {}
+def torch_reference(rows: Any, queries: Any, args: argparse.Namespace, bandwidth: float) -> Result:
+    out: Result = {"text in, batch 1": text_in(lambda vector: exact(rows, vector), args)}
     moved = rows.numel() * rows.element_size()
-    for batch in batches:
+    for batch in args.batches:
         part = queries[:batch]
-        result = summary(timed(lambda part=part: exact(rows, part), repeats), batch)
+        result = summary(timed(lambda part=part: exact(rows, part), args.repeats), batch)
         result["share of copy bandwidth"] = moved / (result["p50 us"] / 1e6) / bandwidth
         out[f"batch {batch}"] = result
     return out
@@ -183,6 +194,7 @@ def one_index(
     out: Result = {"build s": time.perf_counter() - begun}
     _, found = index.search(queries, K)
     out["recall@8"] = recall(found, truth)
+    out["text in, batch 1"] = text_in(lambda vector: index.search(vector, K), args)
     for batch in args.batches:
         part = queries[:batch].contiguous()
         result = summary(timed(lambda part=part: index.search(part, K), args.repeats), batch)
@@ -227,8 +239,11 @@ def main() -> None:
     )
     parser.add_argument("--rows", nargs="+", type=int, default=[1_000_000, 10_000_000])
     parser.add_argument("--width", type=int, default=384)
-    parser.add_argument("--batches", nargs="+", type=int, default=[1, 64, 1024])
+    parser.add_argument("--batches", nargs="+", type=int, default=[1, 64, 1024, 8192])
     parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument(
+        "--model", type=Path, help="weights of the encoder, a sentence-transformers directory"
+    )
     parser.add_argument(
         "--library-rows", type=int, default=2_000_000, help="largest size through cachelayer itself"
     )
@@ -241,18 +256,23 @@ def main() -> None:
     if not result["not measured"]:
         import torch
 
+        sys.path.insert(0, str(Path(__file__).resolve().parent))
+        from gpu_encoder import Encoder
+
         device = torch.device("cuda")
+        args.encoder = Encoder(device, args.model)
         bandwidth = copy_bandwidth(device)
         result |= {
             "device": torch.cuda.get_device_name(),
             "copy bandwidth GB/s": bandwidth / 1e9,
+            "encoder alone, batch 1": summary(timed(lambda: args.encoder.encode([TEXT]), args.repeats), 1),
             "sizes": {},
         }
         for size in args.rows:
             rows = make_rows(size, args.width, device)
             queries = make_queries(rows, max(args.batches))
             truth = exact(rows, queries)[1]
-            found: Result = {"torch": torch_reference(rows, queries, args.batches, args.repeats, bandwidth)}
+            found: Result = {"torch": torch_reference(rows, queries, args, bandwidth)}
             found["faiss"] = faiss_parts(rows, queries, truth, args, bandwidth)
             if size <= args.library_rows:
                 found["cachelayer"] = through_cachelayer(rows, queries, truth, args)
