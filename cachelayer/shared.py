@@ -154,6 +154,7 @@ class SharedTier:
         if call.deadline is not None:
             patience = min(patience, max(call.deadline - self.clock.monotonic(), 0.0))
         await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
+        call.looked = None
         return await self.find(call, riders=True)
 
     def let_go(self, call: Call) -> None:
