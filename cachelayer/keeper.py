@@ -148,8 +148,8 @@ class Keeper(Holdings):
 
     def keep_stream(self, call: Call, chunks: list[Frozen], seconds: float, landing: Landing) -> None:
         """Keep a stream that ended well."""
-        answer = [chunk.answer() for chunk in chunks]
-        landing.seconds = seconds
+        answer, landing.seconds = [chunk.answer() for chunk in chunks], seconds
+        call.function.stats.took("backend", seconds)
         reason = self._admit(call, answer)
         if reason is not None:
             self._refuse(call, landing, reason)

@@ -42,6 +42,10 @@ class FunctionStats:
         self.shadow_checks = 0
         self.shadow_verdicts: Counter[str] = Counter()
         """'right' or 'wrong'."""
+        self.model_verdicts: Counter[str] = Counter()
+        """'same' or 'different': answers beside those of a reference model."""
+        self.model_bounds: Callable[[], tuple[float | None, float, float]] | None = None
+        """(estimate, low, high) of the share that differs, where they are compared."""
         self.hedges_cancelled = 0
         """Backend calls begun because a similar lookup was slow, and given up because it answered."""
         self.requests_that_missed = 0
@@ -134,6 +138,10 @@ class FunctionStats:
         self._added += 1
         if self._added >= _FOLD:
             self.fold()
+
+    def took(self, stage: str, seconds: float) -> None:
+        """A stage ended after its request was counted: the backend's, of a stream."""
+        self._stages[stage].append(seconds)
 
     def fold(self) -> None:
         """Put the latencies of the last requests into the histograms."""

@@ -189,3 +189,19 @@ async def test_batches_of_the_embedder_are_counted_where_it_batches() -> None:
         await layer.flush()
         batches, texts = value(layer, "embed_batches_total"), value(layer, "embed_texts_total")
     assert 1 <= batches <= texts == 8 and value(layer, "embed_shed_total") == 0
+
+
+async def test_the_backend_s_time_for_a_stream_is_a_stage_too() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(name="stream")
+    async def stream(question: str) -> AsyncIterator[str]:
+        yield "a"
+        yield "b"
+
+    for _ in range(2):
+        assert [piece async for piece in stream("x")] == ["a", "b"]
+    await layer.flush()
+    counted = 'cachelayer_stage_seconds_count{function="stream",stage="backend"} 1.0'
+    assert counted in layer.metrics().render()[1].decode()
+    await layer.aclose()
