@@ -133,6 +133,7 @@ class Function:
         self.closed = False
         """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
         self.stats = FunctionStats()
+        self.comparison: Any = None  # `comparing.Comparison`, where answers are compared with a reference's
         self.tracing: Any = None
         """`tracing.Tracing`, where requests are traced."""
         self._json = identifier.json_only

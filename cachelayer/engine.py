@@ -142,6 +142,8 @@ class Engine:
         landing = self.keeper.keep(call, answer, now - started, now).made_for(call)
         if self.tiers.wanted(call):
             self.tiers.keep(call, landing)
+        if call.function.comparison is not None:
+            call.function.comparison.see(call, landing, self.tiers)
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
@@ -154,6 +156,8 @@ class Engine:
         def finish(chunks: list[Any]) -> None:
             self.keeper.keep_stream(call, chunks, self.clock.monotonic() - started, landing)
             self.tiers.keep(call, landing)
+            if call.function.comparison is not None:
+                call.function.comparison.see(call, landing, self.tiers)
             if call.function.records:
                 self.tiers.recorder.add(call, landing, BACKEND, None)
             if call.function.stats.ledger is not None:

@@ -111,7 +111,7 @@ class CacheLayer(Watched, Partial):
             own_tier=functools.partial(wiring.own_tier, (self.policy.shadow, rng.random, faults, self._background)),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
-        self._watching = Watching(self._registry.functions, self.stats, self._clock)
+        self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._clock)
         _after_fork(self)
 
     def __repr__(self) -> str:

@@ -136,6 +136,17 @@ class Hearing(Protocol):
 
 
 @runtime_checkable
+class Judged(Protocol):
+    """A decider that knows which answers say the same, and takes in what people found."""
+
+    def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
+        """Whether an entry's answer says the same as another that was learned; None where it cannot tell."""
+
+    def verdict(self, function: str, confidence: float, right: bool, detail: str) -> None:
+        """A person judged a hit that was picked for being doubtful; `detail` as in its decision."""
+
+
+@runtime_checkable
 class Lease(Protocol):
     """The right to call the backend for one key, across processes."""
 

@@ -13,6 +13,7 @@ from .exact.admission import text_of
 from .flow.attempt import Faults
 from .flow.background import Background
 from .observe.quality import Hit
+from .protocols import Judged
 from .recorder import Recorder
 from .semantic.answers import normalize, tell
 from .semantic.asks import Ask, Same
@@ -51,7 +52,7 @@ class Shadows:
         if text is not None and tier is not None and decision is not None:
             text = await tell(tier.decider, tier.embedder, text, ask) or text
             tier.learn(ask, text, decision.entry)
-            self._judge(call, ask, text)
+            self._judge(call, ask, text, tier)
         if call.function.records:
             self._recorder.add_check(call, answer)
 
@@ -71,15 +72,26 @@ class Shadows:
         return same
 
     @staticmethod
-    def _judge(call: Call, ask: Ask, truth: str) -> None:
-        """Whether what was served says the same as the backend does now."""
+    def _judge(call: Call, ask: Ask, truth: str, tier: SimilarTier) -> None:
+        """Whether what was served says the same as the backend does now, as the error budget sees it."""
         served = hit_of(call, ask)
-        if served is None:
+        if served is None or ask.decision is None or ask.decision.entry is None:
             return
-        stats, right = call.function.stats, normalize(served.answer) == normalize(truth)
+        stats, decider, right = call.function.stats, tier.decider, None
+        if isinstance(decider, Judged):
+            right = decider.agrees(ask.function, ask.partition, ask.decision.entry, truth)
+        if right is None:
+            right = normalize(served.answer) == normalize(truth)
         stats.shadow_verdicts["right" if right else "wrong"] += 1
         if stats.quality is not None:
             stats.quality.checked(served, right, truth)
+
+    def verdict(self, function: Function, hit: Hit, right: bool) -> None:
+        """A person judged a doubtful hit."""
+        function.stats.shadow_verdicts["right" if right else "wrong"] += 1
+        tier = function.own or self._similar
+        if tier is not None and isinstance(tier.decider, Judged):
+            tier.decider.verdict(function.name, hit.confidence, right, hit.detail)
 
 
 def hit_of(call: Call, ask: Ask) -> Hit | None:

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .call import Function
+from .comparing import Comparison
 from .errors import ConfigurationError
 from .observe.cost import Ledger, Prices
 from .observe.health import LoopMeter
 from .observe.otel import Tracer
 from .observe.otel_metrics import OtelMetrics
-from .observe.quality import Quality, verdicts
+from .observe.quality import Hit, Quality, verdicts
 from .observe.readings import Readings
 from .observe.stats import FunctionStats
 from .protocols import Clock
+from .shadows import Shadows
 from .tracing import Tracing
 
 if TYPE_CHECKING:
@@ -28,9 +30,13 @@ class Watching:
     """One for a layer. Nothing is watched, and nothing costs anything, until it is asked for."""
 
     def __init__(
-        self, functions: Mapping[str, Function], stats: Callable[[], dict[str, Any]], clock: Clock
+        self,
+        functions: Mapping[str, Function],
+        shadows: Shadows,
+        stats: Callable[[], dict[str, Any]],
+        clock: Clock,
     ) -> None:
-        self._functions, self.stats, self._clock = functions, stats, clock
+        self._functions, self._shadows, self.stats, self._clock = functions, shadows, stats, clock
         self.readings = Readings(self, clock)
         self.ledger: Ledger | None = None
         self.quality: Quality | None = None
@@ -107,11 +113,27 @@ class Watching:
             tracing = function.tracing = Tracing(self.tracer, function.name)
             stats.trace_hit, stats.look_at = tracing.hit, 0
 
-    def told(self, function: str, right: bool) -> None:
-        """Somebody judged a hit of this function."""
-        found = self._functions.get(function)
+    def told(self, hit: Hit, right: bool) -> None:
+        """Somebody judged a hit."""
+        found = self._functions.get(hit.function)
         if found is not None:
-            found.stats.shadow_verdicts["right" if right else "wrong"] += 1
+            self._shadows.verdict(found, hit, right)
+
+    def compare(self, function: Any, reference: Callable[..., Any], **how: Any) -> Comparison:
+        """See `CacheLayer.compare`."""
+        name = (
+            function
+            if isinstance(function, str)
+            else getattr(getattr(function, "function", None), "name", "")
+        )
+        found = self._functions.get(name)
+        if found is None:
+            raise ConfigurationError(
+                "function", function, "give a function that this layer wraps, or its name"
+            )
+        made = found.comparison = Comparison(found, reference, judge=self._shadows.judge(found), **how)
+        found.stats.model_bounds = made.bounds
+        return made
 
     def start(self) -> None:
         """Meter the running loop, if anything is watched and there is one."""
@@ -177,16 +199,28 @@ class Watched:
         """
         return self._watching.judge_hits(keep)
 
+    def compare(
+        self, function: Any, reference: Callable[..., Any], *, share: float = 0.02, keep: int = 100
+    ) -> Comparison:
+        """Ask `reference` too for this share of what `function` answers, behind callers' backs, and compare.
+
+        For a cheap model beside a better one: `reference` takes the same arguments. The function's `judge=` compares,
+        else the error budget's own rules do. At most `keep` answers that differ are held for
+        `Comparison.quality.export`. Raises ConfigurationError.
+        """
+        return self._watching.compare(function, reference, share=share, keep=keep)
+
     async def judge(self, path: Path | str) -> tuple[int, int]:
         """Take in what a person judged in a file of `Quality.export`: (right, wrong) verdicts.
 
-        What was wrong is reported as by `report_wrong`: its entry goes, and what it taught is unlearned. Raises
-        ConfigurationError naming file, line and field.
+        Either moves what the error budget believes of hits as doubtful; what was wrong is reported as by
+        `report_wrong` too: its entry goes, and what it taught is unlearned. A hit counts once, however often its
+        file is read. Raises ConfigurationError naming file, line and field.
         """
         quality = self._watching.judge_hits(200)
-        judged = verdicts(path)
+        judged = [(hit, right) for hit, right in verdicts(path) if quality.judged(hit)]
         for hit, right in judged:
-            self._watching.told(hit.function, right)
+            self._watching.told(hit, right)
             quality.checked(hit, right)
             if not right:
                 await self.report_wrong(hit.id)

@@ -44,7 +44,7 @@ class Hit:
     similarity: float
     confidence: float
     detail: str = ""
-    """The guard or rule that spoke."""
+    """What spoke, and after a colon the guard that objected; of a comparison of models 'model:' and its name."""
 
 
 class Quality:
@@ -58,6 +58,8 @@ class Quality:
         self._hours: OrderedDict[int, Counter[str]] = OrderedDict()
         self._scopes: OrderedDict[tuple[str, str], tuple[Counter[str], deque[bool]]] = OrderedDict()
         self._doubts: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
+        self._judged: dict[tuple[str, str], None] = {}
+        """Hits that a person judged: each counts once."""
 
     def served(self, hit: Hit) -> None:
         """An answer was served by similarity."""
@@ -76,6 +78,17 @@ class Quality:
             self._scopes.popitem(last=False)
         if not right:
             self._doubt(hit, -1.0, verdict="wrong", truth=truth)
+
+    def judged(self, hit: Hit) -> bool:
+        """A person judged this hit, which is exported no more; False where that was told before."""
+        key = (hit.id, hit.question)
+        self._doubts.pop(key, None)
+        if key in self._judged:
+            return False
+        self._judged[key] = None
+        if len(self._judged) > 10 * SCOPES:
+            del self._judged[next(iter(self._judged))]
+        return True
 
     def _count(self, hit: Hit, what: str) -> None:
         hour = int(time.time() // 3600)
@@ -170,12 +183,14 @@ def verdicts(path: Path | str) -> list[tuple[Hit, bool]]:
 
 
 def slices_of(hit: Hit) -> Iterator[tuple[str, str]]:
-    """(slice, value): function, language, length in words, what spoke, confidence."""
+    """(slice, value): function, language, length in words, what spoke, the guard that objected, confidence."""
     words = len(hit.question.split())
     yield "function", hit.function
     yield "language", language_of(hit.question)
     yield "length", "1-4" if words < 5 else "5-12" if words < 13 else "13-40" if words < 41 else "41+"
-    yield "rule", hit.detail.split(":")[0][:40] or "none"
+    rule, _, guard = hit.detail.partition(":")
+    yield "rule", rule[:40] or "none"
+    yield ("model" if rule == "model" else "guard"), guard[:40] or "none"
     yield (
         "confidence",
         ">= 0.99" if hit.confidence >= 0.99 else ">= 0.95" if hit.confidence >= 0.95 else "< 0.95",

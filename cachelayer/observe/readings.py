@@ -95,6 +95,12 @@ def _function(name: str, stats: FunctionStats) -> Iterator[Reading]:
         yield Reading("not_stored_total", (name, str(reason)), n)
     for verdict, n in dict(stats.shadow_verdicts).items():
         yield Reading("shadow_verdicts_total", (name, verdict), n)
+    for verdict, n in dict(stats.model_verdicts).items():
+        yield Reading("model_checks_total", (name, verdict), n)
+    if stats.model_bounds is not None:
+        for end, bound in zip(("estimate", "low", "high"), stats.model_bounds(), strict=True):
+            if bound is not None:
+                yield Reading("model_difference", (name, end), bound)
     for metric, value in (
         ("calls_total", stats.backend_calls), ("call_errors_total", stats.backend_errors),
         ("hedges_cancelled_total", stats.hedges_cancelled), ("shadow_checks_total", stats.shadow_checks),

@@ -9,7 +9,7 @@ from ..types import Query
 from .budget import level
 from .judging import Judgement
 from .register import Register
-from .risk import Prior
+from .risk import Prior, band
 from .scope import Account, Function, Scope
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0
@@ -117,6 +117,18 @@ class Checks(Register):
         here.restart()
         self._leaving += here.leaving
         here.leaving.clear()
+
+    def verdict(self, function: str, confidence: float, right: bool, detail: str) -> None:
+        """A person judged a hit of this confidence that was picked for being doubtful.
+
+        It moves what is believed of hits as doubtful as it, and so what the budget lets through. The estimate
+        stays: only hits that were drawn by chance may speak for all.
+        """
+        fn = self._functions.get(function)
+        if fn is not None:
+            calibration = fn.pairs if detail.startswith("pair") else fn.calibration
+            risk = max(1.0 - confidence, 1e-6)
+            calibration.learn(risk / calibration.factors[band(risk)], right, 1.0)
 
     def leaving(self) -> list[int]:
         """Entries found wrong since last asked, for the index to drop."""

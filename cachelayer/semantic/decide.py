@@ -112,7 +112,8 @@ class EvidenceDecider(Checks):
         if not fits:
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard)
-        return Decision(chosen.entry, 1.0 - risk, chosen.similarity)
+        road = ("pair" if judged.pair else "neighbours") + (":" if judged.guard else "")
+        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, road + judged.guard)
 
     # -- learning, off the path
 

@@ -38,6 +38,14 @@ class Register:
             fn.scopes.move_to_end(key)
         return found
 
+    def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
+        """Whether an entry's answer is taken for the same as another that was learned; None where either is unknown."""
+        fn = self._functions.get(function)
+        here = fn.scopes.get(scope) if fn is not None else None
+        mine = here.entries.get(entry) if here is not None else None
+        truth = here.find(answer) if here is not None else None
+        return None if mine is None or truth is None else mine == truth
+
     def stats(self) -> dict[str, Any]:
         """Per function and bound: hits, checks, estimate, interval (95 %) and state."""
         return {

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import lexicon as lx
+from .answers import is_prose
 from .signature import signature
 
 Vector = NDArray[np.float32]
@@ -72,6 +73,21 @@ def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
         negated = bool((left | right) & lx.NEGATIONS)
         return (APART if negated else ONE), *against
     return OPEN, *against
+
+
+def say_the_same(a: str, b: str, vectors: Vector) -> bool:
+    """Whether two answers to one question say the same, by the rules of this module; doubtful is False.
+
+    `vectors`: (2, d), normalized.
+    """
+    if not (is_prose(a) and is_prose(b)):
+        return False
+    first, second = (
+        atom(text.encode("utf-8", "surrogatepass"), text, v) for text, v in zip((a, b), vectors, strict=True)
+    )
+    known = Sayings(vectors.shape[1])
+    known.add(first, 0)
+    return relation(first, second)[0] == ONE or known.taken_for(second, 0, likely=False) == 0
 
 
 class Sayings:

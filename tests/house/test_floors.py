@@ -32,7 +32,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shortcuts",
             "tiers",
         }
-        | {"accounts", "arrivals", "tracing", "local", "rides", "shadows"},
+        | {"accounts", "arrivals", "comparing", "tracing", "local", "rides", "shadows"},
     ),
     ({"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"},),
     ({"partial"},),

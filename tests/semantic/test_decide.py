@@ -107,6 +107,38 @@ def test_an_answer_reported_wrong_is_never_served_again() -> None:
     assert d.decide("f", b"", query, found, 0.05).entry is None
 
 
+def test_verdicts_on_doubtful_hits_make_hits_as_doubtful_rarer_and_leave_the_estimate_alone() -> None:
+    query, d = Query("how can i reset my password?", VECTOR), decider(shadow=0.0)
+    found = [candidate("how can i reset my password", 0.999)]
+    d.stored(1, "f", b"", query, "an answer")
+    served = d.decide("f", b"", query, found, 0.005)
+    assert served.entry == 1
+    for _ in range(3):
+        d.verdict("f", served.confidence, True, served.detail)
+    assert d.preview("f", b"", query, found, 0.005).confidence >= served.confidence
+    for _ in range(12):
+        d.verdict("f", served.confidence, False, served.detail)
+    assert d.preview("f", b"", query, found, 0.005).entry is None
+    told = d.stats()["f"]["0.005"]
+    assert told["estimate"] is None and told["checks"] == 0
+    d.verdict("never seen", 0.9, False, "")
+
+
+def test_which_answers_say_the_same_can_be_asked_of_what_was_learned() -> None:
+    query, d = Query("how can i reset my password?", VECTOR), decider()
+    found = [candidate("how can i reset my password", 0.999)]
+    d.stored(1, "f", b"", query, "an answer")
+    d.observe("f", b"", query, found, "An answer.", None)
+    d.observe("f", b"", query, found, "another", None)
+    assert d.agrees("f", b"", 1, "an  ANSWER") is True and d.agrees("f", b"", 1, "another") is False
+    assert (
+        d.agrees("f", b"", 2, "another")
+        is d.agrees("g", b"", 1, "another")
+        is d.agrees("f", b"", 1, "x")
+        is None
+    )
+
+
 def test_before_anything_is_known_an_edited_fact_is_refused_by_name() -> None:
     query = Query("what are the 3 rules", VECTOR)
     refused = decider().decide("f", b"", query, [candidate("what are the 2 rules", 0.999)], 0.05)
