@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from .. import report
-from ..replay.run import write_json
 from ..replay.words import opening
 from ..traces import options
 from ..traces.read import Trace
@@ -17,6 +15,7 @@ from ..traces.rivals import GRID, Nearest, oracle, thresholds
 from ..traces.run import Run
 from ..traces.settings import Config, config
 from ..traces.tally import Tally
+from ..traces.told import aside, tell
 from . import words
 from .choose import BOUNDS, Choice, choose, split
 from .page import page
@@ -67,16 +66,9 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer calibrate`; the exit status."""
     base = config(args.base)
     trace, cut = split(options.trace_of(args), args.fit)
-    told = sys.stderr if str(args.json) == "-" else sys.stdout
-    print(opening(trace), file=told, flush=True)
+    print(opening(trace), file=aside(args), flush=True)
     found = asyncio.run(calibrate(args, trace, cut, base))
-    for line in words.recommendation(found):
-        print(line, file=told)
-    if args.json is not None:
-        write_json(args.json, found.plain())
-    if not args.no_report:
-        report.write(args.report, page(found))
-        print(f"\nReport: {args.report}", file=told)
+    tell(args, words.recommendation(found), found.plain(), partial(page, found))
     return 0
 
 

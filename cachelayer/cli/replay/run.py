@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import sys
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from .. import report
 from ..traces import options
 from ..traces.read import Trace
 from ..traces.rivals import GRID, Nearest, in_hindsight, oracle, thresholds
 from ..traces.run import Remembered, Run
 from ..traces.settings import Config, config
 from ..traces.tally import Tally
+from ..traces.told import aside, tell
 from . import words
 from .page import page
 from .shuffles import Orders, head, orders
@@ -66,16 +64,9 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer replay`; the exit status."""
     configs = [config(text) for text in args.config or ("exact", "default")]
     trace = options.trace_of(args)
-    told = sys.stderr if str(args.json) == "-" else sys.stdout
-    print(words.opening(trace), file=told, flush=True)
+    print(words.opening(trace), file=aside(args), flush=True)
     found = asyncio.run(replay(args, trace, configs))
-    for line in words.closing(found):
-        print(line, file=told)
-    if args.json is not None:
-        write_json(args.json, found.plain())
-    if not args.no_report:
-        report.write(args.report, page(found))
-        print(f"\nReport: {args.report}", file=told)
+    tell(args, words.closing(found), found.plain(), partial(page, found))
     return 0
 
 
@@ -101,12 +92,3 @@ async def _through(one: Config, trace: Trace, embedder: Remembered, args: argpar
     tally = await Run(trace.asked, one, embedder).run(meter.update)
     meter.end()
     return tally
-
-
-def write_json(path: Path, plain: dict[str, Any]) -> None:
-    """To a file, or to standard output for '-'."""
-    text = json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
-    if str(path) == "-":
-        sys.stdout.write(text)
-    else:
-        path.write_text(text, encoding="utf-8")
