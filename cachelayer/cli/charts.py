@@ -100,7 +100,7 @@ def ridges(groups: Sequence[Ridge]) -> Drawing:
         for decade in range(low, high + 1):
             x = at(10.0**decade)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 26}"/>')
-            parts.append(_text(x, height - 8, duration(10.0**decade), "muted", "middle"))
+            parts.append(_text(min(x, width - 22), height - 8, duration(10.0**decade), "muted", "middle"))
         for i, group in enumerate(groups_):
             base = (i + 1) * row
             parts += _ridge(group, at, (low, high), base, bool(beside))
