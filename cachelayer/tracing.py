@@ -148,7 +148,8 @@ class _Called:
         kind = "chat" if "messages" in fields else "text_completion"
         attributes: Attributes = {
             "openinference.span.kind": "LLM", "llm.model_name": model,
-            "gen_ai.operation.name": kind, "gen_ai.request.model": model,
+            "gen_ai.operation.name": kind, "gen_ai.provider.name": span._names.provider,
+            "gen_ai.request.model": model,
         }  # fmt: skip
         for field, name in _PARAMETERS:
             value = fields.get(field)
@@ -171,8 +172,8 @@ class _Called:
 class Tracing:
     """Decides, at the start of a request of one function, whether it is traced; holds the names of its spans."""
 
-    def __init__(self, tracer: Tracer, name: str) -> None:
-        self.tracer, self._name = tracer, name
+    def __init__(self, tracer: Tracer, name: str, provider: str) -> None:
+        self.tracer, self._name, self.provider = tracer, name, provider
         self.request = f"cachelayer {name}"
         self.stages = {stage: (f"cachelayer.{stage}", kind) for stage, kind in _KINDS.items()}
 

@@ -110,7 +110,7 @@ class Watching:
         if self.otel is not None:
             stats.listener = self.otel.listener(function.name)
         if self.tracer is not None:
-            tracing = function.tracing = Tracing(self.tracer, function.name)
+            tracing = function.tracing = Tracing(self.tracer, function.name, _provider(function))
             stats.trace_hit, stats.look_at = tracing.hit, 0
 
     def told(self, hit: Hit, right: bool) -> None:
@@ -151,6 +151,11 @@ class Watching:
         if meter is not None:
             meter.stop()
             self.readings.meters = list(self._meters.values())
+
+
+def _provider(function: Function) -> str:
+    """Whose model it is, for GenAI's conventions: the package of what is called, such as 'openai'."""
+    return str(getattr(function.fn, "__module__", None) or "unknown").partition(".")[0]
 
 
 class Watched:

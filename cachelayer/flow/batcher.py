@@ -112,9 +112,11 @@ class Batcher(Generic[T, R]):
         return lane is not None and (lane.waiting > 0 or lane.running > 0)
 
     def stats(self) -> dict[str, float]:
-        """Calls made, items in them, items per call, items shed."""
+        """Calls made, items in them, items per call, items shed, items that wait."""
         mean = self.items / self.calls if self.calls else 0.0
-        return {"calls": self.calls, "items": self.items, "mean": mean, "shed": self.shed}
+        waiting = sum(lane.waiting for lane in list(self._lanes.values()))
+        told = {"calls": self.calls, "items": self.items, "mean": mean, "shed": self.shed}
+        return {**told, "waiting": waiting}
 
     def _lane(self) -> _Lane:
         if self._pid != os.getpid():

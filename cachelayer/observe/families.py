@@ -55,6 +55,7 @@ _GAUGES = (
     ("memory_max_bytes", (), "Bytes that they may hold"),
     ("flights", (), "Requests under way beyond memory, each for one or more callers: the load behind the cache"),
     ("write_back_queue", (), "Answers that wait to be written"),
+    ("embed_queue", (), "Texts or batches that wait for the embedding model"),
     ("background_tasks", (), "Refreshes and checks under way"),
     ("similar_state", ("state",), "1 for the state of the similar tier: off, cold, warming, ready or failed"),
     ("similar_entries", (), "Entries that can be found by meaning"),

@@ -123,9 +123,11 @@ def _holdings(told: Mapping[str, Any]) -> Iterator[Reading]:
         ("background_tasks", tasks["running"]), ("background_refused_total", tasks["refused"]),
     ):  # fmt: skip
         yield Reading(metric, (), value)
-    for metric, field in (("batches", "calls"), ("texts", "items"), ("shed", "shed")):
-        if field in told["embedder"]:  # only one that batches counts them
-            yield Reading(f"embed_{metric}_total", (), told["embedder"][field])
+    for metric, field in (
+        ("batches_total", "calls"), ("texts_total", "items"), ("shed_total", "shed"), ("queue", "waiting"),
+    ):  # fmt: skip
+        if field in told["embedder"]:  # what an embedder does not count it does not tell
+            yield Reading(f"embed_{metric}", (), told["embedder"][field])
     for why, n in told["gone"].items():
         yield Reading("entries_gone_total", (why,), n)
     for fault, n in told["faults"].items():

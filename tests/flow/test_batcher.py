@@ -58,7 +58,7 @@ async def test_what_comes_during_a_call_leaves_together_when_it_returns():
     machine.gate.set()
     assert await asyncio.gather(first, *rest) == [i * 10 for i in range(9)]
     assert machine.batches == [[0], [1, 2, 3, 4, 5, 6], [7, 8]]
-    assert batcher.stats() == {"calls": 3, "items": 9, "mean": 3.0, "shed": 0}
+    assert batcher.stats() == {"calls": 3, "items": 9, "mean": 3.0, "shed": 0, "waiting": 0}
 
 
 async def test_concurrency_bounds_the_calls_at_once():

@@ -50,6 +50,7 @@ class OnnxEmbedder:
         self._encoder: _Encoder | None = None
         self._pool = Pool(workers, "cachelayer-embed")
         self._loading = threading.Lock()
+        self._calls = self._items = self._under_way = 0
 
     def __repr__(self) -> str:
         return f"OnnxEmbedder({self.identity or self._model or 'default'}, workers={self._pool.workers})"
@@ -67,10 +68,20 @@ class OnnxEmbedder:
         run, share = self._pool.run, -(-len(texts) // self._pool.workers)
         parts = [texts[i : i + share] for i in range(0, len(texts), share)]
         encode = self._encoder.encode
-        if len(parts) == 1:
-            return _joined(await run(encode, parts[0], self._tokens))
-        done = await asyncio.gather(*(run(encode, part, self._tokens) for part in parts))
+        self._calls, self._items = self._calls + len(parts), self._items + len(texts)
+        self._under_way += len(parts)
+        try:
+            if len(parts) == 1:
+                return _joined(await run(encode, parts[0], self._tokens))
+            done = await asyncio.gather(*(run(encode, part, self._tokens) for part in parts))
+        finally:
+            self._under_way -= len(parts)
         return _joined([item for part in done for item in part])
+
+    def stats(self) -> dict[str, int]:
+        """Batches encoded by one thread each, texts in them, batches that wait for a thread."""
+        waiting = max(self._under_way - self._pool.workers, 0)
+        return {"calls": self._calls, "items": self._items, "waiting": waiting}
 
     async def aclose(self) -> None:
         """Let go of threads and model; `start` brings them back."""
