@@ -20,7 +20,7 @@ from .keeper import Keeper
 from .policy import NOT_TIGHTENED, Budgets
 from .protocols import Clock
 from .recorder import Recorder
-from .rides import Rides
+from .rides import Rides, unread
 from .semantic.asks import Ask, Entry, Explained
 from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
@@ -114,7 +114,7 @@ class Tiers:
 
         try:
             raced: tuple[Landing | Flight, bool] = await race(
-                self._similar(call, None), miss, self.rides.head_start(call)
+                self._similar(call, None), miss, self.rides.head_start(call), unread
             )
             won, similar = raced
             if similar and call.misses.pop("similar", None) is not None:

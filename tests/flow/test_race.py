@@ -93,3 +93,13 @@ async def test_cancelling_the_race_cancels_both() -> None:
         await racing
     await settle()
     assert lookup.cancelled and call.cancelled
+
+
+async def test_what_the_call_made_and_nobody_gets_is_given_back() -> None:
+    lookup, call = Side(), Side()
+    back: list[Any] = []
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001, back.append))
+    await call.begun.wait()
+    call.end.set_result("made")
+    lookup.end.set_result("found")
+    assert await racing == ("found", True) and back == ["made"]
