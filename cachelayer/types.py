@@ -178,6 +178,8 @@ class Query:
     tokens: NDArray[np.float16] | None = None
     turns: tuple[Turn, ...] = ()
     """Earlier turns, oldest first; empty outside conversations."""
+    principal: str = ""
+    """Who asks, where callers are named."""
 
 
 @dataclass(frozen=True, slots=True)

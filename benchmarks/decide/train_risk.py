@@ -159,6 +159,8 @@ def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tupl
                 continue
         truth, new = scope.answer(name)
         scope.hood.learn(x, text, truth, reading, new)
+        if reading is not None:
+            scope.hood.shared.record.learn(reading.objected, reading.answer != truth)
         if not served:
             scope.keep(shelf.add(row, name), name)
     return np.array(rows), np.array(right)

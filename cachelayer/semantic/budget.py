@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .risk import BANDS, EDGES, Calibration, band
+from .calibration import BANDS, EDGES, Calibration, band
 
 _LEVELS: Final = (1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625)
 """Sampling probabilities of checks. Few, so that counts per level say everything."""
@@ -73,12 +73,17 @@ class Ledger:
         self._seen += 1
 
     def admits(self, risk: float, calibration: Calibration) -> bool:
-        """Whether one more answer of this foretold risk fits."""
-        corrected = calibration.corrected(risk)
+        """Whether one more answer of this foretold risk fits.
+
+        Where the past now looks worse than it did, what is well below the target is still served: it lowers the mean.
+        """
+        corrected, target = calibration.corrected(risk), self.target()
         if corrected > self.limit:
             return False
+        if corrected <= 0.5 * target * self.scale:
+            return True
         spent = self.cold + float(self.served @ calibration.factors)
-        return spent + corrected <= self.target() * (self.hits + 1)
+        return spent + corrected <= target * (self.hits + 1)
 
     def admits_pair(self, risk: float, calibration: Calibration) -> bool:
         """The same for a risk that the pair verifier foretold: to be taken as it is."""

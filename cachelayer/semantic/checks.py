@@ -96,10 +96,13 @@ class Checks(Register):
             account.alarm.reset()
             self._restart(here)
             here.stopped, here.regained = True, 1.0
-        elif max(here.alarm.recent, account.alarm.recent) >= TIGHTEN:
+        elif account.alarm.recent >= TIGHTEN:
             account.ledger.scale = 0.5
-        elif right and account.ledger.scale < 1.0:
+        elif here.alarm.recent >= TIGHTEN:
+            here.caution.doubt = 2.0
+        elif right:
             account.ledger.scale = min(1.0, account.ledger.scale * 1.05)
+            here.caution.doubt = max(1.0, here.caution.doubt / 1.05)
 
     def _regain(self, fn: Function, here: Scope, risk: float, right: bool) -> None:
         """A stopped scope bets on its would-be hits, whose truth is known, that less than 3 bounds are wrong."""
@@ -112,6 +115,15 @@ class Checks(Register):
             here.stopped = False
             for account in fn.accounts.values():
                 account.ledger.scale = 0.5
+
+    def _change(self, fn: Function, here: Scope) -> None:
+        """The answers of a scope changed: what was said and checked before tells nothing of what comes."""
+        self._restart(here)
+        fn.return_to_state()
+        if here.alarm is not None:
+            here.alarm.reset()
+        for account in fn.accounts.values():
+            account.alarm.reset()
 
     def _restart(self, here: Scope) -> None:
         here.restart()

@@ -11,6 +11,7 @@ from ..types import Candidate, Decision, Query, Reason
 from .checks import Checks
 from .evidence import Vector
 from .judging import Judge, Judgement
+from .principals import Lesson
 from .risk import Prior
 from .scope import Account, Function, Scope
 from .verifier import PairVerifier
@@ -84,6 +85,8 @@ class EvidenceDecider(Checks):
         judged = self._judge(fn, here, query, candidates)
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
+        if (factor := here.caution.factor) > 1.0:
+            judged = replace(judged, risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)
         chosen = candidates[judged.place]
         if counted and not judged.pair:
@@ -134,17 +137,25 @@ class EvidenceDecider(Checks):
         truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)
         right = judged is not None and judged.answer == truth
         if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
-            self._restart(here)
-            truth, new = here.answer(answer, vector)
-        elif not query.turns:
+            self._change(fn, here)
+            if served is not None:
+                self._checked(function, scope, query, served, fn, here, right=False)
+            return
+        if not query.turns:
             here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
         fn.labelled += 1
+        if here.shift.sum == 0.0:
+            fn.keep_state()
         if judged is None:
             return
-        weight = 1.0 if served is not None else 0.5
-        if judged.x is not None:
-            fn.model.learn(judged.x, judged.reading is not None and judged.reading.answer == truth)
-        (fn.pairs if judged.pair else fn.calibration).learn(judged.risk, right, weight)
+        weight, reading = 1.0 if served is not None else 0.5, judged.reading
+        if query.principal:
+            here.caution.learn(fn.corrected(judged), right, weight)
+        lesson = Lesson(
+            judged.risk, right, weight, judged.x, reading is not None and reading.answer == truth,
+            reading.objected if reading is not None else (), judged.pair,
+        )  # fmt: skip
+        fn.learn(query.principal, lesson)
         if served is not None:
             self._checked(function, scope, query, served, fn, here, right=here.entries.get(served) == truth)
         elif here.stopped:

@@ -231,7 +231,6 @@ class Neighbourhood:
         self.wording.learn(truth, self.shared.signatures(text).words)
         if reading is None:
             return
-        self.shared.record.learn(reading.objected, reading.answer != truth)
         if reading.answer == truth:
             self.answers.right[truth] += 1
         else:

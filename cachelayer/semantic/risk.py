@@ -1,34 +1,20 @@
 """The calibrated probability that serving would be wrong: a shipped prior, corrected by what this function shows.
 
 `RiskModel` is a logistic regression whose weights start at those fitted on other functions and move with every
-labelled request (online Laplace approximation: Spiegelhalter & Lauritzen 1990). `Calibration` compares what it
-foretold with what came, band by band of foretold risk (Gamma-Poisson ratio, smoothed over neighbouring bands),
-because the bands that are served see few labels and those just short of being served see many.
+labelled request (online Laplace approximation: Spiegelhalter & Lauritzen 1990). `calibration` compares what it
+foretold with what came.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-EDGES: Final = tuple(math.exp(v) for v in np.linspace(math.log(1e-4), math.log(0.3), 15))
-BANDS: Final = len(EDGES) + 1
-
-FLOOR: Final = 0.5
-"""The least share of a foretold risk that confirmations can leave of it."""
-
-
-def band(risk: float) -> int:
-    """The band of a foretold risk, 0 .. BANDS - 1."""
-    return bisect_right(EDGES, risk)
 
 
 @dataclass(frozen=True)
@@ -50,7 +36,7 @@ class RiskModel:
     """P(wrong | reading), learning. `spread`: standard deviation of a weight from function to function."""
 
     def __init__(
-        self, prior: Prior, *, spread: float = 0.25, rate: float = 0.5, memory: float = 4000.0
+        self, prior: Prior, *, spread: float = 0.12, rate: float = 0.5, memory: float = 4000.0
     ) -> None:
         self.prior = prior
         self.weights = prior.weights.copy()
@@ -81,40 +67,9 @@ class RiskModel:
         if float(np.trace(self.covariance)) < float(self._widest.sum()):
             self.covariance *= self._grow  # forget slowly, so that a function that changes is followed
 
+    def state(self) -> tuple[Floats, Floats]:
+        """What was learned so far, to return to."""
+        return self.weights.copy(), self.covariance.copy()
 
-class Calibration:
-    """How many times worse than foretold each band was.
-
-    Evidence may raise a foretold risk without limit and lower it to `FLOOR` of it at most, so that nobody talks a
-    function into trust by confirming what he asked himself.
-    """
-
-    _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
-
-    def __init__(self, *, factor: float = 1.6, strength: float = 3.0, memory: float = 4000.0) -> None:
-        self._factor, self._strength, self._keep = factor, strength, 1.0 - 1.0 / memory
-        self.foretold = np.zeros(BANDS)
-        self.wrong = np.zeros(BANDS)
-        self.factors: list[float] = [factor] * BANDS
-
-    def learn(self, risk: float, right: bool, weight: float) -> None:
-        """`risk` as foretold before the truth was known. A checked hit has weight 1, a miss less."""
-        self.foretold *= self._keep
-        self.wrong *= self._keep
-        at = band(risk)
-        self.foretold[at] += weight * risk
-        self.wrong[at] += weight * (not right)
-        ratio = (self._strength * self._factor + self._KERNEL @ self.wrong) / (
-            self._strength + self._KERNEL @ self.foretold
-        )
-        self.factors = np.maximum(ratio, FLOOR).tolist()
-
-    def corrected(self, risk: float) -> float:
-        return min(1.0, risk * self.factors[band(risk)])
-
-    def export(self) -> dict[str, Any]:
-        return {"foretold": self.foretold.tolist(), "wrong": self.wrong.tolist(), "factors": self.factors}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.foretold, self.wrong = np.array(state["foretold"]), np.array(state["wrong"])
-        self.factors = list(state["factors"])
+    def restore(self, state: tuple[Floats, Floats]) -> None:
+        self.weights, self.covariance = state[0].copy(), state[1].copy()

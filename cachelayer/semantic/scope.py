@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from ..types import Candidate
 from .answers import normalize
 from .budget import Alarm, Interval, Ledger, Shift
+from .calibration import Calibration
 from .evidence import Known, Neighbourhood, Shared
-from .risk import Calibration, Prior, RiskModel
+from .principals import Caution, Evidence, Lesson
+from .risk import Prior, RiskModel
 from .saying import Sayings, atom
 
 Vector = NDArray[np.float32]
@@ -39,6 +41,7 @@ class Scope:
         self.leaving: list[int] = []
         """Those of them that the index does not know of yet."""
         self.alarm: Alarm | None = None
+        self.caution = Caution()
         self.shift = Shift()
         self.stopped = False
         self.regained = 1.0
@@ -213,15 +216,38 @@ class Function:
         self.shared = Shared(dimension)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
-        self.pairs = Calibration(factor=1.0)
+        self.pairs = Calibration(shift=0.0, least=0.5)
         """Of what the pair verifier foretold."""
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
         self.labelled = 0
+        self._evidence = Evidence()
+        self._before: list[Any] = []
+        """States of model and calibration, the last two that were kept."""
 
     def corrected(self, judged: Foretold) -> float:
         """The calibrated risk of a judgement."""
         return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
+
+    def learn(self, principal: str, lesson: Lesson) -> None:
+        """What one label teaches all scopes, as far as this principal is heeded."""
+        for told in self._evidence.heed(principal, lesson):
+            if told.x is not None:
+                self.model.learn(told.x, told.reading_right)
+            (self.pairs if told.pair else self.calibration).learn(told.risk, told.right, told.weight)
+            self.shared.record.learn(told.objected, not told.reading_right)
+
+    def keep_state(self) -> None:
+        """Every hundred labels while nothing looks like a change: what to return to if one comes."""
+        if self.labelled % 100 == 0:
+            self._before = [*self._before[-1:], (self.model.state(), self.calibration.state())]
+
+    def return_to_state(self) -> None:
+        """Answers changed: what readings mean did not, so what the change taught about them is unlearned."""
+        if self._before:
+            model, calibration = self._before[0]
+            self.model.restore(model)
+            self.calibration.restore(calibration)
 
     def account(self, bound: float) -> Account:
         found = self.accounts.get(bound)

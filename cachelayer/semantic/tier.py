@@ -138,7 +138,8 @@ class SimilarTier:
             return None
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)
-        return Query(ask.text, vector, embedded.tokens[0] if embedded.tokens is not None else None, ask.turns)
+        tokens = embedded.tokens[0] if embedded.tokens is not None else None
+        return Query(ask.text, vector, tokens, ask.turns, ask.principal)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
@@ -200,7 +201,7 @@ class SimilarTier:
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
         known = vector if held is None else held
         if known is not None and known.shape == (self.embedder.dimension,):
-            ask.query = Query(ask.text, known, None, ask.turns)
+            ask.query = Query(ask.text, known, None, ask.turns, ask.principal)
         else:
             ask.query = self._query(ask, await self.embedder.embed([ask.text]))
         answer = await tell(self.decider, self.embedder, answer, ask)

@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
-from .guards import GUARDS as ALL_GUARDS
+from .guards import GUARDS
 from .signature import Signature, signature
 
 WORDING: Final = (
@@ -21,12 +21,6 @@ WORDING: Final = (
 )  # fmt: skip
 """Names of the columns that `Wording.read` gives, in order."""
 
-_READ: Final = (
-    "numbers", "identifiers", "dates", "negation", "antonyms", "roles", "names", "quantifiers", "question",
-    "language",
-)  # fmt: skip
-GUARDS: Final = tuple((name, guard) for name, guard in ALL_GUARDS if name in _READ)
-"""Those that the shipped weights know."""
 HARD: Final = frozenset({"numbers", "identifiers", "dates", "antonyms", "roles"})
 _SMOOTH, _WORDS_PER_ANSWER, _MASS = 8, 400, 6.0
 

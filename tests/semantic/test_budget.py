@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.semantic.budget import Alarm, Interval, Ledger, Shift, level
-from cachelayer.semantic.risk import BANDS, EDGES, Calibration, Prior, RiskModel, band
+from cachelayer.semantic.calibration import BANDS, EDGES, Calibration, band
+from cachelayer.semantic.risk import Prior, RiskModel
 
 RISKS = st.lists(st.floats(1e-6, 0.999), min_size=1, max_size=300)
 
@@ -27,6 +28,20 @@ def test_the_mean_foretold_risk_of_what_is_served_never_exceeds_the_bound(
             ledger.serve(risk)
             spent += calibration.corrected(risk)
             assert spent <= bound * ledger.hits + 1e-9
+
+
+def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_served() -> None:
+    ledger, calibration = Ledger(0.01), Calibration()
+    for _ in range(300):
+        ledger.see(0.004, calibration)
+        if ledger.admits(0.004, calibration):
+            ledger.serve(0.004)
+    for _ in range(30):
+        calibration.learn(0.004, False, 1.0)
+    assert not ledger.admits(0.004, calibration)
+    for _ in range(200):
+        ledger.see(1e-5, calibration)
+    assert ledger.admits(1e-5, calibration)
 
 
 def test_a_larger_bound_serves_more() -> None:
@@ -48,16 +63,6 @@ def test_bands_cover_every_risk_in_order() -> None:
     assert [band(e) for e in EDGES] == list(range(1, BANDS))
     assert band(0.0) == 0
     assert band(1.0) == BANDS - 1
-
-
-def test_twice_the_errors_double_the_risk_and_no_number_of_confirmations_takes_more_than_half_of_it() -> None:
-    rng = random.Random(2)
-    worse, better = Calibration(), Calibration()
-    for _ in range(4000):
-        worse.learn(0.05, rng.random() >= 0.10, 1.0)
-        better.learn(0.05, True, 1.0)
-    assert 1.6 < worse.corrected(0.05) / 0.05 < 2.4
-    assert better.corrected(0.05) == pytest.approx(0.025)
 
 
 def test_a_risk_model_follows_a_function_that_differs_from_its_prior() -> None:
@@ -108,7 +113,7 @@ def test_a_shift_is_told_within_some_twenty_wrong_answers_and_not_while_the_fore
 
 
 def test_a_tightened_budget_still_serves_what_is_safe() -> None:
-    ledger, calibration = Ledger(0.05), Calibration(factor=1.0)
+    ledger, calibration = Ledger(0.05), Calibration(shift=0.0)
     for _ in range(500):
         ledger.see(0.04, calibration)
         if ledger.admits(0.04, calibration):

@@ -1,0 +1,100 @@
+"""How what was foretold compares with what came, for one function.
+
+Functions differ most in how sharp the same evidence is: where wordings are clean, a foretold risk of .005 comes true
+one time in a thousand; where labels are noisy, more often than foretold; and near a half both are right. So the
+log odds of a foretold risk are turned about a pivot and shifted, and both numbers have a posterior (Platt
+1999, here by Bayes on a grid, so that few labels move little and requests of middling risk, whose truth misses
+show all the time, speak for those of least risk, whose truth is seldom seen). Beside it each band of risk keeps its own
+count of wrong answers (Gamma-Poisson ratio, smoothed over neighbouring bands), for what a line cannot say.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+EDGES: Final = tuple(math.exp(v) for v in np.linspace(math.log(1e-4), math.log(0.3), 15))
+BANDS: Final = len(EDGES) + 1
+_BORDERS: Final = np.array([EDGES[0] * EDGES[0] / EDGES[1], *EDGES, 0.6])
+_MIDDLE: Final = np.sqrt(_BORDERS[:-1] * _BORDERS[1:])
+_PIVOT: Final = -1.0
+"""Log odds of wrong at which functions agree, but for the shift."""
+_SHIFTS, _SLOPES = (v.ravel() for v in np.meshgrid(np.linspace(-2, 2, 17), np.linspace(0.4, 2.0, 17)))
+_RATIOS: Final = 1.0 / (1.0 + np.exp(-(
+    _PIVOT + _SHIFTS[:, None] + np.outer(_SLOPES, np.log(_MIDDLE / (1.0 - _MIDDLE)) - _PIVOT)
+))) / _MIDDLE  # fmt: skip
+"""(grid, BANDS): what came for what was foretold, were this shift and slope the true ones."""
+
+
+def band(risk: float) -> int:
+    """The band of a foretold risk, 0 .. BANDS - 1."""
+    return bisect_right(EDGES, risk)
+
+
+class Calibration:
+    """Corrects foretold risks by what came.
+
+    `shift`: mean of the prior shift of the log odds; `caution`: standard deviations of the posterior that are charged
+    on top of its mean; `least`: the share of a foretold risk that no evidence takes away.
+    """
+
+    _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
+
+    def __init__(
+        self,
+        *,
+        shift: float = 0.3,
+        caution: float = 0.5,
+        least: float = 0.1,
+        strength: float = 3.0,
+        memory: float = 4000.0,
+    ) -> None:
+        self._caution, self._least = caution, least
+        self._strength, self._keep = strength, 1.0 - 1.0 / memory
+        self._prior = -0.5 * (((_SHIFTS - shift) / 0.5) ** 2 + ((_SLOPES - 1.0) / 0.4) ** 2)
+        self._likelihood = np.zeros_like(self._prior)
+        self.foretold = np.zeros(BANDS)
+        self.wrong = np.zeros(BANDS)
+        self.factors: list[float] = []
+        self._set_factors()
+
+    def learn(self, risk: float, right: bool, weight: float) -> None:
+        """`risk` as foretold before the truth was known. A checked hit has weight 1, a miss less."""
+        self.foretold *= self._keep
+        self.wrong *= self._keep
+        self._likelihood *= self._keep
+        at = band(risk)
+        self.foretold[at] += weight * risk
+        self.wrong[at] += weight * (not right)
+        odds = math.log(risk / max(1.0 - risk, 1e-9))
+        wrong_odds = _PIVOT + _SHIFTS + _SLOPES * (odds - _PIVOT)
+        self._likelihood -= weight * np.logaddexp(0.0, wrong_odds if right else -wrong_odds)
+        self._set_factors()
+
+    def _set_factors(self) -> None:
+        log = self._prior + self._likelihood
+        share = np.exp(log - log.max())
+        share /= share.sum()
+        mean = share @ _RATIOS
+        spread = np.sqrt(np.maximum(share @ (_RATIOS * _RATIOS) - mean * mean, 0.0))
+        ratio = (self._strength * (mean + self._caution * spread) + self._KERNEL @ self.wrong) / (
+            self._strength + self._KERNEL @ self.foretold
+        )
+        self.factors = np.maximum(ratio, self._least).tolist()
+
+    def corrected(self, risk: float) -> float:
+        return min(1.0, risk * self.factors[band(risk)])
+
+    def state(self) -> tuple[Floats, Floats, Floats]:
+        """What was learned so far, to return to."""
+        return self._likelihood.copy(), self.foretold.copy(), self.wrong.copy()
+
+    def restore(self, state: tuple[Floats, Floats, Floats]) -> None:
+        self._likelihood, self.foretold, self.wrong = (part.copy() for part in state)
+        self._set_factors()
