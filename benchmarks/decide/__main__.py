@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import pairs, picture, streams
+from . import chain, pairs, picture, streams
 
 
 def main() -> int:
@@ -14,6 +14,7 @@ def main() -> int:
     streams.add(commands)
     picture.add(commands)
     pairs.add(commands)
+    chain.add(commands)
     args = parser.parse_args()
     status: int = args.run(args)
     return status

@@ -41,7 +41,8 @@ class Calibration:
     """Corrects foretold risks by what came.
 
     `shift`: mean of the prior shift of the log odds; `caution`: standard deviations of the posterior that are charged
-    on top of its mean; `least`: the share of a foretold risk that no evidence takes away.
+    on top of its mean; `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is
+    foretold as it is until something came of it.
     """
 
     _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
@@ -52,6 +53,7 @@ class Calibration:
         shift: float = 0.3,
         caution: float = 0.5,
         least: float = 0.1,
+        trusting: bool = False,
         strength: float = 3.0,
         memory: float = 4000.0,
     ) -> None:
@@ -62,7 +64,11 @@ class Calibration:
         self.foretold = np.zeros(BANDS)
         self.wrong = np.zeros(BANDS)
         self.factors: list[float] = []
+        self._scale = np.ones(BANDS)
         self._set_factors()
+        if trusting:
+            self._scale = 1.0 / np.array(self.factors)
+            self._set_factors()
 
     def learn(self, risk: float, right: bool, weight: float) -> None:
         """`risk` as foretold before the truth was known. A checked hit has weight 1, a miss less."""
@@ -83,9 +89,9 @@ class Calibration:
         share /= share.sum()
         mean = share @ _RATIOS
         spread = np.sqrt(np.maximum(share @ (_RATIOS * _RATIOS) - mean * mean, 0.0))
-        ratio = (self._strength * (mean + self._caution * spread) + self._KERNEL @ self.wrong) / (
-            self._strength + self._KERNEL @ self.foretold
-        )
+        ratio = (
+            self._strength * self._scale * (mean + self._caution * spread) + self._KERNEL @ self.wrong
+        ) / (self._strength + self._KERNEL @ self.foretold)
         self.factors = np.maximum(ratio, self._least).tolist()
 
     def corrected(self, risk: float) -> float:

@@ -128,7 +128,7 @@ class EvidenceDecider(Checks):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-    ) -> None:
+    ) -> bool | None:
         fn = self._function(function, query)
         here = self._scope(fn, scope)
         judged = self._judge(fn, here, query, candidates, learning=True)
@@ -140,26 +140,34 @@ class EvidenceDecider(Checks):
             self._change(fn, here)
             if served is not None:
                 self._checked(function, scope, query, served, fn, here, right=False)
-            return
+            return None if served is None else False
         if not query.turns:
             here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
         fn.labelled += 1
         if here.shift.sum == 0.0:
             fn.keep_state()
-        if judged is None:
-            return
-        weight, reading = 1.0 if served is not None else 0.5, judged.reading
+        if judged is not None:
+            self._teach(fn, here, query, judged, truth, weight=0.5 if served is None else 1.0)
+        same = None if served is None else here.entries.get(served) == truth
+        if same is not None and served is not None:
+            self._checked(function, scope, query, served, fn, here, right=same)
+        elif judged is not None and here.stopped:
+            self._regain(fn, here, judged.risk, right)
+        return same
+
+    @staticmethod
+    def _teach(
+        fn: Function, here: Scope, query: Query, judged: Judgement, truth: int, *, weight: float
+    ) -> None:
+        right, reading = judged.answer == truth, judged.reading
         if query.principal:
             here.caution.learn(fn.corrected(judged), right, weight)
-        lesson = Lesson(
-            judged.risk, right, weight, judged.x, reading is not None and reading.answer == truth,
-            reading.objected if reading is not None else (), judged.pair,
-        )  # fmt: skip
-        fn.learn(query.principal, lesson)
-        if served is not None:
-            self._checked(function, scope, query, served, fn, here, right=here.entries.get(served) == truth)
-        elif here.stopped:
-            self._regain(fn, here, judged.risk, right)
+        reading_right = reading is not None and reading.answer == truth
+        objected = reading.objected if reading is not None else ()
+        fn.learn(
+            query.principal,
+            Lesson(judged.risk, right, weight, judged.x, reading_right, objected, judged.pair),
+        )
 
     def heard(self, answer: str, vector: Vector) -> None:
         """The vector of a prose answer, told before `observe` and `stored`; the last few are remembered."""

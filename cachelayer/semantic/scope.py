@@ -54,14 +54,16 @@ class Scope:
         self._sayings = Sayings(dimension)
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
-        """Candidates with their answers. One that is not known, after a restart say, is taken in by its answer."""
+        """Candidates with their answers; one whose answer had to make room and was not seen since is left out."""
         out = []
         for place, c in enumerate(candidates):
             answer = self.entries.get(c.entry)
             if answer is None:
-                if c.answer is None or c.entry in self.retired or not self._room(c.answer):
+                if c.answer is None or c.entry in self.retired:
                     continue
-                answer = self.keep(c.entry, c.answer)
+                answer = self.find(c.answer)
+                if answer is None:
+                    continue
             out.append(Known(c.similarity, answer, place, c.text))
         return out
 
@@ -124,10 +126,6 @@ class Scope:
             self._members[old].discard(entry)
             self._members[answer].add(entry)
             self.entries[entry] = answer
-
-    def _room(self, text: str) -> bool:
-        """Whether an answer can be taken in without another's going."""
-        return len(self._ids) < MAX_ANSWERS or digest(text) in self._ids
 
     def find(self, text: str) -> int | None:
         """The id of an answer that was seen, or None."""
@@ -216,7 +214,7 @@ class Function:
         self.shared = Shared(dimension)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
-        self.pairs = Calibration(shift=0.0, least=0.5)
+        self.pairs = Calibration(least=0.5, trusting=True)
         """Of what the pair verifier foretold."""
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
