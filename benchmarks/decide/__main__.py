@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import chain, pairs, picture, streams
+from . import chain, pairs, picture, streams, table
 
 
 def main() -> int:
@@ -15,6 +15,7 @@ def main() -> int:
     picture.add(commands)
     pairs.add(commands)
     chain.add(commands)
+    table.add(commands)
     args = parser.parse_args()
     status: int = args.run(args)
     return status

@@ -11,6 +11,7 @@ from .judging import Judgement
 from .register import Register
 from .risk import Prior, band
 from .scope import Account, Function, Scope
+from .wording import Signatures
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0
 """Wealth of the alarm at which the budget is halved, the scope stops, and a stopped one starts again."""
@@ -26,8 +27,9 @@ class Checks(Register):
         max_scopes: int,
         random: Callable[[], float],
         shadow: float | str,
+        signatures: Signatures,
     ) -> None:
-        super().__init__(prior, max_functions, max_scopes)
+        super().__init__(prior, max_functions, max_scopes, signatures)
         self._random, self._shadow = random, shadow
         self._leaving: list[int] = []
         self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[float, float]] = OrderedDict()

@@ -16,6 +16,7 @@ from .risk import Prior
 from .scope import Account, Function, Scope
 from .verifier import PairVerifier
 from .weights import load_prior
+from .wording import Signatures
 
 LIKELY: Final = 0.35
 """Risk up to which the neighbours' answer may join two wordings."""
@@ -39,8 +40,10 @@ class EvidenceDecider(Checks):
         max_functions: int = 64,
         max_scopes: int = 1024,
     ) -> None:
-        super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow)
-        self._judge = Judge(verifier or PairVerifier())
+        verifier = verifier or PairVerifier()
+        texts = Signatures(verifier.signature) if isinstance(verifier, PairVerifier) else Signatures()
+        super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
+        self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, Scope]] = {}
         self._voices: dict[str, Vector] = {}
 
@@ -183,8 +186,7 @@ class EvidenceDecider(Checks):
         """Drop every remembered text: an erased tenant's must not stay."""
         self._judge.forget_texts()
         self._voices.clear()
-        for fn in self._functions.values():
-            fn.shared.signatures.clear()
+        self._signatures.clear()
 
     def stored(
         self,

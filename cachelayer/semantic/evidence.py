@@ -77,10 +77,10 @@ class Metric:
 class Shared:
     """What all scopes of one function share: which directions and which guards matter, and texts read."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, signatures: Signatures | None = None) -> None:
         self.metric = Metric(dimension)
         self.record = Record()
-        self.signatures = Signatures()
+        self.signatures = signatures or Signatures()
 
 
 class Answers:

@@ -8,13 +8,14 @@ from typing import Any
 from ..types import Query
 from .risk import Prior
 from .scope import Account, Function, Scope
+from .wording import Signatures
 
 
 class Register:
     """Functions by name, scopes by key within them; the least recently used go first."""
 
-    def __init__(self, prior: Prior, max_functions: int, max_scopes: int) -> None:
-        self._prior = prior
+    def __init__(self, prior: Prior, max_functions: int, max_scopes: int, signatures: Signatures) -> None:
+        self._prior, self._signatures = prior, signatures
         self._max_functions, self._max_scopes = max_functions, max_scopes
         self._functions: OrderedDict[str, Function] = OrderedDict()
 
@@ -23,7 +24,7 @@ class Register:
         if found is None:
             while len(self._functions) >= self._max_functions:
                 self._functions.popitem(last=False)
-            found = self._functions[name] = Function(query.vector.shape[0], self._prior)
+            found = self._functions[name] = Function(query.vector.shape[0], self._prior, self._signatures)
         else:
             self._functions.move_to_end(name)
         return found

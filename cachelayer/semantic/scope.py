@@ -18,6 +18,7 @@ from .evidence import Known, Neighbourhood, Shared
 from .principals import Caution, Evidence, Lesson
 from .risk import Prior, RiskModel
 from .saying import Sayings, atom
+from .wording import Signatures
 
 Vector = NDArray[np.float32]
 
@@ -210,8 +211,8 @@ class Account:
 class Function:
     """What is shared by all scopes of one function."""
 
-    def __init__(self, dimension: int, prior: Prior) -> None:
-        self.shared = Shared(dimension)
+    def __init__(self, dimension: int, prior: Prior, signatures: Signatures) -> None:
+        self.shared = Shared(dimension, signatures)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
         self.pairs = Calibration(least=0.5, trusting=True)

@@ -71,6 +71,10 @@ class PairVerifier:
         """Read a text now, while its vector is made, instead of at its first comparison."""
         self._read(text)
 
+    def signature(self, text: str) -> Signature:
+        """What the guards read of a text, which is read whole: it will be compared."""
+        return self._read(text).signature
+
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         if self._judged[0] is not query:
             self._judged = (query, {})

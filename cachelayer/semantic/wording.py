@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from .guards import GUARDS
@@ -26,10 +26,10 @@ _SMOOTH, _WORDS_PER_ANSWER, _MASS = 8, 400, 6.0
 
 
 class Signatures:
-    """The last `most` texts read, with what was read."""
+    """The last `most` texts read, with what was read. `read`: by whom, where another part reads them anyway."""
 
-    def __init__(self, most: int = 4096) -> None:
-        self._most = most
+    def __init__(self, read: Callable[[str], Signature] = signature, most: int = 4096) -> None:
+        self._read, self._most = read, most
         self._kept: OrderedDict[str, Signature] = OrderedDict()
 
     def __call__(self, text: str) -> Signature:
@@ -37,7 +37,7 @@ class Signatures:
         if found is None:
             while len(self._kept) >= self._most:
                 self._kept.popitem(last=False)
-            found = self._kept[text] = signature(text)
+            found = self._kept[text] = self._read(text)
         return found
 
     def clear(self) -> None:
@@ -101,7 +101,7 @@ class Wording:
         shares = [(w, (self.words[w] + 0.5) / total) for w in words]
         out, unseen = [], []
         for place, (answer, count) in enumerate(zip(answers, counts, strict=True)):
-            mine = self.by_answer.get(answer, Counter())
+            mine: Mapping[str, int] = self.by_answer.get(answer, {})
             score = 0.0
             for word, share in shares:
                 n = mine.get(word, 0)
