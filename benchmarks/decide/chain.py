@@ -107,7 +107,9 @@ def run(args: argparse.Namespace) -> int:
         last = Counter(c.states[-1] for c in courses)
         stopped = sum("stopped" in c.states for c in courses)
         missed = sum(c.missed for c in courses)
-        print(f"true rate {rate:g}: last {dict(last)}, ever stopped {stopped}, interval missed {missed} of {args.runs}")
+        print(
+            f"true rate {rate:g}: last {dict(last)}, ever stopped {stopped}, interval missed {missed} of {args.runs}"
+        )
         told["rates"][str(rate)] = {
             "last": last, "ever_stopped": stopped, "interval_missed": missed, "states": [c.states for c in courses],
             "example": courses[0].intervals,
@@ -128,13 +130,19 @@ def draw(told: dict[str, Any], path: Path) -> None:
     figure, axes = plt.subplots(2, len(rates), figsize=(5 * len(rates), 7), squeeze=False, sharex=True)
     for column, (rate, found) in enumerate(rates.items()):
         steps = np.arange(1, len(found["states"][0]) + 1) * _EVERY
-        shares = [[np.mean([s[i] == name for s in found["states"]]) for i in range(len(steps))] for name in STATES]
+        shares = [
+            [np.mean([s[i] == name for s in found["states"]]) for i in range(len(steps))] for name in STATES
+        ]
         axes[0][column].stackplot(
             steps, shares, labels=STATES, colors=["lightgrey", "tab:blue", "tab:green", "tab:red"]
         )
-        axes[0][column].set(title=f"true error rate {rate}, bound {told['bound']:g}", ylabel="share of runs", ylim=(0, 1))
+        axes[0][column].set(
+            title=f"true error rate {rate}, bound {told['bound']:g}", ylabel="share of runs", ylim=(0, 1)
+        )
         low, high = zip(*found["example"], strict=True)
-        axes[1][column].fill_between(steps, low, high, alpha=0.3, label="interval of one run, 95 % at any time")
+        axes[1][column].fill_between(
+            steps, low, high, alpha=0.3, label="interval of one run, 95 % at any time"
+        )
         axes[1][column].axhline(float(rate), color="black", linewidth=1, label="true rate")
         axes[1][column].axhline(told["bound"], color="tab:red", linestyle=":", label="bound")
         axes[1][column].set(xlabel="requests", ylabel="error rate", ylim=(0, 0.5))

@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--part", choices=("tune", "report"), help="only classes of this part of dev/")
     parser.add_argument("--without", action="append", default=[], help="leave a source out")
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=2, help="streams drawn of each source (default 2)")
     args = parser.parse_args()
     prior = train(domains(args.data, args.vectors, args.part, args.without), args.seeds)
     np.savez(args.out, mean=prior.mean, scale=prior.scale, weights=prior.weights)

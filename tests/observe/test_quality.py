@@ -68,8 +68,12 @@ async def test_checks_of_similar_hits_are_counted_by_slice_and_wrong_ones_export
     await layer.aclose()
 
 
-async def test_a_check_that_brings_the_same_prose_in_other_words_counts_as_right_and_another_figure_as_wrong() -> None:
-    prose = "Go to the settings, choose the plan, confirm it there, and wait 3 days until our team writes to you."
+async def test_a_check_that_brings_the_same_prose_in_other_words_counts_as_right_and_another_figure_as_wrong() -> (
+    None
+):
+    prose = (
+        "Go to the settings, choose the plan, confirm it there, and wait 3 days until our team writes to you."
+    )
     again = {f"{RIGHT} please": prose.replace("the plan", "that plan"), WRONG: prose.replace("3", "5")}
     layer, ask = await judged_layer({RIGHT: prose, **again})
     for question in (RIGHT, *again):
