@@ -97,6 +97,13 @@ class Calibration:
     def corrected(self, risk: float) -> float:
         return min(1.0, risk * self.factors[band(risk)])
 
+    def temper(self, share: float) -> None:
+        """Let what was learned weigh only this share of what it did."""
+        self.foretold *= share
+        self.wrong *= share
+        self._likelihood *= share
+        self._set_factors()
+
     def state(self) -> tuple[Floats, Floats, Floats]:
         """What was learned so far, to return to."""
         return self._likelihood.copy(), self.foretold.copy(), self.wrong.copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import Final
 
 from ..types import Query
 from .budget import level
@@ -15,6 +16,8 @@ from .wording import Signatures
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0
 """Wealth of the alarm at which the budget is halved, the scope stops, and a stopped one starts again."""
+SETTLED: Final = 500
+"""Labels that must lie between two changes of answers for the second to be taken for one."""
 
 
 class Checks(Register):
@@ -119,8 +122,14 @@ class Checks(Register):
                 account.ledger.scale = 0.5
 
     def _change(self, fn: Function, here: Scope) -> None:
-        """The answers of a scope changed: what was said and checked before tells nothing of what comes."""
+        """The answers of a scope changed: what was said and checked before tells nothing of what comes.
+
+        Where that happens over and over, it was no change: then all that was learned stays.
+        """
         self._restart(here)
+        last, here.changed = here.changed, fn.labelled
+        if last and fn.labelled - last < SETTLED:
+            return
         fn.return_to_state()
         if here.alarm is not None:
             here.alarm.reset()

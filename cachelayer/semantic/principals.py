@@ -1,9 +1,10 @@
 """Whose evidence may move what: no single principal talks a whole function into trust, or out of it.
 
-What scopes share (the risk model, its calibration) learns from named principals only so far as others keep up: one of
-them adds at most as much as all others together beyond a start of `ALONE` labels. What they found wrong is held
-back until a second one found something wrong too. Their own scope heeds it at once: there `Caution` raises every
-foretold risk. Requests of no named principal are the owner's own traffic and are never held back.
+While one principal alone asks a function, it teaches itself. Once there are others, what scopes share (the risk model,
+its calibration) learns from a named one only so far as the others keep up: at most as much as all of them together,
+beyond a start of `ALONE` labels. What it found wrong is held back until a second one found something wrong too. Its
+own scope heeds it at once: there `Caution` raises every foretold risk. Requests of no named principal are the
+owner's own traffic and are never held back.
 """
 
 from __future__ import annotations
@@ -39,29 +40,39 @@ class Lesson:
 
 
 class Evidence:
-    """What named principals taught one function. Bounded; the one longest silent is forgotten."""
+    """What principals taught one function. Bounded; the one longest silent is forgotten."""
 
     def __init__(self) -> None:
         self._taught: OrderedDict[str, int] = OrderedDict()
+        """Lessons heeded, by principal; '' for requests of none."""
         self._total = 0
         self._held: dict[str, list[Lesson]] = {}
 
+    def joins(self, principal: str) -> bool:
+        """Whether this is the second to speak, after a named one: what that one taught itself now concerns another.
+
+        It then weighs as much as `ALONE` labels.
+        """
+        if len(self._taught) != 1 or principal in self._taught or "" in self._taught:
+            return False
+        first = next(iter(self._taught))
+        self._total = self._taught[first] = min(self._taught[first], ALONE)
+        return True
+
     def heed(self, principal: str, lesson: Lesson) -> Iterator[Lesson]:
         """The lessons to learn now: this one, none, or with it those that were held back for want of a second voice."""
-        if not principal:
-            yield lesson
-            return
         mine = self._taught.get(principal, 0)
-        if mine >= ALONE + (self._total - mine):
+        alone = not self._taught or (mine > 0 and len(self._taught) == 1)
+        if principal and not alone and mine >= ALONE + (self._total - mine):
             return
         self._count(principal, mine)
-        if lesson.right:
+        if lesson.right or alone:
             yield lesson
             return
         held = self._held.setdefault(principal, [])
         if len(held) < _HELD // max(len(self._held), 1):
             held.append(lesson)
-        if len(self._held) > 1:
+        if len(self._held) > 1 or not principal:
             for lessons in self._held.values():
                 yield from lessons
             self._held.clear()

@@ -15,7 +15,7 @@ from .answers import normalize
 from .budget import Alarm, Interval, Ledger, Shift
 from .calibration import Calibration
 from .evidence import Known, Neighbourhood, Shared
-from .principals import Caution, Evidence, Lesson
+from .principals import ALONE, Caution, Evidence, Lesson
 from .risk import Prior, RiskModel
 from .saying import Sayings, atom
 from .wording import Signatures
@@ -44,6 +44,8 @@ class Scope:
         self.alarm: Alarm | None = None
         self.caution = Caution()
         self.shift = Shift()
+        self.changed = 0
+        """How many labels the function had at the last change of answers here."""
         self.stopped = False
         self.regained = 1.0
         """Wealth of the bet that a stopped scope is right again."""
@@ -230,6 +232,10 @@ class Function:
 
     def learn(self, principal: str, lesson: Lesson) -> None:
         """What one label teaches all scopes, as far as this principal is heeded."""
+        if self._evidence.joins(principal):
+            self.model = RiskModel(self.model.prior)
+            for calibration in (self.calibration, self.pairs):
+                calibration.temper(ALONE / max(self.labelled, ALONE))
         for told in self._evidence.heed(principal, lesson):
             if told.x is not None:
                 self.model.learn(told.x, told.reading_right)

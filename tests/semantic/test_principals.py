@@ -21,9 +21,22 @@ def learned(evidence: Evidence, principal: str, right: bool, times: int) -> int:
 
 def test_confirmations_of_one_principal_are_capped_until_others_keep_up() -> None:
     evidence = Evidence()
-    assert learned(evidence, "ann", True, 500) == ALONE
-    assert learned(evidence, "bob", True, 20) == 20
-    assert learned(evidence, "ann", True, 500) == 20
+    learned(evidence, "bob", True, 20)
+    learned(evidence, "ann", True, 1)
+    assert learned(evidence, "ann", True, 500) == ALONE + 20 - 1
+    assert learned(evidence, "bob", True, 10) == 10
+    assert learned(evidence, "ann", True, 500) == 10
+
+
+def test_who_asks_alone_teaches_itself_and_once_another_comes_it_weighs_as_thirty_labels() -> None:
+    evidence = Evidence()
+    assert learned(evidence, "ann", True, 300) == 300
+    assert learned(evidence, "ann", False, 300) == 300
+    assert not evidence.joins("ann")
+    assert evidence.joins("bob")
+    assert learned(evidence, "bob", True, 5) == 5
+    assert not evidence.joins("cid")
+    assert learned(evidence, "ann", True, 300) == 5
 
 
 def test_the_owners_own_traffic_is_never_held_back() -> None:
@@ -34,6 +47,7 @@ def test_the_owners_own_traffic_is_never_held_back() -> None:
 
 def test_what_one_principal_found_wrong_counts_for_all_once_a_second_found_something_wrong() -> None:
     evidence = Evidence()
+    learned(evidence, "cid", True, 1)
     assert learned(evidence, "ann", False, 5) == 0
     assert learned(evidence, "bob", True, 5) == 5
     assert learned(evidence, "bob", False, 1) == 6
@@ -69,6 +83,8 @@ def _teach(decider: EvidenceDecider, scope: bytes, principal: str, wrong: bool, 
 
 def test_through_the_decider_one_liar_moves_its_own_scope_and_no_other() -> None:
     rng, decider = random.Random(1), EvidenceDecider(random=random.Random(2).random)
+    for name in ("bob", "cid"):
+        _teach(decider, b"other", name, False, rng)
     for _ in range(60):
         _teach(decider, b"own", "ann", False, rng)
     before = decider._functions["f"].pairs.state()
@@ -78,5 +94,4 @@ def test_through_the_decider_one_liar_moves_its_own_scope_and_no_other() -> None
     after = fn.pairs.state()
     assert all(np.allclose(a, b) for a, b in zip(before, after, strict=True))
     assert fn.scopes[b"own"].caution.factor > 1.5
-    _teach(decider, b"other", "bob", False, rng)
     assert fn.scopes[b"other"].caution.factor == 1.0
