@@ -73,7 +73,8 @@ def simulate(rate: float, *, bound: float, shadow: float | str, requests: int, s
 
 
 def _unit(rows: NDArray[np.float64]) -> NDArray[np.float32]:
-    return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+    unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+    return unit
 
 
 def _search(kept: NDArray[np.float32], answers: list[str], x: NDArray[np.float32]) -> list[Candidate]:
