@@ -37,7 +37,7 @@ class Ledger:
     """
 
     def __init__(
-        self, bound: float, *, margin: float = 1.3, horizon: float = 800.0, decay: float = 0.004
+        self, bound: float, *, margin: float = 2.2, horizon: float = 800.0, decay: float = 0.004
     ) -> None:
         self.bound = bound
         self._margin, self._horizon, self._keep = margin, horizon, 1.0 - decay

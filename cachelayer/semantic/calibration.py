@@ -40,9 +40,8 @@ def band(risk: float) -> int:
 class Calibration:
     """Corrects foretold risks by what came.
 
-    `shift`: mean of the prior shift of the log odds; `caution`: standard deviations of the posterior that are charged
-    on top of its mean; `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is
-    foretold as it is until something came of it.
+    `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is foretold as it is until
+    something came of it; `strength`: wrong answers that a band's own count needs to weigh as much as the line.
     """
 
     _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)
@@ -50,16 +49,14 @@ class Calibration:
     def __init__(
         self,
         *,
-        shift: float = 0.3,
-        caution: float = 0.5,
         least: float = 0.1,
         trusting: bool = False,
-        strength: float = 3.0,
+        strength: float = 1.5,
         memory: float = 4000.0,
     ) -> None:
-        self._caution, self._least = caution, least
+        self._least = least
         self._strength, self._keep = strength, 1.0 - 1.0 / memory
-        self._prior = -0.5 * (((_SHIFTS - shift) / 0.5) ** 2 + ((_SLOPES - 1.0) / 0.4) ** 2)
+        self._prior = -0.5 * ((_SHIFTS / 0.5) ** 2 + ((_SLOPES - 1.0) / 0.4) ** 2)
         self._likelihood = np.zeros_like(self._prior)
         self.foretold = np.zeros(BANDS)
         self.wrong = np.zeros(BANDS)
@@ -70,28 +67,27 @@ class Calibration:
             self._scale = 1.0 / np.array(self.factors)
             self._set_factors()
 
-    def learn(self, risk: float, right: bool, weight: float) -> None:
-        """`risk` as foretold before the truth was known. A checked hit has weight 1, a miss less."""
+    def learn(self, risk: float, right: bool) -> None:
+        """`risk` as foretold before the truth was known, by a check or a miss."""
         self.foretold *= self._keep
         self.wrong *= self._keep
         self._likelihood *= self._keep
         at = band(risk)
-        self.foretold[at] += weight * risk
-        self.wrong[at] += weight * (not right)
+        self.foretold[at] += risk
+        self.wrong[at] += not right
         odds = math.log(risk / max(1.0 - risk, 1e-9))
         wrong_odds = _PIVOT + _SHIFTS + _SLOPES * (odds - _PIVOT)
-        self._likelihood -= weight * np.logaddexp(0.0, wrong_odds if right else -wrong_odds)
+        self._likelihood -= np.logaddexp(0.0, wrong_odds if right else -wrong_odds)
         self._set_factors()
 
     def _set_factors(self) -> None:
         log = self._prior + self._likelihood
         share = np.exp(log - log.max())
         share /= share.sum()
-        mean = share @ _RATIOS
-        spread = np.sqrt(np.maximum(share @ (_RATIOS * _RATIOS) - mean * mean, 0.0))
-        ratio = (
-            self._strength * self._scale * (mean + self._caution * spread) + self._KERNEL @ self.wrong
-        ) / (self._strength + self._KERNEL @ self.foretold)
+        line = self._scale * (share @ _RATIOS)
+        ratio = (self._strength * line + self._KERNEL @ self.wrong) / (
+            self._strength + self._KERNEL @ self.foretold
+        )
         self.factors = np.maximum(ratio, self._least).tolist()
 
     def corrected(self, risk: float) -> float:

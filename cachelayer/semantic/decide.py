@@ -150,7 +150,7 @@ class EvidenceDecider(Checks):
         if here.shift.sum == 0.0:
             fn.keep_state()
         if judged is not None:
-            self._teach(fn, here, query, judged, truth, weight=0.5 if served is None else 1.0)
+            self._teach(fn, here, query, judged, truth)
         same = None if served is None else here.entries.get(served) == truth
         if same is not None and served is not None:
             self._checked(function, scope, query, served, fn, here, right=same)
@@ -159,18 +159,14 @@ class EvidenceDecider(Checks):
         return same
 
     @staticmethod
-    def _teach(
-        fn: Function, here: Scope, query: Query, judged: Judgement, truth: int, *, weight: float
-    ) -> None:
+    def _teach(fn: Function, here: Scope, query: Query, judged: Judgement, truth: int) -> None:
         right, reading = judged.answer == truth, judged.reading
         if query.principal:
-            here.caution.learn(fn.corrected(judged), right, weight)
+            here.caution.learn(fn.corrected(judged), right)
         reading_right = reading is not None and reading.answer == truth
         objected = reading.objected if reading is not None else ()
-        fn.learn(
-            query.principal,
-            Lesson(judged.risk, right, weight, judged.x, reading_right, objected, judged.pair),
-        )
+        lesson = Lesson(judged.risk, right, judged.x, reading_right, objected, judged.pair)
+        fn.learn(query.principal, lesson)
 
     def heard(self, answer: str, vector: Vector) -> None:
         """The vector of a prose answer, told before `observe` and `stored`; the last few are remembered."""

@@ -30,7 +30,6 @@ class Lesson:
 
     risk: float
     right: bool
-    weight: float
     x: Floats | None
     reading_right: bool
     """Whether the neighbours' own answer was right; where the pair verifier spoke it may be another."""
@@ -93,10 +92,10 @@ class Caution:
         self.doubt = 1.0
         """More than 1 while the scope's own alarm warns."""
 
-    def learn(self, foretold: float, right: bool, weight: float) -> None:
+    def learn(self, foretold: float, right: bool) -> None:
         """`foretold`: the corrected risk."""
-        self._foretold = 0.999 * self._foretold + weight * foretold
-        self._wrong = 0.999 * self._wrong + weight * (not right)
+        self._foretold = 0.999 * self._foretold + foretold
+        self._wrong = 0.999 * self._wrong + (not right)
 
     @property
     def factor(self) -> float:

@@ -239,7 +239,7 @@ class Function:
         for told in self._evidence.heed(principal, lesson):
             if told.x is not None:
                 self.model.learn(told.x, told.reading_right)
-            (self.pairs if told.pair else self.calibration).learn(told.risk, told.right, told.weight)
+            (self.pairs if told.pair else self.calibration).learn(told.risk, told.right)
             self.shared.record.learn(told.objected, not told.reading_right)
 
     def keep_state(self) -> None:

@@ -36,10 +36,12 @@ def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_serve
         ledger.see(0.004, calibration)
         if ledger.admits(0.004, calibration):
             ledger.serve(0.004)
-    for _ in range(30):
-        calibration.learn(0.004, False, 1.0)
+    for _ in range(500):
+        calibration.learn(0.1, True)
+    for _ in range(20):
+        calibration.learn(0.004, False)
     assert not ledger.admits(0.004, calibration)
-    for _ in range(200):
+    for _ in range(300):
         ledger.see(1e-4, calibration)
     assert ledger.admits(1e-4, calibration)
 

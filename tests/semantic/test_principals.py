@@ -12,7 +12,7 @@ from cachelayer.types import Candidate, Query
 
 
 def lesson(right: bool) -> Lesson:
-    return Lesson(0.01, right, 1.0, None, right, (), False)
+    return Lesson(0.01, right, None, right, (), False)
 
 
 def learned(evidence: Evidence, principal: str, right: bool, times: int) -> int:
@@ -63,10 +63,10 @@ def test_memory_is_bounded_by_the_number_of_principals() -> None:
 def test_a_scope_is_as_cautious_as_it_was_wrong_and_never_bolder_than_the_function() -> None:
     caution = Caution()
     for _ in range(1000):
-        caution.learn(0.01, True, 1.0)
+        caution.learn(0.01, True)
     assert caution.factor == 1.0
     for _ in range(60):
-        caution.learn(0.01, False, 1.0)
+        caution.learn(0.01, False)
     assert caution.factor > 3.0
 
 
