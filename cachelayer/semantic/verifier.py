@@ -19,7 +19,7 @@ from .contexts import measures, serious
 from .guards import FACTS, GUARDS, veto
 from .pairing import features
 from .reading import Reading, read
-from .signature import signature
+from .signature import Signature, signature
 from .weights import load_judge
 from .words import words
 

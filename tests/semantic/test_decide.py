@@ -150,6 +150,8 @@ def test_what_a_cold_scope_serves_does_not_hang_on_what_is_read_for_learning() -
     d = decider()
     fn = d._function("f", Query("a", VECTOR))
     here = d._scope(fn, b"")
+    for entry in (1, 2):
+        d.stored(entry, "f", b"", Query("where are the 3 rules?", VECTOR), "an answer")
     for text in ("where are the 3 rules", "where do I find the 3 rules?", "what are the 2 rules"):
         query, found = (
             Query(text, VECTOR),
