@@ -103,10 +103,9 @@ class Decider(Protocol):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-    ) -> bool | None:
+    ) -> None:
         """Learn from a true answer to a query whose candidates were known: a miss answered by the backend
-        (served=None) or a shadow check of a hit (served=its entry). Returns whether what was served says the same,
-        None where nothing was or the decider does not compare."""
+        (served=None) or a shadow check of a hit (served=its entry)."""
 
     def stored(self, entry: int, function: str, scope: bytes, query: Query, answer: str) -> None:
         """A new entry was kept."""

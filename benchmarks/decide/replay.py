@@ -37,7 +37,7 @@ class Learner(Protocol):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-    ) -> bool | None: ...
+    ) -> None: ...
 
     def stored(
         self,

@@ -8,9 +8,10 @@ from typing import Final
 
 from ..types import Query
 from .budget import level
+from .calibration import band
 from .judging import Judgement
 from .register import Register
-from .risk import Prior, band
+from .risk import Prior
 from .scope import Account, Function, Scope
 from .wording import Signatures
 
@@ -151,7 +152,7 @@ class Checks(Register):
         if fn is not None:
             calibration = fn.pairs if detail.startswith("pair") else fn.calibration
             risk = max(1.0 - confidence, 1e-6)
-            calibration.learn(risk / calibration.factors[band(risk)], right, 1.0)
+            calibration.learn(min(1.0, risk / calibration.factors[band(risk)]), right)
 
     def leaving(self) -> list[int]:
         """Entries found wrong since last asked, for the index to drop."""

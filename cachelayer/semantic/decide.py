@@ -131,7 +131,7 @@ class EvidenceDecider(Checks):
         candidates: Sequence[Candidate],
         answer: str,
         served: int | None,
-    ) -> bool | None:
+    ) -> None:
         fn = self._function(function, query)
         here = self._scope(fn, scope)
         judged = self._judge(fn, here, query, candidates, learning=True)
@@ -143,7 +143,7 @@ class EvidenceDecider(Checks):
             self._change(fn, here)
             if served is not None:
                 self._checked(function, scope, query, served, fn, here, right=False)
-            return None if served is None else False
+            return
         if not query.turns:
             here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
         fn.labelled += 1
@@ -151,12 +151,10 @@ class EvidenceDecider(Checks):
             fn.keep_state()
         if judged is not None:
             self._teach(fn, here, query, judged, truth)
-        same = None if served is None else here.entries.get(served) == truth
-        if same is not None and served is not None:
-            self._checked(function, scope, query, served, fn, here, right=same)
+        if served is not None:
+            self._checked(function, scope, query, served, fn, here, right=here.entries.get(served) == truth)
         elif judged is not None and here.stopped:
             self._regain(fn, here, judged.risk, right)
-        return same
 
     @staticmethod
     def _teach(fn: Function, here: Scope, query: Query, judged: Judgement, truth: int) -> None:

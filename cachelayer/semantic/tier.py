@@ -251,15 +251,13 @@ class SimilarTier:
         finally:
             self._maintaining = False
 
-    def learn(self, ask: Ask, answer: str, served: int | None) -> bool | None:
-        """Tell the decider a true answer to what was asked; whether what was served says the same, if it can tell."""
-        if (query := ask.query) is None:
-            return None
-        self.watch.heard(ask, answer)
-        with self._lock:
-            same = self.decider.observe(ask.function, ask.partition, query, ask.candidates, answer, served)
-        leave(self.decider, self.forget)
-        return same
+    def learn(self, ask: Ask, answer: str, served: int | None) -> None:
+        """Tell the decider a true answer to what was asked."""
+        if ask.query is not None:
+            self.watch.heard(ask, answer)
+            with self._lock:
+                self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
+            leave(self.decider, self.forget)
 
     def forget(self, entry_id: int) -> None:
         """An entry is gone: never again a candidate; its vector follows in the next batch."""
