@@ -84,7 +84,7 @@ class SingleFlight:
             return self._await(key, self._flying(key, proof, loop, begun), loop, True, wait)
         if (
             getattr(begun.result, "recording", None) is not None
-        ):  # live: who comes later gets what was recorded
+        ):  # who comes in this turn, at least, shares it
             self._flying(key, proof, loop, None, begun.result)
         return begun
 
@@ -202,7 +202,8 @@ class SingleFlight:
             self._deliver(key, flight, task.result(), None)
 
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
-        live = error is None and getattr(result, "recording", None) is not None
+        recording = None if error is not None else getattr(result, "recording", None)
+        live = recording is not None and not recording.ended  # one that has ended will not close its flight
         flights = self._flights
         with self._lock:
             waiters, flight.waiters = flight.waiters, None
@@ -215,7 +216,9 @@ class SingleFlight:
         if waiters is None:
             return
         for waiter, loop in waiters.items():
-            own = Alone() if live and loop is not flight.loop else error  # a recording lives on one loop
+            own = (
+                Alone() if recording is not None and loop is not flight.loop else error
+            )  # it lives on one loop
             if loop is None or loop is flight.loop:
                 _settle(waiter, result, own)
             elif not loop.is_closed():
