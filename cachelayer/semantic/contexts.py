@@ -7,7 +7,6 @@ turn is read once and remembered, so a conversation that grows costs its new tur
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
@@ -18,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Turn
-from .lexicon import CHATTER, CONSENTS, GREETINGS, PLEASANTRIES
+from .lexicon import CONSENTS
 from .pairing import features
 from .reading import Reading
-from .signature import Signature
 from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
@@ -50,8 +48,9 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
     a, b, pairs = _without_chatter(a, b, align(a, b))
     odds = _odds(a, b, pairs, judge, table)
     worst = sorted(odds.values())
-    lone_a = [s[1] for i, s in enumerate(a) if all(i != x for x, _ in pairs)]
-    lone_b = [s[1] for j, s in enumerate(b) if all(j != y for _, y in pairs)]
+    paired_a, paired_b = {i for i, _ in pairs}, {j for _, j in pairs}
+    lone_a = [s[1] for i, s in enumerate(a) if i not in paired_a]
+    lone_b = [s[1] for j, s in enumerate(b) if j not in paired_b]
     heavy_a, heavy_b = _heaviest(lone_a), _heaviest(lone_b)
     equal = sum(v >= EQUAL for v in worst)
     share_a, share_b = len(pairs) / max(len(a), 1), len(pairs) / max(len(b), 1)
@@ -73,27 +72,10 @@ def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]
     chatting = False
     for i, t in enumerate(turns):
         r = read(t.text if len(t.text) <= LONG else _clipped(t.text))
-        idle = _idle(r.signature.words) or _SMILES.issuperset(t.text)
-        chatting = idle or _chatter(r.signature, chatting and t.role == "assistant")
-        if i == final or not idle:
+        chatting = r.idle or r.chatter or (chatting and t.role == "assistant" and r.reply)
+        if i == final or not r.idle:
             out.append((t.role, r, chatting and i != final))
     return out
-
-
-def _chatter(s: Signature, reply: bool) -> bool:
-    """'It's raining here all day', 'How has your day been?'; with `reply` also what an assistant says to that."""
-    if s.numbers or s.ids or not CHATTER.issuperset(s.words):
-        said = {w for w in s.words if w not in _ANSWERS}
-        return reply and not s.numbers and not s.question and said <= CHATTER
-    return not s.question or reply or bool(_PHATIC.search(" ".join(s.words)))
-
-
-_SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")
-_ANSWERS: Final = frozenset(("yes", "no", "course"))
-_PHATIC: Final = re.compile(
-    r"\bhow(?:'s| is| are| has| was)? (?:you|your (?:day|week|weekend|morning)|things|everything|it going|life)\b"
-    r"|\b(?:isn't it|isn't he|right|huh|eh|can i help)$"
-)
 
 
 def _without_chatter(
@@ -125,18 +107,29 @@ def _clipped(text: str) -> str:
     return f"{text[: LONG // 2]} 0x{mark} {text[-LONG // 2 :]}"
 
 
-def _idle(words: tuple[str, ...]) -> bool:
-    """'Thanks a lot!', 'One moment please', 'No problem', but not 'No, thanks' nor 'How much is it?'."""
-    if GREETINGS.isdisjoint(words) or not PLEASANTRIES.issuperset(words):
-        return False
-    return "no" not in words or not {"problem", "worries"}.isdisjoint(words)
-
-
 def align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
-    """Pairs (i, j), rising in both, of turns of one role: the alignment of greatest sum of similarity."""
+    """Pairs (i, j), rising in both, of turns of one role: the alignment of greatest sum of similarity.
+
+    Turns equal from the beginning or the end are partners in one of the best alignments: they are paired at once.
+    """
+    shortest, first, rest = min(len(a), len(b)), 0, 0
+    while first < shortest and _equal(a[first], b[first]):
+        first += 1
+    while rest < shortest - first and _equal(a[-1 - rest], b[-1 - rest]):
+        rest += 1
+    middle = _align(a[first : len(a) - rest], b[first : len(b) - rest])
+    pairs = [(i, i) for i in range(first)] + [(i + first, j + first) for i, j in middle]
+    return pairs + [(len(a) - k, len(b) - k) for k in range(rest, 0, -1)]
+
+
+def _equal(x: Said, y: Said) -> bool:
+    return x[0] == y[0] and (x[1] is y[1] or x[1].signature.words == y[1].signature.words)
+
+
+def _align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
     if not a or not b:
         return []
-    close = np.stack([r.mean for _, r, _ in a]) @ np.stack([r.mean for _, r, _ in b]).T
+    close = _means(a) @ _means(b).T
     number: dict[tuple[str, ...], int] = {}
     roles = np.array([s[0] == "user" for s in a])[:, None] == np.array([s[0] == "user" for s in b])
     left, right = (
@@ -145,18 +138,23 @@ def align(a: Sequence[Said], b: Sequence[Said]) -> Pairs:
     close = np.where(roles, np.where(left[:, None] == right, 2.0, close), 0.0).astype(np.float32)
     gain = np.maximum(close - CLOSE, 0.0)
     best = np.zeros((len(a) + 1, len(b) + 1), np.float32)
-    for i, row in enumerate(gain):
-        np.maximum(best[i, 1:], best[i, :-1] + row, out=best[i + 1, 1:])
-        np.maximum.accumulate(best[i + 1], out=best[i + 1])
-    return _trace(best.tolist(), gain.tolist())
+    for above, below, row in zip(best, best[1:], gain, strict=False):
+        np.maximum(above[1:], above[:-1] + row, out=below[1:])
+        np.maximum.accumulate(below, out=below)
+    return _trace(best)
 
 
-def _trace(best: list[list[float]], gain: list[list[float]]) -> Pairs:
-    pairs, i, j = [], len(gain), len(gain[0])
+def _means(said: Sequence[Said]) -> NDArray[np.float32]:
+    return np.concatenate([r.mean for _, r, _ in said]).reshape(len(said), -1)
+
+
+def _trace(best: NDArray[np.float32]) -> Pairs:
+    pairs, i, j = [], len(best) - 1, len(best[0]) - 1
     while i and j:
-        if best[i][j] == best[i - 1][j]:
+        here = best[i, j]
+        if here == best[i - 1, j]:
             i -= 1
-        elif best[i][j] == best[i][j - 1]:
+        elif here == best[i, j - 1]:
             j -= 1
         else:
             i, j = i - 1, j - 1

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexicon import FUNCTION_WORDS
+from .lexicon import CHATTER, FUNCTION_WORDS, GREETINGS, PLEASANTRIES
 from .signature import Signature, signature, stem
 from .words import Words
 
@@ -52,6 +53,12 @@ class Reading:
     """Not English: by its function words, or since more words are unknown than function words are there."""
     capitals: frozenset[str]
     """Words that are written with a capital anywhere but at the start."""
+    idle: bool
+    """A pleasantry: 'Thanks a lot!'."""
+    chatter: bool
+    """'It's raining here all day', 'How has your day been?'."""
+    reply: bool
+    """What an assistant may say to that."""
 
 
 def read(text: str, table: Words) -> Reading:
@@ -83,4 +90,36 @@ def read(text: str, table: Words) -> Reading:
         ands=signed.words.count("and") + signed.words.count("or"),
         foreign=not signed.english or strange > len(signed.words) - len(kept),
         capitals=signed.names,
+        idle=_idle(signed.words) or _SMILES.issuperset(text),
+        chatter=_chatter(signed),
+        reply=_reply(signed),
     )
+
+
+_SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")
+_ANSWERS: Final = frozenset(("yes", "no", "course"))
+_PHATIC: Final = re.compile(
+    r"\bhow(?:'s| is| are| has| was)? (?:you|your (?:day|week|weekend|morning)|things|everything|it going|life)\b"
+    r"|\b(?:isn't it|isn't he|right|huh|eh|can i help)$"
+)
+
+
+def _idle(words: tuple[str, ...]) -> bool:
+    """'Thanks a lot!', 'One moment please', 'No problem', but not 'No, thanks' nor 'How much is it?'."""
+    if GREETINGS.isdisjoint(words) or not PLEASANTRIES.issuperset(words):
+        return False
+    return "no" not in words or not {"problem", "worries"}.isdisjoint(words)
+
+
+def _chatter(s: Signature) -> bool:
+    if s.numbers or s.ids or not CHATTER.issuperset(s.words):
+        return False
+    return not s.question or bool(_PHATIC.search(" ".join(s.words)))
+
+
+def _reply(s: Signature) -> bool:
+    if s.numbers:
+        return False
+    if not s.ids and CHATTER.issuperset(s.words):
+        return True
+    return not s.question and CHATTER.issuperset(w for w in s.words if w not in _ANSWERS)
