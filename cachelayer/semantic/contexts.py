@@ -45,6 +45,7 @@ Judge = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
 def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -> list[float]:
     """len(FEATURES) numbers. `a`, `b`: the earlier turns, oldest first, without pleasantries; either may be empty."""
+    a, b = _ordered(a, b)
     a, b, pairs = _without_chatter(a, b, align(a, b))
     odds = _odds(a, b, pairs, judge, table)
     worst = sorted(odds.values())
@@ -63,6 +64,16 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
     out += _whole([r for _, r, _ in a], [r for _, r, _ in b], table)
     (no, yes), (nay, aye) = _replies(a), _replies(b)
     return [*out, abs(no - nay), abs(yes - aye)]
+
+
+def _ordered(a: Sequence[Said], b: Sequence[Said]) -> tuple[Sequence[Said], Sequence[Said]]:
+    """Either way round the same: of alignments that are as good one is taken, whichever side asked."""
+    if len(a) != len(b):
+        return (a, b) if len(a) < len(b) else (b, a)
+    for (role, x, _), (who, y, _) in zip(a, b, strict=True):
+        if x is not y and (role, x.signature.words) != (who, y.signature.words):
+            return (a, b) if (role, x.signature.words) < (who, y.signature.words) else (b, a)
+    return a, b
 
 
 def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
