@@ -162,7 +162,7 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(BLIND), "pairs written by hand, looked at once", 0.05)
+    out = await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
     out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)
     blind = blind_talks("report", args.talks, args.seed)
@@ -202,7 +202,7 @@ def run(args: argparse.Namespace) -> int:
     print(text)
     (args.out / "decide_pairs.md").write_text(text, "utf-8")
     command = f"python -m benchmarks.decide pairs {options}"
-    machine = f"{platform.machine()}, shared and busy"
+    machine = f"{platform.machine()}, two shared cores"
     kept = {
         "command": command,
         "machine": machine,
