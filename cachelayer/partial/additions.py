@@ -15,9 +15,11 @@ from ..parts import ANYTHING, answer_tag, corpus_tag
 from ..types import Vectors
 from ..upkeep import Upkeep
 from .documents import Reading
+from .wide import Wide
 
 BATCH = 64
 """Texts embedded at a time, so that callers' come in between."""
+LENT = 65_536
 MARGIN = 0.02
 """Similarity by which a new document may stay behind the farthest held and still count: retrievers differ."""
 
@@ -25,8 +27,17 @@ MARGIN = 0.02
 class Additions:
     """Compares new documents with the results of one retrieval, by the vectors of the layer's embedder."""
 
-    def __init__(self, handle: Handle, reading: Reading, corpus: str, engine: Engine) -> None:
+    def __init__(self, handle: Handle, reading: Reading, corpus: str, engine: Engine, wide: Wide) -> None:
         self._handle, self._reading, self._corpus, self._engine = handle, reading, corpus, engine
+        self._wide = wide
+        self._lent: set[int] = set()
+        """Digests of results that served similar queries, who took what they wanted from anywhere in them."""
+
+    def lent(self, digest: int) -> None:
+        """A result served a similar query."""
+        self._lent.add(digest)
+        if len(self._lent) > LENT:
+            self._lent = {one for one in self._lent if self._handle.function.memory.at(one) is not None}
 
     async def take(self, documents: Sequence[Any], upkeep: Upkeep) -> int:
         """Forget the results that `documents` change, and what was built on them; how many entries went."""
@@ -38,8 +49,13 @@ class Additions:
         new = await self._vectors([text for text in texts if text is not None])
         outdated = []
         for memory, slot in self._slots():
-            if await self._changes(slot.answer.answer(), new):
+            changes, rest = await self._changes(slot.answer.answer(), new)
+            if changes or (rest and slot.digest in self._lent):
                 outdated.append((memory, slot))
+            elif rest:
+                tiers.similar.forget(
+                    slot.id
+                )  # what it was asked for is as it was; other queries may want the new one
         keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
         for memory, slot in outdated:
             keeper.drop(memory, slot)
@@ -57,14 +73,18 @@ class Additions:
             for slot in slots:
                 yield function.memory, slot
 
-    async def _changes(self, found: dict[str, Any], new: Vectors) -> bool:
+    async def _changes(self, found: dict[str, Any], new: Vectors) -> tuple[bool, bool]:
+        """Whether a new document belongs among those that were asked for, and among all that were found."""
         held, asked, query = found["documents"], found["asked"], found["query"]
         texts = [self._reading.text(document) for document in held]
         if query is None or None in texts or not held or (asked is not None and len(held) < asked):
-            return True
+            return True, True
         vectors = await self._vectors([query, *(text for text in texts if text is not None)])
-        farthest = float(np.min(vectors[1:] @ vectors[0]))
-        return bool(np.max(new @ vectors[0]) > farthest - MARGIN)
+        near = vectors[1:] @ vectors[0]
+        best = float(np.max(new @ vectors[0])) + MARGIN
+        fetched = self._wide.fetched(asked)
+        room = fetched is not None and len(held) < fetched
+        return best > float(np.min(near[:asked])), room or best > float(np.min(near))
 
     async def _vectors(self, texts: Sequence[str]) -> Vectors:
         tier = self._engine.tiers.similar

@@ -70,21 +70,24 @@ class Partial:
         version: Getter = "version",
         content: Getter = "text",
         negative_ttl: Duration = "1m",
+        wide: int = 4,
         **options: Any,
     ) -> Retrieval:
         """A retriever, sync or async: a query and filters to documents with ids, best first; see `Retrieval`.
 
         `k`: the parameter that says how many. `id`, `version`, `content`: fields of the documents, or functions of one.
-        `negative_ttl`: how long it is known that nothing was found. `options` are those of `layer.cached`;
+        `negative_ttl`: how long it is known that nothing was found. `wide`: where queries are compared by meaning, `k`
+        times as many documents are fetched, so that a similar query finds its own best among them; 1 fetches what was
+        asked for. `options` are those of `layer.cached`;
         `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. Raises ConfigurationError.
         """
         self._engine.noting.on = True
         made = Retrieval(
             fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,
-            corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, options=options,
+            corpus=corpus, k=k, fields=(id, version, content), negative_ttl=negative_ttl, wide=wide, options=options,
         )  # fmt: skip
         if self._retrievals is not None:
-            self._retrievals.enlist(made.handle.function.name)
+            self._retrievals.enlist(made.handle.function.name, made.wide.ranking)
         return made
 
     @cached_property

@@ -22,6 +22,7 @@ from .additions import Additions
 from .documents import Getter, Reading
 from .graph import Versions
 from .sameness import listed
+from .wide import Wide
 
 TTL = "1h"
 
@@ -45,6 +46,7 @@ class Retrieval:
         k: str,
         fields: tuple[Getter, Getter, Getter],
         negative_ttl: Any,
+        wide: int,
         options: dict[str, Any],
     ) -> None:
         self.corpus, self._fn, self._k = corpus, fn, k
@@ -65,8 +67,10 @@ class Retrieval:
         }
         self.cached = registry.wrap(self._fetching(), options=options, wire=False)
         self.handle: Handle = self.cached.handle
+        on = self._limited and self.handle.function.similar and self.handle.function.own is None
+        self.wide = Wide(wide, on=on, reading=self._reading, engine=engine, tags=self._tags)
         self.handle.function.closed = True
-        self.additions = Additions(self.handle, self._reading, corpus, engine)
+        self.additions = Additions(self.handle, self._reading, corpus, engine, self.wide)
 
     async def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, best first: cached, or from the retriever.
@@ -88,9 +92,17 @@ class Retrieval:
         return self._told(found, slot, args, kwargs).answer  # type: ignore[no-any-return]
 
     async def _found(self, call: Call, again: Call) -> tuple[Outcome, Slot | None]:
-        """What is known, or made anew by the second call where it holds too few."""
+        """What is known, or made anew by the second call where it holds too few or not what a similar one wants."""
         outcome, slot = await self._engine.landed(call)
-        if not serves(outcome.answer, self._wanted(call.args, call.kwargs)):
+        enough = serves(outcome.answer, self._wanted(call.args, call.kwargs))
+        if enough and outcome.match == "similar":
+            best = self.wide.best(outcome.answer, call)
+            if best is not None:
+                outcome.answer = {**outcome.answer, "documents": best}
+                if slot is not None:
+                    self.additions.lent(slot.digest)
+            enough = best is not None
+        if not enough:
             again.tightening = again.tightening.and_(no_cache=True)
             outcome, slot = await self._engine.landed(again)
         return outcome, slot
@@ -123,6 +135,8 @@ class Retrieval:
 
         @functools.wraps(fn)
         async def fetch(*args: Any, **kwargs: Any) -> dict[str, Any]:
+            since, asked = self.wide.now(), self._wanted(args, kwargs)
+            query, (args, kwargs) = self._query(args, kwargs), self._widened(args, kwargs, asked)
             result = fn(*args, **kwargs) if awaited else await offload(functools.partial(fn, *args, **kwargs))
             documents = list(await result if inspect.isawaitable(result) else result)
             tags = self._tags(documents)
@@ -130,12 +144,9 @@ class Retrieval:
             changed = [tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one))]
             if changed:
                 await self._upkeep.invalidate([*changed, ANYTHING], None, False)
-            self._engine.noting.note([*tags, corpus_tag(self.corpus)])
-            return {
-                "query": self._query(args, kwargs),
-                "asked": self._wanted(args, kwargs),
-                "documents": documents,
-            }
+            self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])
+            self.wide.found(documents)
+            return {"query": query, "asked": asked, "documents": documents, "since": since}
 
         return fetch
 
@@ -149,6 +160,15 @@ class Retrieval:
         bound = self.handle.function.identifier.arguments(args, kwargs) or {}
         k = bound.get(self._k)
         return k if isinstance(k, int) else None
+
+    def _widened(self, args: Any, kwargs: Any, k: int | None) -> tuple[Any, Any]:
+        """The arguments with which the retriever is called where `k` documents are wanted."""
+        many = self.wide.fetched(k)
+        if many == k:
+            return args, kwargs
+        bound = self._signature.bind(*args, **kwargs)
+        bound.arguments[self._k] = many
+        return bound.args, bound.kwargs
 
     def _query(self, args: Any, kwargs: Any) -> str | None:
         identifier = self.handle.function.identifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from ..protocols import Decider
 from ..semantic.guards import veto
 from ..semantic.signature import signature
 from ..types import Candidate, Decision, Query, Reason
+from .ranking import Ranking
 
 LEAST: Final = 0.70
 STEPS: Final = 60
@@ -61,13 +62,24 @@ def listed(asked: int | None, ids: Sequence[str]) -> str:
     return "\n".join([str(asked or ""), *ids])
 
 
-def loss(cached: str, fresh: str) -> float:
-    """The share of `fresh`'s documents that the best of `cached`, as many, lack; 0 where both are empty."""
-    wanted = fresh.split("\n")[1:]
-    held = cached.split("\n")[1 : len(wanted) + 1]
+Order = Callable[[Sequence[str]], Sequence[int] | None]
+
+
+def loss(cached: str, fresh: str, order: Order = lambda ids: range(len(ids))) -> float | None:
+    """The share of what `fresh` was asked for that the best of `cached`, as many, lack; 0 where both are empty.
+
+    `order` ranks what is cached for the query that `fresh` answers; None where it cannot.
+    """
+    asked, *wanted = fresh.split("\n")
+    wanted = wanted[: int(asked)] if asked else wanted
+    held = cached.split("\n")[1:]
     if not wanted:
-        return 1.0 if cached.split("\n")[1:] else 0.0
-    return 1.0 - len(set(wanted) & set(held)) / len(wanted)
+        return 1.0 if held else 0.0
+    places = order(held)
+    if places is None:
+        return None
+    best = {held[place] for place in places[: len(wanted)]}
+    return 1.0 - len(best.intersection(wanted)) / len(wanted)
 
 
 class RetrievalDecider:
@@ -76,13 +88,18 @@ class RetrievalDecider:
     def __init__(self, random: Callable[[], float]) -> None:
         self._random = random
         self._functions: dict[str, Sameness] = {}
+        self._rankings: dict[str, Ranking] = {}
 
     def knows(self, function: str) -> bool:
         return function in self._functions
 
-    def enlist(self, function: str) -> None:
-        """From now on this function's requests are decided here."""
+    def enlist(self, function: str, ranking: Ranking) -> None:
+        """From now on this function's requests are decided here, its results in the order of `ranking`."""
         self._functions.setdefault(function, Sameness())
+        self._rankings[function] = ranking
+
+    def _order(self, function: str, query: Query) -> Order:
+        return lambda ids: self._rankings[function].order(ids, query.vector)
 
     def preview(
         self,
@@ -93,13 +110,15 @@ class RetrievalDecider:
         max_error_rate: float,
     ) -> Decision:
         sameness = self._functions[function]
-        near = _nearest(query, candidates)
+        near = max(_fit(query, candidates), key=lambda one: one.similarity, default=None)
         if near is None:
             return Decision(None, 0.0, 0.0, Reason.GUARD if candidates else Reason.NO_CANDIDATE)
         allowed = sameness.threshold(max_error_rate)
         if allowed is None or near.similarity < allowed:
             why = f"{sameness.compared} comparisons allow {'none' if allowed is None else f'{allowed:.3f}'}"
             return Decision(None, 0.0, near.similarity, Reason.UNSURE, why)
+        if near.answer is None or self._order(function, query)(near.answer.split("\n")[1:]) is None:
+            return Decision(None, 0.0, near.similarity, Reason.UNSURE, "its documents cannot be ranked yet")
         share = EAGER if sameness.compared < SETTLED else CALM
         detail = f"the same documents from {allowed:.3f} on"
         return Decision(
@@ -117,19 +136,20 @@ class RetrievalDecider:
         answer: str,
         served: int | None,
     ) -> None:
-        near = _nearest(query, candidates)
-        if near is not None and near.answer is not None:
-            self._functions[function].add(near.similarity, loss(near.answer, answer))
+        order = self._order(function, query)
+        for near in _fit(query, candidates):
+            lost = None if near.answer is None else loss(near.answer, answer, order)
+            if lost is not None:
+                self._functions[function].add(near.similarity, lost)
 
     def stats(self) -> dict[str, Any]:
         return {name: {"compared": one.compared} for name, one in self._functions.items()}
 
 
-def _nearest(query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
-    """The most similar candidate that no guard objects to."""
+def _fit(query: Query, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """The candidates that no guard objects to."""
     mine = _signature(query.text)
-    fit = (one for one in candidates if not veto(mine, _signature(one.text)))
-    return max(fit, key=lambda one: one.similarity, default=None)
+    return (one for one in candidates if not veto(mine, _signature(one.text)))
 
 
 class Routed:

@@ -192,3 +192,36 @@ async def test_bad_parts_are_refused() -> None:
                 assert next(iter(wrong)) in str(fault)
             else:
                 raise AssertionError("no error")
+
+
+async def test_what_began_between_two_steps_of_an_invalidation_and_read_what_was_not_gone_yet_is_not_kept() -> (
+    None
+):
+    version, done = "old", asyncio.Event()
+    async with CacheLayer(semantic=False) as layer:
+
+        async def read(n: int) -> str:
+            layer.used(documents=["a"])
+            return version
+
+        part = layer.step("read", read)
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            told = "new"
+            for n in range(5000):
+                told = await part(n)
+                if told == "old":
+                    break
+            await done.wait()
+            return told
+
+        for n in range(5000):
+            await part(n)
+        version = "new"
+        edit = asyncio.ensure_future(layer.invalidate(documents=["a"]))
+        await asyncio.sleep(0)  # the first step
+        asked = asyncio.ensure_future(ask("a"))
+        await edit
+        done.set()
+        assert await asked == "old" and await ask("a") == "new"

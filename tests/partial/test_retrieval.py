@@ -163,6 +163,9 @@ def test_the_loss_is_the_share_of_the_fresh_result_that_is_missing() -> None:
     assert loss(listed(2, ["a", "b"]), listed(4, ["a", "b", "c", "d"])) == 0.5
     assert loss(listed(2, ["c", "a"]), listed(1, ["a"])) == 1.0
     assert loss(listed(2, []), listed(2, [])) == 0.0 and loss(listed(2, ["a"]), listed(2, [])) == 1.0
+    backwards = lambda ids: range(len(ids))[::-1]  # noqa: E731
+    assert loss(listed(1, ["a", "b", "c"]), listed(1, ["c", "x"]), backwards) == 0.0
+    assert loss(listed(1, ["a"]), listed(1, ["a"]), lambda ids: None) is None
 
 
 async def test_documents_have_one_canonical_order() -> None:

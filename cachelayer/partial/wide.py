@@ -1,0 +1,95 @@
+"""More documents fetched than were asked for, so that similar queries find their own best among them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ..call import Call
+from ..engine import Engine
+from ..errors import ConfigurationError
+from .documents import Reading
+from .ranking import Ranking
+
+BATCH = 8
+"""Documents embedded at a time, behind the callers' backs, so that queries come in between."""
+
+
+class Wide:
+    """What one retriever found beyond what was asked for, and whom it may serve.
+
+    An answer depends on the documents that it was given, and an exact hit gives those that were asked for. So the rest
+    of a result is no part of its entry: before it serves a similar query it is seen that none of it was invalidated.
+    """
+
+    def __init__(
+        self,
+        times: int,
+        *,
+        on: bool,
+        reading: Reading,
+        engine: Engine,
+        tags: Callable[[Sequence[Any]], list[str]],
+    ) -> None:
+        if not isinstance(times, int) or isinstance(times, bool) or times < 1:
+            raise ConfigurationError(
+                "wide", times, "give a whole number, at least 1: k times as many are fetched"
+            )
+        self._times, self._reading, self._engine, self._tags = times, reading, engine, tags
+        self._run = os.urandom(8).hex()
+        self.ranking = Ranking(on=on and times > 1)
+
+    def fetched(self, k: int | None) -> int | None:
+        """How many documents to ask for where `k` are wanted."""
+        return k * self._times if k is not None and self.ranking.on else k
+
+    def now(self) -> list[Any]:
+        """This moment in the order of invalidations, of this process alone."""
+        return [self._run, os.getpid(), self._engine.keeper.epoch]
+
+    def found(self, documents: Sequence[Any]) -> None:
+        """Learn the vectors of documents that are new here; where they do not tell their text, go without."""
+        if not self.ranking.on:
+            return
+        texts = [self._reading.text(document) for document in documents]
+        told = [text for text in texts if text]
+        if len(told) < len(texts):
+            self.ranking.on = False
+            return
+        unknown = self.ranking.unknown(self._reading.ids(documents), told)
+        if unknown:
+            self._engine.tiers.background.spawn(partial(self._learn, unknown))
+
+    async def _learn(self, documents: Sequence[tuple[str, str]]) -> None:
+        tier = self._engine.tiers.similar
+        if tier is None:
+            return
+        for at in range(0, len(documents), BATCH):
+            some = documents[at : at + BATCH]
+            made = await self._engine.faults.attempt(
+                "embed", tier.embedder.embed([text for _, text in some]), None
+            )
+            vectors = getattr(made, "vectors", None)
+            if vectors is not None:
+                self.ranking.learn(some, vectors)
+
+    def best(self, found: dict[str, Any], call: Call) -> list[Any] | None:
+        """A similar query's result in this call's order; None where it cannot be told, or is not known to hold."""
+        documents = found["documents"]
+        if not self.ranking.on:
+            return list(documents)
+        query = None if call.similar is None else call.similar.query
+        places = None if query is None else self.ranking.order(self._reading.ids(documents), query.vector)
+        rest = [] if found["asked"] is None else documents[found["asked"] :]
+        if places is None or (rest and not self._holds(found["since"], rest)):
+            return None
+        return [documents[place] for place in places]
+
+    def _holds(self, since: Sequence[Any], rest: Sequence[Any]) -> bool:
+        *process, epoch = since
+        keeper = self._engine.keeper
+        if process != self.now()[:-1]:
+            return False
+        return epoch == keeper.epoch or not keeper.invalidated_since(epoch, tuple(self._tags(rest)), b"", -1)
