@@ -80,7 +80,7 @@ def main() -> None:
 def page(told: dict[str, Any]) -> str:
     """The results as a page."""
     head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
-    note = "The machine was shared and busy; rounds of what is compared alternate in one process.\n"
+    note = "Rounds of what is compared alternate in one process, while nothing else was measured.\n"
     parts = "".join(f"\n## {part}\n\n{table(told[part])}\n" for part in PARTS if part in told)
     return f"# Partial caching\n\n{head}\n{note}{parts}\n![calls](partial.png)\n"
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..protocols import Decider
 from ..semantic.guards import veto
@@ -20,6 +23,9 @@ EAGER: Final = 0.25
 CALM: Final = 0.04
 SETTLED: Final = 200
 
+SEEN: Final = 512
+"""Fresh results remembered of a function, with their queries, for comparison with those to come."""
+
 _signature = lru_cache(4096)(signature)
 
 
@@ -33,6 +39,8 @@ class Sameness:
     def __init__(self) -> None:
         self._counts, self._losses = [0] * (STEPS + 1), [0.0] * (STEPS + 1)
         self.compared = 0
+        self.seen: dict[tuple[bytes, str], tuple[NDArray[np.float32], str]] = {}
+        """(scope, query) -> its vector and its latest fresh result."""
 
     def add(self, similarity: float, loss: float) -> None:
         """One comparison of a cached result with a fresh one."""
@@ -110,7 +118,9 @@ class RetrievalDecider:
         max_error_rate: float,
     ) -> Decision:
         sameness = self._functions[function]
-        near = max(_fit(query, candidates), key=lambda one: one.similarity, default=None)
+        mine = _signature(query.text)
+        fit = (one for one in candidates if not veto(mine, _signature(one.text)))
+        near = max(fit, key=lambda one: one.similarity, default=None)
         if near is None:
             return Decision(None, 0.0, 0.0, Reason.GUARD if candidates else Reason.NO_CANDIDATE)
         allowed = sameness.threshold(max_error_rate)
@@ -136,20 +146,27 @@ class RetrievalDecider:
         answer: str,
         served: int | None,
     ) -> None:
-        order = self._order(function, query)
-        for near in _fit(query, candidates):
-            lost = None if near.answer is None else loss(near.answer, answer, order)
-            if lost is not None:
-                self._functions[function].add(near.similarity, lost)
+        """Compare a fresh result with those of similar queries before it: what these would have served instead."""
+        sameness, order = self._functions[function], self._order(function, query)
+        mine = _signature(query.text)
+        for (where, text), (vector, held) in sameness.seen.items():
+            similarity = float(vector @ query.vector) if where == scope and text != query.text else 0.0
+            if similarity >= LEAST and not veto(mine, _signature(text)):
+                lost = loss(held, answer, order)
+                if lost is not None:
+                    sameness.add(min(similarity, 1.0), lost)
+        sameness.seen.pop((scope, query.text), None)
+        sameness.seen[scope, query.text] = query.vector, answer
+        if len(sameness.seen) > SEEN:
+            del sameness.seen[next(iter(sameness.seen))]
+
+    def forget_texts(self) -> None:
+        """An erased tenant's queries must not stay."""
+        for sameness in self._functions.values():
+            sameness.seen.clear()
 
     def stats(self) -> dict[str, Any]:
         return {name: {"compared": one.compared} for name, one in self._functions.items()}
-
-
-def _fit(query: Query, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    """The candidates that no guard objects to."""
-    mine = _signature(query.text)
-    return (one for one in candidates if not veto(mine, _signature(one.text)))
 
 
 class Routed:
@@ -178,6 +195,10 @@ class Routed:
     def stored(self, entry: int, function: str, *rest: Any) -> None:
         if not self.retrievals.knows(function):
             self.inner.stored(entry, function, *rest)
+
+    def forget_texts(self) -> None:
+        self.retrievals.forget_texts()
+        getattr(self.inner, "forget_texts", lambda: None)()
 
     def stats(self) -> dict[str, Any]:
         return {**self.inner.stats(), "retrievals": self.retrievals.stats()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,37 @@ TOOL: Any = {
     "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
 }
 CALLS: list[Any] = [{"role": "user", "content": '{"calls": [{"name": "f", "arguments": "{\\"a\\": 1}"}]}'}]
+
+
+class Responding(Upstream):
+    """Answers `responses.create` too; an input of "cut" gets an incomplete answer."""
+
+    async def _complete(self, scope: Any, receive: Any, send: Any, asked: dict[str, Any]) -> None:
+        said = {"type": "output_text", "text": f"You said: {asked['input']}", "annotations": []}
+        message = {
+            "type": "message",
+            "id": "m",
+            "role": "assistant",
+            "status": "completed",
+            "content": [said],
+        }
+        body = {
+            "id": f"r{len(self.requests)}",
+            "object": "response",
+            "created_at": 1,
+            "model": asked["model"],
+            "status": "incomplete" if asked["input"] == "cut" else "completed",
+            "output": [message],
+            "tools": [],
+            "tool_choice": "auto",
+            "parallel_tool_calls": True,
+        }
+        if not asked.get("stream"):
+            await self._reply(send, 200, json.dumps(body).encode(), [(b"content-type", b"application/json")])
+            return
+        end = {"type": f"response.{body['status']}", "sequence_number": 1, "response": body}
+        events = f"event: {end['type']}\ndata: {json.dumps(end)}\n\n".encode()
+        await self._reply(send, 200, events, [(b"content-type", b"text/event-stream")])
 
 
 @pytest.fixture
@@ -123,6 +155,21 @@ def test_embeddings_completions_and_what_is_not_cached(
         client.chat.completions.with_raw_response.create(model="m", messages=HELLO)
         client.chat.completions.with_raw_response.create(model="m", messages=HELLO)
         assert len(upstream.requests) == 4
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_responses_are_kept_unless_they_are_incomplete(stream: bool, layer: CacheLayer) -> None:
+    upstream = Responding()
+
+    def ask(client: openai.OpenAI, text: str) -> Any:
+        answer: Any = client.responses.create(model="m", input=text, stream=stream)
+        return [event.response.output_text for event in answer] if stream else answer.output_text
+
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        told = [ask(client, text) for text in ("hi", "hi", "cut", "cut", "ho")]
+    said = ["You said: hi"] * 2 + ["You said: cut"] * 2 + ["You said: ho"]
+    assert told == ([[one] for one in said] if stream else said)
+    assert [asked["input"] for asked in upstream.requests] == ["hi", "cut", "cut", "ho"]
 
 
 def test_another_server_is_another_scope_and_faults_come_through(
