@@ -133,12 +133,17 @@ class Retrieval:
             getattr(fn, "__call__", None)  # noqa: B004 - the method itself
         )
 
+        async def ask(args: Any, kwargs: Any) -> list[Any]:
+            result = fn(*args, **kwargs) if awaited else await offload(functools.partial(fn, *args, **kwargs))
+            return list(await result if inspect.isawaitable(result) else result)
+
         @functools.wraps(fn)
         async def fetch(*args: Any, **kwargs: Any) -> dict[str, Any]:
             since, asked = self.wide.now(), self._wanted(args, kwargs)
-            query, (args, kwargs) = self._query(args, kwargs), self._widened(args, kwargs, asked)
-            result = fn(*args, **kwargs) if awaited else await offload(functools.partial(fn, *args, **kwargs))
-            documents = list(await result if inspect.isawaitable(result) else result)
+            query, more = self._query(args, kwargs), self._widened(args, kwargs, asked)
+            documents = None if more is None else await self.wide.tried(ask(*more))
+            if documents is None:
+                documents = await ask(args, kwargs)
             tags = self._tags(documents)
             pairs = zip(tags, documents, strict=True)
             changed = [tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one))]
@@ -161,11 +166,11 @@ class Retrieval:
         k = bound.get(self._k)
         return k if isinstance(k, int) else None
 
-    def _widened(self, args: Any, kwargs: Any, k: int | None) -> tuple[Any, Any]:
-        """The arguments with which the retriever is called where `k` documents are wanted."""
+    def _widened(self, args: Any, kwargs: Any, k: int | None) -> tuple[Any, Any] | None:
+        """The arguments that ask for more than the `k` documents that are wanted; None where none are."""
         many = self.wide.fetched(k)
         if many == k:
-            return args, kwargs
+            return None
         bound = self._signature.bind(*args, **kwargs)
         bound.arguments[self._k] = many
         return bound.args, bound.kwargs

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
 from ..call import Call
 from ..engine import Engine
 from ..errors import ConfigurationError
+from ..types import Reason
 from .documents import Reading
 from .ranking import Ranking
 
 BATCH = 8
 """Documents embedded at a time, behind the callers' backs, so that queries come in between."""
+
+PATIENCE = 3
+"""Failures in a row after which a retriever is taken to refuse so many."""
 
 
 class Wide:
@@ -38,12 +42,27 @@ class Wide:
                 "wide", times, "give a whole number, at least 1: k times as many are fetched"
             )
         self._times, self._reading, self._engine, self._tags = times, reading, engine, tags
+        self._failed = 0
         self._run = os.urandom(8).hex()
         self.ranking = Ranking(on=on and times > 1)
 
     def fetched(self, k: int | None) -> int | None:
         """How many documents to ask for where `k` are wanted."""
         return k * self._times if k is not None and self.ranking.on else k
+
+    async def tried(self, asking: Awaitable[list[Any]]) -> list[Any] | None:
+        """What a retriever told when it was asked for more than was wanted; None where it failed.
+
+        The caller is not to suffer from our asking; one that fails again and again is asked for no more than is wanted.
+        """
+        told = await self._engine.faults.attempt("retrieve", asking, None)
+        if isinstance(told, Reason):
+            self._failed += 1
+            if self._failed == PATIENCE:
+                self._times = 1
+            return None
+        self._failed = 0
+        return told
 
     def now(self) -> list[Any]:
         """This moment in the order of invalidations, of this process alone."""

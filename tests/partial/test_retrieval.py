@@ -145,6 +145,45 @@ async def test_similar_queries_are_served_once_enough_comparisons_allow_it() -> 
         assert ids(await search("about me tell topic9", k=1)) == ["d9"] and shelf.calls == before
 
 
+async def test_a_similar_query_gets_its_own_best_of_a_wider_result() -> None:
+    words = "red green blue grey".split()
+    shelf = Shelf({f"d{n}{w}": f"topic{n} item{n} {w}" for n in range(30) for w in words})
+    async with CacheLayer(policy=PATIENT, embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(shelf, name="search")
+        for n in range(30):
+            for first in range(3):
+                await search(f"show me what there is on topic{n} item{n} {words[first]}", k=1)
+                await layer.flush()
+        before = shelf.calls
+        outcome = await search.outcome("show me what there is on topic7 item7 grey", k=1)
+        assert outcome.match == "similar" and ids(outcome.answer) == ["d7grey"] and shelf.calls == before
+        await layer.invalidate(documents=["d7grey"])  # beyond what was asked for: no entry goes
+        shelf.texts["d7grey"] = "nothing any more"
+        assert (await search.outcome("show me what there is on topic7 item7 red", k=1)).source is Source.MEMORY
+        again = await search.outcome("what there is on topic7 item7 grey show me", k=1)
+        assert ids(again.answer) != ["d7grey"]
+
+
+async def test_a_retriever_that_refuses_more_than_was_asked_for_is_asked_for_no_more() -> None:
+    asked = []
+
+    async def few(query: str, k: int = 2) -> list[dict[str, Any]]:
+        asked.append(k)
+        if k > 5:
+            raise ValueError("at most 5")
+        return [{"id": query, "text": query}]
+
+    async with CacheLayer(policy=PATIENT, embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(few)
+        for n in range(5):
+            assert ids(await search(f"topic{n}")) == [f"topic{n}"]
+        assert asked == [8, 2, 8, 2, 8, 2, 2, 2]
+        with pytest.raises(ValueError, match="at most 5"):
+            await search("more", k=6)
+        with pytest.raises(ConfigurationError, match="wide"):
+            layer.retrieval(few, name="other", wide=0)
+
+
 @given(st.lists(st.tuples(st.floats(0.6, 1.0), st.floats(0.0, 1.0)), max_size=200), st.floats(0.001, 0.3))
 def test_a_threshold_keeps_the_mean_loss_above_it_within_the_bound(
     seen: list[tuple[float, float]], bound: float
