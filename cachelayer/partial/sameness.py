@@ -73,7 +73,12 @@ def listed(asked: int | None, ids: Sequence[str]) -> str:
 Order = Callable[[Sequence[str]], Sequence[int] | None]
 
 
-def loss(cached: str, fresh: str, order: Order = lambda ids: range(len(ids))) -> float | None:
+def as_found(ids: Sequence[str]) -> Sequence[int]:
+    """The order in which a result came."""
+    return range(len(ids))
+
+
+def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
     """The share of what `fresh` was asked for that the best of `cached`, as many, lack; 0 where both are empty.
 
     `order` ranks what is cached for the query that `fresh` answers; None where it cannot.
