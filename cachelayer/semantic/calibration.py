@@ -49,7 +49,7 @@ class Calibration:
     def __init__(
         self,
         *,
-        least: float = 0.1,
+        least: float = 0.3,
         trusting: bool = False,
         strength: float = 1.5,
         memory: float = 4000.0,

@@ -1,4 +1,4 @@
-"""The promise from its first request on: unverified, holding, then certified or stopped, in a world of known error rate."""
+"""From unverified to certified or stopped, in a world whose error rate is known."""
 
 from __future__ import annotations
 
