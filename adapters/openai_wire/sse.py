@@ -73,7 +73,11 @@ def payloads(stream: bytes) -> Iterator[bytes]:
 
 
 def chunks_in(stream: bytes) -> list[dict[str, Any]]:
-    """The chunks of a whole stream. Raises NotAnAnswer where it has no [DONE] at its end, or is not JSON objects."""
+    """The chunks of a whole stream. Raises NotAnAnswer for one that did not end, or is not JSON objects.
+
+    A stream ends with [DONE]. Some servers (`transformers serve`) leave it out: there every choice must have said why
+    it ended.
+    """
     chunks: list[dict[str, Any]] = []
     done = False
     for data in payloads(stream):
@@ -89,6 +93,14 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
         if not isinstance(chunk, dict):
             raise NotAnAnswer("an event that is no JSON object")
         chunks.append(chunk)
-    if not done:
-        raise NotAnAnswer("no [DONE] at its end")
+    if not done and not _ended(chunks):
+        raise NotAnAnswer("neither [DONE] at its end nor a finish reason for every choice")
     return chunks
+
+
+def _ended(chunks: list[dict[str, Any]]) -> bool:
+    ends: dict[int, Any] = {}
+    for chunk in chunks:
+        for place, choice in enumerate(chunk.get("choices") or ()):
+            ends[choice.get("index", place)] = choice.get("finish_reason")
+    return bool(ends) and all(ends.values())

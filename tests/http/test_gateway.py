@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from upstream import Server, Upstream
 from cachelayer.cli import main
 from cachelayer.cli.serve.config import ConfigFault, load
 from cachelayer.cli.serve.gateway import Gateway
+from cachelayer.cli.serve.logs import Log
 
 Serving = Callable[..., Server]
 
@@ -272,3 +274,13 @@ def test_the_process_serves_drains_and_ends(
             assert json.loads(process.stdout.read().splitlines()[-1])["event"] == "stopped"
         finally:
             process.kill()
+
+
+async def test_a_log_that_nobody_reads_any_more_holds_up_nothing() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as out:
+        log = Log("all", out)
+        for _ in range(20):
+            log.tell("request")
+            log.close()  # each writes what waits

@@ -99,7 +99,8 @@ async def test_a_stored_whole_answers_a_request_for_a_stream(
 
 
 @pytest.mark.parametrize("script", [
-    {"say": "a b c", "no_done": True}, {"say": "a b c", "error_after": 3}, {"say": "a b c", "finish": "length"},
+    {"say": "a b c", "no_done": True, "finish": None}, {"say": "a b c", "error_after": 3},
+    {"say": "a b c", "finish": "length"},
     {"say": "a b c", "finish": "content_filter"}, {"say": ""},
 ])  # fmt: skip
 @pytest.mark.parametrize("stream", [True, False])
@@ -113,6 +114,17 @@ async def test_what_did_not_end_well_is_delivered_and_never_kept(
     first, again = [await c.chat(script, stream=stream) for _ in range(2)]
     assert len(upstream.requests) == 2 and first.complete and not again.hit
     assert without_identity(first) == without_identity(again)
+
+
+async def test_a_server_that_never_says_done_is_cached_where_every_choice_says_why_it_ended(
+    c: Client, upstream: Upstream
+) -> None:
+    script = {"say": "a b c", "no_done": True}
+    first, again = [await c.chat(script, stream=True, n=2) for _ in range(2)]
+    assert again.hit and without_identity(first) == without_identity(again) and b"[DONE]" not in again.body
+    whole = await c.chat(script, n=2)
+    assert [choice["message"]["content"] for choice in whole.json()["choices"]] == ["a b c", "a b c #1"]
+    assert whole.hit and len(upstream.requests) == 1
 
 
 async def test_a_stream_that_breaks_off_breaks_off_for_its_readers_and_is_not_kept(

@@ -165,8 +165,8 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
         raise ConfigurationError(name, value, f"give one of {', '.join(meta['one_of'])}")
     least, most = meta.get("least"), meta.get("most")
     if (least is not None and value < least) or (most is not None and value > most):
-        limits = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ConfigurationError(name, value, f"give a number of {limits}")
+        limits = f"of at least {least}" if most is None else f"between {least} and {most}"
+        raise ConfigurationError(name, value, f"give a number {limits}")
     if "match" in meta and value and not re.fullmatch(str(meta["match"]), str(value)):
         raise ConfigurationError(name, "...", f"give {meta['form']}")
     return value
@@ -180,7 +180,7 @@ def _check_whole(config: Config, places: Places) -> None:
     """What only several settings together tell."""
     if not config.upstream:
         raise ConfigFault(
-            f"{places.of('upstream')}: no upstream; give --upstream URL or [[upstream]] url = ..."
+            f"{places.of('upstream')}: no upstream; give --upstream URL, or --config FILE with [[upstream]] url = ..."
         )
     kinds = {one.url.partition(":")[0] in ("http", "https") for one in config.upstream}
     for i, one in enumerate(config.upstream):

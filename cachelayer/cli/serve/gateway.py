@@ -122,7 +122,11 @@ class Gateway:
         with self.layer._engine.faults.guard("start"):
             await self.layer.start()
         urls = [one.url for one in self.config.upstream]
-        self.log.tell("started", upstreams=urls, cache=repr(self.layer), keys=len(self.config.key))
+        part = self.config.server
+        here = f"{'https' if part.tls_cert else 'http'}://{part.host}:{part.port}/v1"
+        self.log.tell(
+            "started", base_url=here, upstreams=urls, cache=repr(self.layer), keys=len(self.config.key)
+        )
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.draining = True
