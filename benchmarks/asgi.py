@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
 import apps
 import peers
 import streams
-from load import Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_program
+from load import Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
 
 Result = dict[str, Any]
 
@@ -126,6 +126,32 @@ def latencies(*, stream: bool, rounds: int) -> Result:
     return result
 
 
+def misses_by_wrk(rounds: int = 6) -> Result:
+    """Misses in closed loop by wrk in a process of its own, the two servers in turns: medians over the turns."""
+    body = apps.chat_body().replace(b"number 0.", b"number @.")
+    with ExitStack() as stack:
+        ports = {}
+        for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
+            ports[name] = free_port()
+            stack.enter_context(process(uvicorn(app, ports[name]), ports[name]))
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
+        for turn in range(rounds + 1):
+            for name, port in ports.items():
+                told = wrk_misses(port, apps.CHAT, body, 10**6 * (turn + 1), seconds=2)
+                if turn:
+                    found[name].append(told)
+    result: Result = {
+        name: {
+            "p50_us": statistics.median(p for p, _ in turns),
+            "p99_us": statistics.median(q for _, q in turns),
+        }
+        for name, turns in found.items()
+    }
+    result["added_p50_us"] = round(result["with"]["p50_us"] - result["without"]["p50_us"], 1)
+    result["p99_ratio"] = round(result["with"]["p99_us"] / result["without"]["p99_us"], 2)
+    return result
+
+
 def rates(rounds: int = 7) -> Result:
     """Hits a second beside a static POST route of the same server, for one process."""
     port, body = free_port(), apps.chat_body()
@@ -157,6 +183,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "in_process": lambda o: in_process(o.rounds),
     "misses": lambda o: latencies(stream=False, rounds=o.rounds),
     "streamed_misses": lambda o: latencies(stream=True, rounds=o.rounds),
+    "misses_by_wrk": lambda _: misses_by_wrk(),
     "rates": lambda _: rates(),
     "servers": lambda _: peers.servers(),
     "gateway": lambda o: peers.gateways(o.litellm),
@@ -189,7 +216,7 @@ def main() -> None:
     )
     parts: Result = old.get("parts", {})
     for name in chosen:
-        if name in ("rates", "servers", "gateway") and wrk_program() is None:
+        if name in ("misses_by_wrk", "rates", "servers", "gateway") and wrk_program() is None:
             print(f"{name}: not measured, wrk is not installed (or name it in WRK)")
             continue
         load = os.getloadavg()[0]

@@ -142,6 +142,38 @@ def wrk(port: int, path: str, body: bytes, *, seconds: float = 3, connections: i
     return float(found[1])
 
 
+def wrk_misses(port: int, path: str, body: bytes, first: int, *, seconds: int = 2) -> tuple[float, float]:
+    """(p50, p99) in microseconds over one connection; every request is another one, numbered from `first`."""
+    program = wrk_program()
+    assert program is not None and body.count(b"@") == 1
+    headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
+    told = "".join(f'wrk.headers["{name}"]="{value}"\n' for name, value in headers.items() if name != "host")
+    before, after = (part.decode() for part in body.split(b"@"))
+    ask = f"local n={first}\nfunction request() n=n+1\n"
+    ask += f"return wrk.format(nil,nil,nil,[==[{before}]==]..n..[==[{after}]==]) end\n"
+    report = (
+        "function done(summary, latency, requests)\n"
+        'io.write(string.format("p50=%d p99=%d errors=%d\\n", latency:percentile(50), latency:percentile(99), '
+        "summary.errors.status + summary.errors.timeout)) end\n"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(f'wrk.method="POST"\n{told}{ask}{report}')
+        script.flush()
+        command = [
+            program,
+            "-t1",
+            "-c1",
+            f"-d{seconds:g}s",
+            "-s",
+            script.name,
+            f"http://127.0.0.1:{port}{path}",
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = re.search(r"p50=(\d+) p99=(\d+) errors=0", done.stdout)
+    assert found is not None, done.stdout
+    return float(found[1]), float(found[2])
+
+
 def cpu_of(pid: int) -> float:
     """CPU seconds that a process has used, its threads included."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
