@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,9 @@ def test_several_worker_processes_share_what_they_know(
     environment = {**os.environ, **{f"CACHELAYER_KEY__0__{n}": v for n, v in key.items()}, "K": "sk-acme"}
     command = [sys.executable, "-m", "cachelayer", "serve", "--upstream", serving(upstream).url, "--port", str(port),
                "--workers", "2", "--redis", url, "--semantic", "off"]  # fmt: skip
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
         try:
             assert process.stdout is not None
             for _ in range(2):
@@ -54,7 +57,8 @@ def test_several_worker_processes_share_what_they_know(
             process.send_signal(signal.SIGTERM)
             assert process.wait(20) == 0
         finally:
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
     assert "stored" in first and len(upstream.requests) == 1
 
 
