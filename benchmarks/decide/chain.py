@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import random
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +103,12 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    told: dict[str, Any] = {"bound": args.bound, "shadow": args.shadow, "runs": args.runs, "rates": {}}
+    told: dict[str, Any] = {
+        "command": "python -m benchmarks.decide " + " ".join(sys.argv[1:]),
+        "machine": f"{platform.machine()}, {os.cpu_count()} virtual cores",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "bound": args.bound, "shadow": args.shadow, "runs": args.runs, "requests": args.requests, "rates": {},
+    }  # fmt: skip
     for rate in args.rates:
         courses = [
             simulate(rate, bound=args.bound, shadow=args.shadow, requests=args.requests, seed=seed)

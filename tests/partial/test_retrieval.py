@@ -159,7 +159,9 @@ async def test_a_similar_query_gets_its_own_best_of_a_wider_result() -> None:
         assert outcome.match == "similar" and ids(outcome.answer) == ["d7grey"] and shelf.calls == before
         await layer.invalidate(documents=["d7grey"])  # beyond what was asked for: no entry goes
         shelf.texts["d7grey"] = "nothing any more"
-        assert (await search.outcome("show me what there is on topic7 item7 red", k=1)).source is Source.MEMORY
+        assert (
+            await search.outcome("show me what there is on topic7 item7 red", k=1)
+        ).source is Source.MEMORY
         again = await search.outcome("what there is on topic7 item7 grey show me", k=1)
         assert ids(again.answer) != ["d7grey"]
 
