@@ -25,6 +25,7 @@ WAYS = (
     "answers, nothing invalidated",
     "answers, all forgotten at each edit",
     "steps and documents",
+    "steps and documents, nothing edited",
 )
 
 
@@ -94,7 +95,7 @@ async def _run(way: str, count: int, embedder: Any) -> dict[str, Any]:
         answer, search = _pipeline(layer, library, ran, way)
         stale = 0
         for place, question in enumerate(questions(count)):
-            if place % EDIT_EVERY == EDIT_EVERY - 1:
+            if place % EDIT_EVERY == EDIT_EVERY - 1 and way != WAYS[4]:
                 edited = rng.choice(library.names)
                 await library.edit(edited)
                 if way == WAYS[2]:
@@ -105,7 +106,7 @@ async def _run(way: str, count: int, embedder: Any) -> dict[str, Any]:
             with layer.scope():
                 told = await answer(question)
             stale += any(library.versions[name] != version for name, version in told)
-            if way == WAYS[3]:
+            if way in WAYS[3:]:
                 await _compare(layer, search, library, question, recalls)
             await layer.flush()
     row = {"way": way, "retriever": ran["retriever"], "reranker": ran["reranker"], "model": ran["model"],
@@ -144,7 +145,7 @@ def _pipeline(layer: CacheLayer, library: Library, ran: Counter[str], way: str) 
         words = set(query.lower().split())
         return sorted(range(len(texts)), key=lambda n: -len(words & set(texts[n].lower().split())))
 
-    steps = way == WAYS[3]
+    steps = way in WAYS[3:]
     search = layer.retrieval(retrieve, corpus="default", name="search") if steps else retrieve
     ranked = layer.step("rerank", rerank) if steps else rerank
     if steps:
