@@ -81,8 +81,14 @@ def page(told: dict[str, Any]) -> str:
     """The results as a page."""
     head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
     note = "Rounds of what is compared alternate in one process, while nothing else was measured.\n"
-    parts = "".join(f"\n## {part}\n\n{table(told[part])}\n" for part in PARTS if part in told)
+    parts = "".join(f"\n## {part}\n\n{table(_even(told[part]))}\n" for part in PARTS if part in told)
     return f"# Partial caching\n\n{head}\n{note}{parts}\n![calls](partial.png)\n"
+
+
+def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows with one set of columns."""
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return [{name: row.get(name, "") for name in columns} for row in rows]
 
 
 if __name__ == "__main__":
