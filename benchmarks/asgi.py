@@ -5,8 +5,8 @@
     WRK=/path/to/wrk python benchmarks/asgi.py --litellm /path/to/litellm --out benchmarks/results/asgi
 
 Systems that are compared are asked alternately in one run: latencies by one closed-loop connection that goes from one
-to the other request by request (and by wrk in turns), rates by wrk in a process of its own, in turns. On a busy machine the ratios hold and
-the absolute figures do not.
+to the other request by request, and by wrk in a process of its own, in turns, as rates are. On a busy machine the
+ratios hold and the absolute figures do not.
 """
 
 from __future__ import annotations
