@@ -18,6 +18,8 @@ from .ranking import Ranking
 LEAST: Final = 0.70
 STEPS: Final = 60
 """Thresholds considered, from LEAST to 1."""
+FEWEST: Final = 20
+"""Comparisons without which there is no threshold, however many documents they spoke of."""
 EAGER: Final = 0.25
 """Share of hits that are checked until SETTLED were; then CALM."""
 CALM: Final = 0.04
@@ -32,31 +34,35 @@ _signature = lru_cache(4096)(signature)
 class Sameness:
     """Losses (share of a fresh result that the cached one lacks) by similarity, and the threshold they allow.
 
-    A threshold holds where the mean loss from there up, one whole loss added, is within the bound: 49 flawless
-    comparisons allow 0.02. There is no hit before.
+    A threshold holds where, from there up, FEWEST comparisons or more were made, and of the documents that were wanted no
+    more than the bound's share was missing, one missing document added. There is no hit before.
     """
 
     def __init__(self) -> None:
         self._counts, self._losses = [0] * (STEPS + 1), [0.0] * (STEPS + 1)
+        self._wanted = [0] * (STEPS + 1)
         self.compared = 0
         self.seen: dict[tuple[bytes, str], tuple[NDArray[np.float32], str]] = {}
         """(scope, query) -> its vector and its latest fresh result."""
 
-    def add(self, similarity: float, loss: float) -> None:
-        """One comparison of a cached result with a fresh one."""
+    def add(self, similarity: float, loss: float, wanted: int) -> None:
+        """One comparison of a cached result with a fresh one of `wanted` documents, of which it lacked the share `loss`."""
         place = _place(similarity)
         if place >= 0:
             self.compared += 1
             self._counts[place] += 1
-            self._losses[place] += loss
+            self._losses[place] += loss * wanted
+            self._wanted[place] += wanted
 
     def threshold(self, bound: float) -> float | None:
         """The lowest similarity that serves within `bound`; None where none is known to."""
-        count, loss, best = 0, 0.0, None
+        count, wanted, loss, best = 0, 0, 0.0, None
         for place in range(STEPS, -1, -1):
             count += self._counts[place]
+            wanted += self._wanted[place]
             loss += self._losses[place]
-            if self._counts[place] and (loss + 1.0) / (count + 1) <= bound:
+            enough = count >= FEWEST and self._counts[place] > 0
+            if enough and (loss + 1.0) / (wanted + 1) <= bound:
                 best = LEAST + place * (1.0 - LEAST) / STEPS
         return best
 
@@ -83,8 +89,7 @@ def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
 
     `order` ranks what is cached for the query that `fresh` answers; None where it cannot.
     """
-    asked, *wanted = fresh.split("\n")
-    wanted = wanted[: int(asked)] if asked else wanted
+    wanted = _wanted(fresh)
     held = cached.split("\n")[1:]
     if not wanted:
         return 1.0 if held else 0.0
@@ -93,6 +98,11 @@ def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
         return None
     best = {held[place] for place in places[: len(wanted)]}
     return 1.0 - len(best.intersection(wanted)) / len(wanted)
+
+
+def _wanted(fresh: str) -> list[str]:
+    asked, *found = fresh.split("\n")
+    return found[: int(asked)] if asked else found
 
 
 class RetrievalDecider:
@@ -159,7 +169,7 @@ class RetrievalDecider:
             if similarity >= LEAST and not veto(mine, _signature(text)):
                 lost = loss(held, answer, order)
                 if lost is not None:
-                    sameness.add(min(similarity, 1.0), lost)
+                    sameness.add(min(similarity, 1.0), lost, max(len(_wanted(answer)), 1))
         sameness.seen.pop((scope, query.text), None)
         sameness.seen[scope, query.text] = query.vector, answer
         if len(sameness.seen) > SEEN:

@@ -192,7 +192,7 @@ def test_a_threshold_keeps_the_mean_loss_above_it_within_the_bound(
 ) -> None:
     sameness = Sameness()
     for similarity, lost in seen:
-        sameness.add(similarity, lost)
+        sameness.add(similarity, lost, 5)
     allowed = sameness.threshold(bound)
     if allowed is not None:
         above = [lost for similarity, lost in seen if similarity >= allowed - 1e-6]
