@@ -34,8 +34,8 @@ _signature = lru_cache(4096)(signature)
 class Sameness:
     """Losses (share of a fresh result that the cached one lacks) by similarity, and the threshold they allow.
 
-    A threshold holds where, from there up, FEWEST comparisons or more were made, and of the documents that were wanted no
-    more than the bound's share was missing, one missing document added. There is no hit before.
+    A threshold holds where, from there up, FEWEST comparisons or more were made, and of the documents that were wanted
+    no more than the bound's share was missing, one missing document added. There is no hit before.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Sameness:
         """(scope, query) -> its vector and its latest fresh result."""
 
     def add(self, similarity: float, loss: float, wanted: int) -> None:
-        """One comparison of a cached result with a fresh one of `wanted` documents, of which it lacked the share `loss`."""
+        """One comparison of a cached result with a fresh one of `wanted` documents, whose share `loss` it lacked."""
         place = _place(similarity)
         if place >= 0:
             self.compared += 1
