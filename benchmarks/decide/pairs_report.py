@@ -57,7 +57,7 @@ def rows_of(trials: Sequence[Trial]) -> list[Row]:
 def _row(group: str, kind: str, trials: list[Trial], everything: list[Trial]) -> Row:
     traps, true = [t for t in trials if not t.same], [t for t in trials if t.same]
     wrong, served = sum(t.served for t in traps), sum(t.served for t in true)
-    allowed = BOUNDS["pairs" if group.startswith("pairs") else "conversations"]
+    allowed = BOUNDS["conversations" if "conversations" in group else "pairs"]
     limit = _limit([t.cosine for t in everything if not t.same], allowed)
     by_cosine = sum(t.cosine > limit for t in true)
     return Row(
