@@ -1,6 +1,6 @@
 """Partial caching measured: LangChain's path, a RAG pipeline with edits, retrievals, invalidation, an agent's trace.
 
-python3 benchmarks/partial.py --out benchmarks/results [--part langchain rag invalidate agent] [--entries 1000000]
+python3 benchmarks/partial.py --out benchmarks/results [--part langchain rag retrieval invalidate agent] [--entries 10]
 
 Needs redis-server, and langchain-community and redis for the part `langchain`; matplotlib for the plot.
 """
@@ -20,11 +20,12 @@ import partial_invalidate
 import partial_langchain
 import partial_plot
 import partial_rag
+import partial_retrieval
 from corpus import heading, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "redis"))
 
-PARTS = ("langchain", "rag", "invalidate", "agent")
+PARTS = ("langchain", "rag", "retrieval", "invalidate", "agent")
 
 
 def say(text: str) -> None:
@@ -38,6 +39,8 @@ def measure(part: str, options: argparse.Namespace) -> list[dict[str, Any]]:
     say(f"measuring {part}")
     if part == "rag":
         return asyncio.run(partial_rag.measure(options.questions, say))
+    if part == "retrieval":
+        return asyncio.run(partial_retrieval.measure())
     if part == "agent":
         return asyncio.run(partial_agent.measure())
     with tempfile.TemporaryDirectory() as directory:
