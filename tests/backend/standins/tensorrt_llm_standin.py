@@ -94,6 +94,8 @@ class RequestOutput:
 
     async def _steps(self) -> AsyncIterator[RequestOutput]:
         tokens = self._script.tokens(self._limit)
+        if self._llm.prefill:
+            await asyncio.sleep(self._llm.prefill)
         yield self  # the first step may bring no text
         position = 0
         while position < len(tokens):
@@ -131,6 +133,8 @@ class RequestOutput:
 
 class LLM:
     tokens_per_step = 2
+    prefill = 0.0
+    """Seconds to the first token."""
 
     def __init__(self, model: str, tokenizer: Any = None, **fields: Any) -> None:
         faults = documented.faults(fields, "1.2")
