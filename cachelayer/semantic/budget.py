@@ -29,6 +29,10 @@ def level(probability: float) -> float:
     return min((v for v in _LEVELS if v >= probability), default=1.0)
 
 
+COOLING: Final = 0.995
+"""What a label leaves of an early warning."""
+
+
 class Ledger:
     """Chooses the risk up to which one serves under one bound.
 
@@ -46,6 +50,8 @@ class Ledger:
         """Sum of risk served on the word of the pair verifier."""
         self.served = np.zeros(BANDS)
         """Sum of foretold risk served, by band."""
+        self.charged = 0.0
+        """Sum of risk served, as it was corrected at its time."""
         self._count = np.zeros(BANDS)
         self._risk = np.zeros(BANDS)
         self._seen = 0
@@ -82,21 +88,28 @@ class Ledger:
             return False
         if corrected <= 0.5 * target * self.scale:
             return True
-        spent = self.cold + float(self.served @ calibration.factors)
-        return spent + corrected <= target * (self.hits + 1)
+        return self.spent(calibration) + corrected <= target * (self.hits + 1)
 
     def admits_pair(self, risk: float, calibration: Calibration) -> bool:
         """The same for a risk that the pair verifier foretold: to be taken as it is."""
-        spent = self.cold + float(self.served @ calibration.factors)
-        return risk <= self.bound * self.scale and spent + risk <= self.bound * (self.hits + 1)
+        spent = self.spent(calibration) + risk
+        return risk <= self.bound * self.scale and spent <= self.bound * (self.hits + 1)
+
+    def spent(self, calibration: Calibration) -> float:
+        """Risk served so far: what it was taken for at its time, or less where its like has proved safer since.
+
+        Never more: where questions changed, what came since says nothing of what was served before.
+        """
+        return self.cold + min(self.charged, float(self.served @ calibration.factors))
 
     def serve_pair(self, risk: float) -> None:
         self.hits += 1
         self.cold += risk
 
-    def serve(self, risk: float) -> None:
+    def serve(self, risk: float, calibration: Calibration) -> None:
         self.hits += 1
         self.served[band(risk)] += risk
+        self.charged += calibration.corrected(risk)
 
     def _set_limit(self, calibration: Calibration) -> None:
         """Fill up from the safest band until the mean meets the target; within the last band by interpolation."""
@@ -152,6 +165,10 @@ class Alarm:
     @property
     def wealth(self) -> float:
         return float(self._wealth.mean())
+
+    def cool(self) -> None:
+        """A label came that was no check: an early warning wears off with them too, or few hits would keep it up."""
+        self._recent *= COOLING
 
     @property
     def recent(self) -> float:

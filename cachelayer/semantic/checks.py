@@ -110,6 +110,16 @@ class Checks(Register):
             account.ledger.scale = min(1.0, account.ledger.scale * 1.05)
             here.caution.doubt = max(1.0, here.caution.doubt / 1.05)
 
+    @staticmethod
+    def _cool(fn: Function, here: Scope) -> None:
+        """Early warnings wear off, and what they asked for with them."""
+        if here.alarm is not None:
+            here.alarm.cool()
+        for account in fn.accounts.values():
+            account.alarm.cool()
+            if account.alarm.recent < TIGHTEN:
+                account.ledger.scale = min(1.0, account.ledger.scale * 1.005)
+
     def _regain(self, fn: Function, here: Scope, risk: float, right: bool) -> None:
         """A stopped scope bets on its would-be hits, whose truth is known, that less than 3 bounds are wrong."""
         for bound, account in fn.accounts.items():

@@ -100,7 +100,7 @@ class EvidenceDecider(Checks):
         if judged.pair:
             account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
         else:
-            account.ledger.serve(judged.risk)
+            account.ledger.serve(judged.risk, fn.calibration)
         check = self._sample(function, scope, query, chosen.entry, fn, here, account, judged)
         return replace(decision, shadow=check)
 
@@ -147,6 +147,8 @@ class EvidenceDecider(Checks):
         if not query.turns:
             here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
         fn.labelled += 1
+        if served is None:
+            self._cool(fn, here)
         if here.shift.sum == 0.0:
             fn.keep_state()
         if judged is not None:

@@ -25,7 +25,7 @@ def test_the_mean_foretold_risk_of_what_is_served_never_exceeds_the_bound(
     for risk in risks:
         ledger.see(risk, calibration)
         if ledger.admits(risk, calibration):
-            ledger.serve(risk)
+            ledger.serve(risk, calibration)
             spent += calibration.corrected(risk)
             assert spent <= bound * ledger.hits + 1e-9
 
@@ -35,7 +35,7 @@ def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_serve
     for _ in range(300):
         ledger.see(0.004, calibration)
         if ledger.admits(0.004, calibration):
-            ledger.serve(0.004)
+            ledger.serve(0.004, calibration)
     for _ in range(500):
         calibration.learn(0.1, True)
     for _ in range(20):
@@ -44,6 +44,32 @@ def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_serve
     for _ in range(300):
         ledger.see(1e-4, calibration)
     assert ledger.admits(1e-4, calibration)
+
+
+@given(st.lists(st.tuples(st.floats(1e-5, 0.5), st.booleans()), max_size=200))
+def test_what_was_served_is_never_charged_more_than_at_its_time(lessons: list[tuple[float, bool]]) -> None:
+    ledger, calibration = Ledger(0.01), Calibration()
+    charged = 0.0
+    for risk, right in lessons:
+        charged += calibration.corrected(risk)
+        ledger.serve(risk, calibration)
+        calibration.learn(risk, right)
+        assert 0.0 <= ledger.spent(calibration) <= charged * (1 + 1e-9)
+
+
+def test_an_early_warning_wears_off_with_labels_where_hardly_anything_is_served() -> None:
+    alarm = Alarm(0.01)
+    for _ in range(200):
+        alarm.hit(1.0, False)
+    alarm.hit(1.0, True)
+    alarm.hit(1.0, True)
+    warned = alarm.recent
+    assert warned > 5.0
+    for _ in range(3000):
+        alarm.cool()
+    assert alarm.recent < 1.0 < warned
+    alarm.hit(1.0, True)
+    assert alarm.recent > 1.0
 
 
 def test_a_larger_bound_serves_more() -> None:
@@ -55,7 +81,7 @@ def test_a_larger_bound_serves_more() -> None:
         for risk in risks:
             ledger.see(risk, calibration)
             if ledger.admits(risk, calibration):
-                ledger.serve(risk)
+                ledger.serve(risk, calibration)
         hits.append(ledger.hits)
     assert hits == sorted(hits)
     assert hits[0] > 0
@@ -119,7 +145,7 @@ def test_a_tightened_budget_still_serves_what_is_safe() -> None:
     for _ in range(500):
         ledger.see(0.04, calibration)
         if ledger.admits(0.04, calibration):
-            ledger.serve(0.04)
+            ledger.serve(0.04, calibration)
     ledger.scale = 0.5
     for _ in range(200):
         ledger.see(0.005, calibration)
