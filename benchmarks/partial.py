@@ -1,6 +1,9 @@
 """Partial caching measured: LangChain's path, a RAG pipeline with edits, retrievals, invalidation, an agent's trace.
 
-python3 benchmarks/partial.py --out benchmarks/results [--part langchain rag retrieval invalidate agent] [--entries 10]
+python3 benchmarks/partial.py --out benchmarks/results [--part langchain rag retrieval invalidate shared agent]
+
+`shared` is the invalidation through Redis. With --pause it waits for a line on standard input once Redis is filled, so
+that the filling can be done while other work runs and the measurement while none does.
 
 Needs redis-server, and langchain-community and redis for the part `langchain`; matplotlib for the plot.
 """
@@ -25,7 +28,7 @@ from corpus import heading, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "redis"))
 
-PARTS = ("langchain", "rag", "retrieval", "invalidate", "agent")
+PARTS = ("langchain", "rag", "retrieval", "invalidate", "shared", "agent")
 
 
 def say(text: str) -> None:
@@ -43,15 +46,17 @@ def measure(part: str, options: argparse.Namespace) -> list[dict[str, Any]]:
         return asyncio.run(partial_retrieval.measure())
     if part == "agent":
         return asyncio.run(partial_agent.measure())
+    many, few = options.entries // 10, 10
+    if part == "invalidate":
+        return asyncio.run(partial_invalidate.in_process(options.entries, many, few, say))
     with tempfile.TemporaryDirectory() as directory:
         server = Server(Path(directory) / "redis").start()
         try:
             if part == "langchain":
                 return asyncio.run(partial_langchain.measure(server.url))
-            dependants = (options.entries // 10, 10)
-            rows = asyncio.run(partial_invalidate.in_process(options.entries, *dependants, say))
-            shared = (options.shared, min(dependants[0], options.shared - 10), 10)
-            return rows + asyncio.run(partial_invalidate.through_redis(server.url, *shared, say))
+            ready = sys.stdin.readline if options.pause else str
+            work = partial_invalidate.through_redis(server.url, options.entries, many, few, say, ready)
+            return asyncio.run(work)
         finally:
             server.kill()
 
@@ -65,9 +70,9 @@ def main() -> None:
         "--part", nargs="*", choices=PARTS, default=PARTS, help="what to measure; all by default"
     )
     parser.add_argument(
-        "--entries", type=int, default=1_000_000, help="entries in process, a tenth dependants"
+        "--entries", type=int, default=1_000_000, help="entries in process, or in Redis; a tenth dependants"
     )
-    parser.add_argument("--shared", type=int, default=120_000, help="entries in Redis")
+    parser.add_argument("--pause", action="store_true", help="wait for a line once Redis is filled")
     parser.add_argument("--questions", type=int, default=2_000, help="of the RAG pipeline")
     options = parser.parse_args()
     kept = options.out / "partial.json"
@@ -83,7 +88,10 @@ def main() -> None:
 def page(told: dict[str, Any]) -> str:
     """The results as a page."""
     head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
-    note = "Rounds of what is compared alternate in one process, while nothing else was measured.\n"
+    note = (
+        "Rounds of what is compared alternate in one process. Parts were measured at different times; the load above is\n"
+        "that at the start of the last run.\n"
+    )
     parts = "".join(f"\n## {part}\n\n{table(_even(told[part]))}\n" for part in PARTS if part in told)
     return f"# Partial caching\n\n{head}\n{note}{parts}\n![calls](partial.png)\n"
 

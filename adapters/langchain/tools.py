@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
 from cachelayer import CacheLayer
-from cachelayer.durations import Duration
+from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.twin import Twin
 
@@ -40,6 +40,7 @@ def cached_tool(
     """
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
+    seconds("keep", keep, zero=False)
     takes_config = [n for n, p in inspect.signature(tool._run).parameters.items() if n == "config"]
     extra: dict[str, Any] = {n: RunnableConfig() for n in takes_config}
 

@@ -1,0 +1,78 @@
+"""What LangChain's parts are told when they cannot be cached, and what is never cached."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, cached_tool
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+
+from cachelayer import CacheLayer, ConfigurationError
+
+
+@pytest.fixture
+async def layer() -> AsyncIterator[CacheLayer]:
+    async with CacheLayer(semantic=False) as layer:
+        yield layer
+
+
+class Fixed(BaseRetriever):
+    documents: list[Document]
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return self.documents
+
+
+@pytest.mark.parametrize(
+    ("documents", "told"),
+    [([Document("x")], "without an id"), ([Document("x", id="a"), Document("y", id="a")], "the id 'a'")],
+)
+async def test_a_retriever_without_ids_or_with_duplicate_ones_is_told_so(
+    layer: CacheLayer, documents: list[Document], told: str
+) -> None:
+    retriever = CachedRetriever(Fixed(documents=documents), layer, corpus="kb")
+    with pytest.raises(ConfigurationError, match=told):
+        await retriever.ainvoke("q")
+    with pytest.raises(ConfigurationError, match=told):
+        retriever.invoke("q")
+
+
+@tool
+def hold(lock: Any) -> str:
+    """Take anything."""
+    HELD.append(lock)
+    return "held"
+
+
+HELD: list[Any] = []
+
+
+async def test_no_tool_is_cached_unless_its_owner_says_for_how_long(layer: CacheLayer) -> None:
+    with pytest.raises(TypeError, match="keep"):
+        cached_tool(hold, layer)  # type: ignore[call-arg]
+    with pytest.raises(ConfigurationError, match="keep"):
+        cached_tool(hold, layer, keep=0)
+    with pytest.raises(ConfigurationError, match="tool"):
+        cached_tool(print, layer, keep="1h")  # type: ignore[arg-type]
+
+
+async def test_a_tool_with_arguments_that_cannot_be_compared_says_which(layer: CacheLayer) -> None:
+    HELD.clear()
+    cached = cached_tool(hold, layer, keep="1h")
+    with pytest.raises(ConfigurationError, match=r"tool:hold.*'lock'"):
+        cached.invoke({"lock": threading.Lock()})
+    with pytest.raises(ConfigurationError, match=r"tool:hold.*'lock'"):
+        await cached.ainvoke({"lock": threading.Lock()})
+    assert cached.invoke({"lock": "plain"}) == "held" and HELD == ["plain"]
+
+
+async def test_a_runnable_with_an_input_that_cannot_be_compared_says_so(layer: CacheLayer) -> None:
+    step = CachedRunnable(RunnableLambda(lambda lock: "held"), layer, name="hold")
+    with pytest.raises(ConfigurationError, match=r"hold.*lock"):
+        await step.ainvoke(threading.Lock())
