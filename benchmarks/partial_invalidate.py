@@ -12,7 +12,7 @@ from cachelayer import Budgets, CacheLayer, Policy
 GIB = 1024**3
 TIMES = 9
 """Documents with few dependants; the row told is the median one."""
-TOGETHER = 100
+TOGETHER = 50
 """Calls under way at once while Redis is filled."""
 
 
