@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -35,6 +36,7 @@ import corpus
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session, open_tokenizer
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.types import Embedded
 
 STAGES = ("embed", "search", "verify")
 
@@ -46,11 +48,51 @@ def streams(paths: Sequence[Path]) -> dict[str, str]:
     return dict(merged)
 
 
+class Prefilled:
+    """The real embedder, which does not embed again what the layer was filled with in an earlier run."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.inner, self._path = OnnxEmbedder(), path
+        self._known: dict[str, NDArray[np.float32]] = {}
+        self._kept = False
+        if path is not None and path.exists():
+            with np.load(path, allow_pickle=False) as kept:
+                self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
+                self._kept = True
+
+    @property
+    def identity(self) -> str:
+        return self.inner.identity
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def start(self) -> None:
+        await self.inner.start()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        if not all(text in self._known for text in texts):
+            return await self.inner.embed(texts)
+        vectors = np.stack([self._known[text] for text in texts])
+        return Embedded(vectors, np.ones(len(texts), np.bool_))
+
+    async def keep(self, texts: Sequence[str]) -> None:
+        """Write the vectors of the fill, once."""
+        if self._path is not None and not self._kept:
+            made = [(await self.inner.embed(texts[at : at + 64])).vectors for at in range(0, len(texts), 64)]
+            np.savez(self._path, texts=np.array(texts), vectors=np.concatenate(made))
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
 async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[CacheLayer, Any, list[str]]:
     """The layer, the function, and the texts not asked yet."""
     wide = Budgets(embed="10s", search="10s", verify="10s")
     policy = Policy(max_error_rate=args.bound, shadow=0, budgets=wide, max_bytes=512 * 2**20)
-    layer = CacheLayer(policy=policy, embedder=OnnxEmbedder())
+    embedder = Prefilled(args.vectors)
+    layer = CacheLayer(policy=policy, embedder=embedder)
 
     async def answer(question: str) -> str:
         return labels.get(question, f"unlike any other: {question}")
@@ -68,13 +110,14 @@ async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[Cach
     while len(tier) < args.entries:
         await asyncio.gather(*(ask(next(others)) for _ in range(min(32, args.entries - len(tier)))))
         await layer.flush()
+    await embedder.keep([entry.text for entry in tier.entries.values()] + first)
     print(f"{len(tier):,} entries, {len(texts) - len(first):,} requests to ask", file=sys.stderr, flush=True)
     return layer, ask, texts[len(first) :]
 
 
 async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[str, Any]:
     """Microseconds: of the embedder alone, of hits, and their stages."""
-    embedder = layer._similar.embedder.inner  # type: ignore[union-attr]
+    embedder = layer._similar.embedder.inner.inner  # type: ignore[union-attr]
     alone: list[float] = []
     whole: list[float] = []
     stages: dict[str, list[float]] = {stage: [] for stage in STAGES}
@@ -152,7 +195,8 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     labels = streams(args.streams)
     layer, ask, left = await filled(args, labels)
     cores = len(os.sched_getaffinity(0))
-    singly, rest = left[: len(left) // 2], left[len(left) // 2 :]
+    half = len(left) // 2
+    singly, rest = left[: min(half, args.singly)], left[half:]
     result: dict[str, Any] = {"entries": args.entries, "one task, us": await one_task(layer, ask, singly)}
     rounds = []
     for number in range(args.rounds):
@@ -165,9 +209,11 @@ async def measure(args: argparse.Namespace) -> dict[str, Any]:
     names = ("bare encoder, one thread, per s", f"bare encoder, {cores} threads, per s", "layer, requests per s",
              "share of hits", "layer / (cores x one thread)", "layer / all threads", "bare, CPU us per text",
              "layer, CPU us per request")  # fmt: skip
-    result[f"{args.tasks} tasks"] = {
-        name: statistics.median(values) for name, values in zip(names, zip(*rounds, strict=True), strict=True)
-    }
+    if rounds:
+        result[f"{args.tasks} tasks"] = {
+            name: statistics.median(values)
+            for name, values in zip(names, zip(*rounds, strict=True), strict=True)
+        }
     await layer.aclose()
     return result
 
@@ -207,7 +253,11 @@ def main() -> None:
     )
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
     parser.add_argument("--tasks", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--singly", type=int, default=10_000, help="requests of one task, at most")
+    parser.add_argument("--rounds", type=int, default=3, help="of many tasks; 0 for one task alone")
+    parser.add_argument(
+        "--vectors", type=Path, help="keep the vectors of the fill there (.npz), to fill fast later"
+    )
     parser.add_argument("--seconds", type=float, default=4.0, help="per bare encoder and round")
     parser.add_argument("--out", type=Path, help="write OUT.json, OUT.md and OUT.png")
     args = parser.parse_args()

@@ -33,6 +33,8 @@ Judge = Callable[[list[int]], list[float]]
 """Places of candidates to the probability, from the texts alone, that each takes the same answer."""
 CLOSE: Final = 0.1
 """How much less similar a rival may be and still be read as a pair."""
+_LOOKED_THROUGH: Final = 512
+"""Answers that one request is compared with beside its candidates': a product over so many is 30 us."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
 
 
@@ -172,8 +174,8 @@ class Neighbourhood:
         order = sorted(range(len(ids)), key=score.__getitem__, reverse=True)
         best, others = order[0], order[1:]
         answer, (narrow, wide, similarity, place) = ids[best], tallies[best]
-        words, objected = self._words(text, known, [ids[i] for i in order])
         pair, pair_rival = _pairs(known, answer, judge)
+        words, objected = self._words(text, known, [ids[i] for i in order])
         rival = ids[others[0]] if others else -1
         last = known[-1].similarity
         count = self.answers.count[answer]
@@ -207,10 +209,10 @@ class Neighbourhood:
         return Reading(answer, rival, int(place), count, tuple(objected), features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
-        """The best prediction of any other answer, among the candidates' or not."""
+        """The best prediction of any other of the first answers, among the candidates' or not."""
         if len(self.answers.count) < 2:
             return 0.0
-        every = self.answers.sums[: min(len(self.answers.count), 1024)] @ bent
+        every = self.answers.sums[:_LOOKED_THROUGH] @ bent
         if answer < every.size:
             every[answer] = -1.0
         return float(every.max())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -72,9 +73,7 @@ def read(text: str, table: Words) -> Reading:
     )
     weights = tuple(table.weight(w, i) for w, i in zip(bases, ids, strict=True))
     everything = signed.vocabulary
-    vectors = table.vectors(ids)
-    mean = np.array(weights, np.float32) @ vectors
-    length = math.sqrt(float(mean @ mean))
+    vectors, mean = vectors_of(bases, weights, table)
     return Reading(
         signature=signed,
         content=tuple(bases),
@@ -83,7 +82,7 @@ def read(text: str, table: Words) -> Reading:
         weights=weights,
         total=sum(weights) or 1e-6,
         vectors=vectors,
-        mean=mean / length if length > 0.0 else mean,
+        mean=mean,
         possessors=frozenset(POSSESSORS[w] for w in everything if w in POSSESSORS),
         conditions=everything & CONDITIONS,
         prepositions=everything & PREPOSITIONS,
@@ -94,6 +93,16 @@ def read(text: str, table: Words) -> Reading:
         chatter=_chatter(signed),
         reply=_reply(signed),
     )
+
+
+def vectors_of(
+    content: Sequence[str], weights: tuple[float, ...], table: Words
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """`vectors` and `mean` of a reading."""
+    vectors = table.vectors([table.ids.get(w, -1) for w in content])
+    mean = np.array(weights, np.float32) @ vectors
+    length = math.sqrt(float(mean @ mean))
+    return vectors, mean / length if length > 0.0 else mean
 
 
 _SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")

@@ -8,7 +8,6 @@ are compared too (contexts.py). See benchmarks/decide/train_pairs.py and train_t
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,13 +17,14 @@ from ..types import Candidate, Query, Turn
 from .contexts import measures, serious
 from .guards import FACTS, GUARDS, veto
 from .pairing import features
-from .reading import Reading, read
+from .reading import Reading
+from .readings import Readings
 from .signature import Signature, signature
 from .weights import load_judge
 from .words import words
 
-REMEMBERED: Final = 60_000
-"""Words whose readings are kept: about 300 bytes each."""
+REMEMBERED: Final = 16 * 2**20
+"""Bytes of texts' readings that are kept: about 20,000 questions."""
 DOUBTFUL: Final = 0.8
 """Probability under which the guard that spoke is named."""
 _SURE: Final = tuple((name, guard) for name, guard in GUARDS if name in (*FACTS, "language"))
@@ -57,15 +57,14 @@ class PairVerifier:
     compares_turns = True
 
     def __init__(self) -> None:
-        self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._words = 0
+        self._readings = Readings(REMEMBERED)
         self._judged: tuple[Query | None, dict[tuple[int, str], tuple[float, str]]] = (None, {})
         """The last query and what was said of it, by entry: a decision may ask twice."""
 
     def clear(self) -> None:
         """Forget every text that was read."""
         self._readings.clear()
-        self._words, self._judged = 0, (None, {})
+        self._judged = (None, {})
 
     def prepare(self, text: str) -> None:
         """Read a text now, while its vector is made, instead of at its first comparison."""
@@ -73,7 +72,7 @@ class PairVerifier:
 
     def signature(self, text: str) -> Signature:
         """What the guards read of a text, which is read whole: it will be compared."""
-        return self._read(text).signature
+        return self._readings.signature(text, words())
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         if self._judged[0] is not query:
@@ -128,19 +127,7 @@ class PairVerifier:
         return both, guard or ("context" if both < DOUBTFUL else "")
 
     def _read(self, text: str) -> Reading:
-        found = self._readings.get(text)
-        if found is None:
-            found = self._readings[text] = read(text, words())
-            self._words += _size(found)
-            while self._words > REMEMBERED and len(self._readings) > 1:
-                self._words -= _size(self._readings.popitem(last=False)[1])
-        else:
-            self._readings.move_to_end(text)
-        return found
-
-
-def _size(reading: Reading) -> int:
-    return 10 + len(reading.signature.words)
+        return self._readings.get(text, words())
 
 
 def _forbidding(a: Reading, b: Reading) -> str:
