@@ -139,7 +139,7 @@ class FaissIndex(PackedIndex):
         """By FAISS's own kernel, where every row is alive and in float32: it stores no scores and calls no BLAS."""
         skipped = start // PAGE
         scanned = pages[skipped:] if skipped else pages
-        if len(scanned) > _KERNEL_PAGES or any(page.dead or page.vectors.itemsize != 4 for page in scanned):
+        if len(scanned) > _KERNEL_PAGES or any(page.dead or page.halved for page in scanned):
             return super()._scan_one(pages, query, k, start)
         faiss, near = self._faiss, Pairs()
         pointer = faiss.swig_ptr

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...types import Vectors
 from .checks import check_k, check_queries, check_rows
 from .pages import PAGE, Page, Partition, Repacked, View
+from .slab import Slab
 from .snapshot import Part
 from .topk import Best, largest
 
@@ -33,6 +34,7 @@ class PackedIndex:
         if dimension < 1:
             raise ValueError(f"dimension={dimension}: pass the embedder's, at least 1")
         self.dimension = dimension
+        self._slab = Slab(dimension)
         self._partitions: dict[bytes, Partition] = {}
         self._page_of: dict[int, Page] = {}
         self._due: set[bytes] = set()
@@ -59,7 +61,7 @@ class PackedIndex:
             for key in ids.tolist():
                 if key in self._page_of:
                     raise ValueError(f"id {key} is in the index already: remove it first")
-            home = self._partitions.get(partition) or Partition(partition)
+            home = self._partitions.get(partition) or Partition(partition, self._slab)
             for page, taken in home.append(ids, vectors):
                 self._page_of.update(dict.fromkeys(taken.tolist(), page))
             self._partitions[partition] = home
@@ -133,7 +135,7 @@ class PackedIndex:
 
         `graph` is a file that its graph saved itself to; it is not needed here.
         """
-        home = Partition(key)
+        home = Partition(key, self._slab)
         pages = []
         for at in range(0, len(ids), PAGE):
             names = ids[at : at + PAGE].copy()
@@ -221,6 +223,7 @@ class PackedIndex:
         """Called under the lock after rows died."""
         if not home.live:
             self._partitions.pop(home.key, None)
+            home.let_go()
         elif home.mostly_dead:
             if home.rows <= PAGE:
                 pages = Repacked(home, home.view.pages).settle(())

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Vectors
+from .slab import Held, Slab
 
 PAGE = 1024
 """Rows per page: 1.5 MB at 384 dimensions, a block that a matrix product works through in the second-level cache."""
+SMALL = 32
+"""Rows up to which a page that grew here has them in the common slab: 100,000 small scopes would pay for spare room."""
 _EXACT_FIT = 64
-"""Rows up to which a page has no room to spare: 100,000 small scopes would pay for it."""
+"""Rows up to which a page of its own has no room to spare."""
 _DEAD_SHARE = 3
 """A partition is repacked when one row in so many is dead: searching a graph then costs 1.3 to 1.4 times (measured at
 20,000 rows, equal recall), and each removal costs two insertions in the background."""
@@ -27,15 +30,30 @@ class Page:
     A dead row has id -1. `moved` names the pages that hold the rows now, where maintenance has rewritten them.
     """
 
-    __slots__ = ("count", "dead", "home", "ids", "moved", "vectors")
+    __slots__ = ("_rows", "count", "dead", "home", "ids", "moved")
 
-    def __init__(self, home: Partition, vectors: Rows, ids: NDArray[np.int64], count: int) -> None:
+    def __init__(self, home: Partition, rows: Rows | Held, ids: NDArray[np.int64], count: int) -> None:
         self.home = home
-        self.vectors: Rows = vectors
+        self._rows = rows
         self.ids = ids
         self.count = count
         self.dead = 0
         self.moved: tuple[Page, ...] = ()
+
+    @property
+    def vectors(self) -> Rows:
+        """(>= count, d); a copy while the page is small."""
+        rows = self._rows
+        return rows.rows() if isinstance(rows, Held) else rows
+
+    @vectors.setter
+    def vectors(self, rows: Rows) -> None:
+        self._rows = rows
+
+    @property
+    def halved(self) -> bool:
+        """Whether the rows are in float16."""
+        return not isinstance(self._rows, Held) and self._rows.itemsize == 2
 
     def append(self, ids: NDArray[np.int64], vectors: Vectors) -> int:
         """Take as many rows as fit; returns how many."""
@@ -43,7 +61,10 @@ class Page:
         end = self.count + taken
         if end > len(self.ids):
             self._grow(end)
-        self.vectors[self.count : end] = vectors[:taken]
+        if isinstance(self._rows, Held):
+            self._rows.extend(map(self._rows.slab.write, vectors[:taken]))
+        else:
+            self._rows[self.count : end] = vectors[:taken]
         self.ids[self.count : end] = ids[:taken]
         self.count = end
         return taken
@@ -57,11 +78,17 @@ class Page:
                 page.dead += 1
 
     def _grow(self, needed: int) -> None:
-        room = needed if needed <= _EXACT_FIT else min(PAGE, max(needed, self.count + self.count // 16))
-        vectors = np.empty((room, self.vectors.shape[1]), dtype=self.vectors.dtype)
+        small = isinstance(self._rows, Held) and needed <= SMALL
+        exact = small or needed <= _EXACT_FIT
+        room = needed if exact else min(PAGE, max(needed, self.count + self.count // 16))
         ids = np.empty(room, dtype=np.int64)
-        vectors[: self.count], ids[: self.count] = self.vectors[: self.count], self.ids[: self.count]
-        self.vectors, self.ids = vectors, ids
+        ids[: self.count] = self.ids[: self.count]
+        self.ids = ids
+        if not small:
+            old = self.vectors
+            rows = np.empty((room, old.shape[1]), dtype=old.dtype)
+            rows[: self.count] = old[: self.count]
+            self._rows = rows
 
 
 class View(NamedTuple):
@@ -75,10 +102,10 @@ class View(NamedTuple):
 class Partition:
     """The pages of one scope."""
 
-    __slots__ = ("key", "live", "view")
+    __slots__ = ("key", "live", "slab", "view")
 
-    def __init__(self, key: bytes) -> None:
-        self.key = key
+    def __init__(self, key: bytes, slab: Slab) -> None:
+        self.key, self.slab = key, slab
         self.live = 0
         self.view = View(())
 
@@ -87,6 +114,11 @@ class Partition:
         """Rows kept, dead ones included."""
         pages = self.view.pages
         return (len(pages) - 1) * PAGE + pages[-1].count if pages else 0
+
+    def let_go(self) -> None:
+        """Nothing lives here any more: small pages are let go of now, not when the collector finds the circle."""
+        if self.view.graph is None:
+            self.view = View(())
 
     @property
     def mostly_dead(self) -> bool:
@@ -99,8 +131,7 @@ class Partition:
         while len(ids):
             pages = self.view.pages
             if not pages or pages[-1].count == PAGE:
-                empty = np.empty((0, vectors.shape[1]), dtype=np.float32)
-                page = Page(self, empty, np.empty(0, dtype=np.int64), 0)
+                page = Page(self, Held.of(self.slab), np.empty(0, dtype=np.int64), 0)
                 taken = page.append(ids, vectors)
                 self.view = self.view._replace(pages=(*pages, page))
             else:
@@ -131,7 +162,7 @@ class Repacked:
         for number, page in enumerate(self.pages):
             page.ids[: page.count] = ids[number * PAGE : number * PAGE + page.count]
             page.dead = int((page.ids[: page.count] < 0).sum())
-        whole = Partition(self._home.key)
+        whole = Partition(self._home.key, self._home.slab)
         whole.view = View(self.pages)
         for page in tail:
             rows = np.flatnonzero(page.ids[: page.count] >= 0)
