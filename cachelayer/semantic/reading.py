@@ -96,7 +96,7 @@ def read(text: str, table: Words) -> Reading:
 
 
 def vectors_of(
-    content: Sequence[str], weights: tuple[float, ...], table: Words
+    content: Sequence[str], weights: Sequence[float], table: Words
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """`vectors` and `mean` of a reading."""
     vectors = table.vectors([table.ids.get(w, -1) for w in content])

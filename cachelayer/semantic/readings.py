@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import marshal  # of what this process packed itself; nothing from outside is ever unpacked
 from collections import OrderedDict
 from operator import attrgetter
 from typing import Final
+
+import orjson
 
 from .reading import Reading, read, vectors_of
 from .signature import Signature
@@ -15,12 +16,14 @@ HOT: Final = 64
 """Texts that stay unpacked: a request is compared several times."""
 _OVERHEAD: Final = 450
 """Bytes per text beside text and packed fields: dictionary slot, headers; measured with tracemalloc."""
-_SIGNED: Final = attrgetter(*Signature.__slots__)
-_PLAIN: Final = (
-    "content", "stems", "known", "weights", "total", "possessors", "conditions", "prepositions", "ands", "foreign",
-    "capitals", "idle", "chatter", "reply",
+_SIGNED: Final = attrgetter(
+    "words", "content", "numbers", "dates", "ids", "names", "negations", "quantifiers", "modals", "question", "roles",
+    "english",
 )  # fmt: skip
-_READ: Final = attrgetter(*_PLAIN)
+_READ: Final = attrgetter(
+    "content", "stems", "known", "weights", "total", "possessors", "conditions", "prepositions", "ands", "foreign",
+    "idle", "chatter", "reply",
+)  # fmt: skip
 
 
 class Readings:
@@ -43,15 +46,16 @@ class Readings:
     def get(self, text: str, table: Words) -> Reading:
         """What `read` says of the text."""
         found = self._hot.get(text)
+        if text in self._packed:
+            self._packed.move_to_end(text)
         if found is not None:
             self._hot.move_to_end(text)
             return found
         packed = self._packed.get(text)
         if packed is None:
             found = read(text, table)
-            self._keep(text, (marshal.dumps(_SIGNED(found.signature)), marshal.dumps(_READ(found))))
+            self._keep(text, found)
         else:
-            self._packed.move_to_end(text)
             found = _unpacked(*packed, table)
         self._hot[text] = found
         if len(self._hot) > HOT:
@@ -66,7 +70,11 @@ class Readings:
         self._packed.move_to_end(text)
         return _signature(packed[0])
 
-    def _keep(self, text: str, packed: tuple[bytes, bytes]) -> None:
+    def _keep(self, text: str, found: Reading) -> None:
+        try:
+            packed = (orjson.dumps(_SIGNED(found.signature), list), orjson.dumps(_READ(found), list))
+        except orjson.JSONEncodeError:  # half a surrogate pair: such a text is read each time
+            return
         self._packed[text] = packed
         self.bytes += _size(text, packed)
         while self.bytes > self.most and len(self._packed) > 1:
@@ -80,10 +88,50 @@ def _size(text: str, packed: tuple[bytes, bytes]) -> int:
 
 
 def _signature(signed: bytes) -> Signature:
-    return Signature(*marshal.loads(signed))  # noqa: S302 - packed above, by this process
+    (words, content, numbers, dates, ids, names, negations, quantifiers, modals, question, roles, english) = (
+        orjson.loads(signed)
+    )
+    return Signature(
+        words=tuple(words),
+        vocabulary=frozenset(words),
+        content=tuple(content),
+        stems=frozenset(content),
+        numbers=tuple(map(tuple, numbers)),
+        dates=frozenset(dates),
+        ids=frozenset(ids),
+        names=frozenset(names),
+        negations=negations,
+        quantifiers=frozenset(quantifiers),
+        modals=frozenset(modals),
+        question=question,
+        roles=tuple(map(tuple, roles)),
+        english=english,
+    )
 
 
 def _unpacked(signed: bytes, rest: bytes, table: Words) -> Reading:
-    fields = dict(zip(_PLAIN, marshal.loads(rest), strict=True))  # noqa: S302 - packed above, by this process
-    vectors, mean = vectors_of(fields["content"], fields["weights"], table)
-    return Reading(signature=_signature(signed), vectors=vectors, mean=mean, **fields)
+    signature = _signature(signed)
+    (content, stems, known, weights, total, possessors, conditions, prepositions, ands, foreign, *kinds) = (
+        orjson.loads(rest)
+    )
+    idle, chatter, reply = kinds
+    vectors, mean = vectors_of(content, weights, table)
+    return Reading(
+        signature=signature,
+        content=tuple(content),
+        stems=tuple(stems),
+        known=tuple(known),
+        weights=tuple(weights),
+        total=total,
+        vectors=vectors,
+        mean=mean,
+        possessors=frozenset(possessors),
+        conditions=frozenset(conditions),
+        prepositions=frozenset(prepositions),
+        ands=ands,
+        foreign=foreign,
+        capitals=signature.names,
+        idle=idle,
+        chatter=chatter,
+        reply=reply,
+    )
