@@ -33,8 +33,8 @@ Judge = Callable[[list[int]], list[float]]
 """Places of candidates to the probability, from the texts alone, that each takes the same answer."""
 CLOSE: Final = 0.1
 """How much less similar a rival may be and still be read as a pair."""
-_LOOKED_THROUGH: Final = 512
-"""Answers that one request is compared with beside its candidates': a product over so many is 30 us."""
+_LOOKED_THROUGH: Final = 1024
+"""Answers that one request is compared with beside its candidates'."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
 
 
