@@ -48,7 +48,7 @@ class Hubs:
     def nearest(self, entry: int, vector: NDArray[np.float32]) -> None:
         """An entry was the nearest one of a text, at `NEAR` or above."""
         seen = self._seen.get(entry)
-        if seen is None:
+        if seen is None or seen.total.shape != vector.shape:  # of a model that served before
             if len(self._seen) >= _TRACKED:
                 self._seen.popitem(last=False)
             seen = self._seen[entry] = _Lookups(np.zeros_like(vector))

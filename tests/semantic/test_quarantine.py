@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Reason
 from cachelayer.semantic.asks import Ask
-from cachelayer.semantic.quarantine import HOUR, LOOKUPS, Quota, Vouching, Watch
+from cachelayer.semantic.quarantine import HOUR, LOOKUPS, Hubs, Quota, Vouching, Watch
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Embedded, Query
 
@@ -62,6 +62,14 @@ def test_an_entry_with_the_right_answers_is_no_hub_however_unlike_the_texts() ->
     watch, center = Watch(lambda: 0.0), unit(0)
     for i in range(40):
         assert look(watch, near(center, 0.65, i + 1), 7, center, "mine", "Mine.")
+
+
+def test_what_was_counted_with_vectors_of_another_model_is_counted_anew() -> None:
+    hubs = Hubs()
+    for _ in range(100):
+        hubs.nearest(1, np.ones(64, np.float32))
+    hubs.nearest(1, np.ones(96, np.float32))
+    assert not hubs.found
 
 
 def test_far_entries_are_not_counted() -> None:
