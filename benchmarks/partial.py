@@ -89,7 +89,7 @@ def page(told: dict[str, Any]) -> str:
     """The results as a page."""
     head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
     note = (
-        "Rounds of what is compared alternate in one process. Parts were measured at different times; the load above is\n"
+        "Rounds of what is compared alternate in one process. Parts were measured at different times; the load is\n"
         "that at the start of the last run.\n"
     )
     parts = "".join(f"\n## {part}\n\n{table(_even(told[part]))}\n" for part in PARTS if part in told)
