@@ -65,7 +65,7 @@ class Shortcuts:
 
     def find(self, function: Function, lane: str | None, args: tuple[Any, ...], kwargs: Any) -> Slot | None:
         """Key and canonical request that a raw form leads to, where nothing has to be noted on the way."""
-        if function.tracing is not None or function.stats.ledger is not None:
+        if not function.formed or function.tracing is not None or function.stats.ledger is not None:
             return None
         own = function.lane if lane is None else function.lanes.get(lane)
         return None if own is None else own.find(args, kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -51,6 +52,34 @@ async def test_hits_by_raw_form_are_counted_and_what_a_caller_does_to_them_chang
         assert await ask({"n": 1}) == [1] and len(calls) == 1
         assert layer.stats()["functions"]["ask"]["hits"]["redis:exact"] == 6
         assert (await ask.outcome({"n": 1.0})).source is Source.REDIS
+
+
+class Hasty:
+    """Runs ahead of the machine's clocks by `ahead` seconds."""
+
+    ahead = 0.0
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.ahead
+
+    def time(self) -> float:
+        return time.time() + self.ahead
+
+
+async def test_a_stream_kept_in_process_that_went_stale_is_no_key_of_the_store(server: Server) -> None:
+    clock = Hasty()
+    policy = Policy(ttl="10s", ttl_jitter=0, budgets=PATIENT)
+    layer = CacheLayer(policy=policy, store=server.url, semantic=False, clock=clock)
+
+    @layer.cached
+    async def ask(question: str) -> AsyncIterator[int]:
+        yield 1
+
+    async with layer:
+        for clock.ahead in (0.0, 0.0, 60.0):
+            assert [x async for x in ask("q")] == [1]
+            await layer.flush()
+        assert layer.stats()["faults"] == {}
 
 
 async def test_an_invalidation_elsewhere_is_obeyed_by_raw_forms(server: Server) -> None:
