@@ -167,7 +167,7 @@ class Function:
     def passing(self, identity: Identity | None) -> bool:
         """Whether a request asks for what changes by the hour; only texts that are compared by meaning are read."""
         how = self.policy.fresh
-        if how == "off" or identity is None or identity.text is None:
+        if how == "off" or self.identifier.by_vector or identity is None or identity.text is None:
             return False
         return bool(how(identity.text) if callable(how) else time_sensitive(identity.text))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from hashlib import blake2b
 from inspect import isawaitable
@@ -27,9 +27,14 @@ class Shadows:
     """Asks the backend for what was served by similarity, and tells the similar tier what is right."""
 
     def __init__(
-        self, similar: SimilarTier | None, recorder: Recorder, faults: Faults, background: Background
+        self,
+        similar_to: Callable[[Function], SimilarTier | None],
+        recorder: Recorder,
+        faults: Faults,
+        background: Background,
     ) -> None:
-        self._similar, self._recorder, self._faults, self._background = similar, recorder, faults, background
+        self._similar_to, self._recorder = similar_to, recorder
+        self._faults, self._background = faults, background
 
     def check(self, call: Call, ask: Ask) -> None:
         """Start a check in the caller's context, unless the function is not pure or its owner wants none."""
@@ -44,11 +49,8 @@ class Shadows:
         answer = await call.invoke(*call.args, **call.kwargs)
         if isinstance(answer, AsyncIterator):
             answer = [chunk async for chunk in answer]
-        text, tier, decision = (
-            text_of(call.function.seen(answer)),
-            call.function.own or self._similar,
-            ask.decision,
-        )
+        text, decision = text_of(call.function.seen(answer)), ask.decision
+        tier = self._similar_to(call.function)
         if text is not None and tier is not None and decision is not None:
             text = await tell(tier.decider, tier.embedder, text, ask) or text
             tier.learn(ask, text, decision.entry)
@@ -89,7 +91,7 @@ class Shadows:
     def verdict(self, function: Function, hit: Hit, right: bool) -> None:
         """A person judged a doubtful hit."""
         function.stats.shadow_verdicts["right" if right else "wrong"] += 1
-        tier = function.own or self._similar
+        tier = self._similar_to(function)
         if tier is not None and isinstance(tier.decider, Judged):
             tier.decider.verdict(function.name, hit.confidence, right, hit.detail)
 

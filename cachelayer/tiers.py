@@ -69,7 +69,7 @@ class Tiers:
         self.elsewhere: Elsewhere | None = None
         if shared is not None:
             shared.found = self._found
-        self.shadows = Shadows(similar, self.recorder, faults, background)
+        self.shadows = Shadows(self.similar_to, self.recorder, faults, background)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
@@ -181,7 +181,8 @@ class Tiers:
         identity = call.identity
         assert identity is not None and identity.text is not None
         policy, who = call.policy, call.principal
-        ask = Ask(call.function.name, identity.partition(), identity.text, identity.turns, self._bound(call),
+        text = identity.text if call.function.own is None else f"{identity.text} {call.digest:032x}"
+        ask = Ask(call.function.name, identity.partition(), text, identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota)  # fmt: skip
         ask.judge = self.shadows.judge(call.function)
         ask.argument = call.function.compared(call.args, call.kwargs)

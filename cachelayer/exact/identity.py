@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-import xxhash
-
 from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
@@ -103,7 +101,7 @@ class Identifier:
         self._ignore = frozenset(ignore)
         candidates = [n for n in named if n != self._receiver and n not in self._ignore]
         self.by_vector = by_vector
-        """Whether what is compared need not be text: the owner makes its vector."""
+        """Whether what is compared need not be text: the owner makes its vector; the text is the parameter's name."""
         if by_vector and text is None and len(candidates) == 1:
             text = candidates[0]
         if by_vector and (callable(text) or key is not None):
@@ -185,8 +183,7 @@ class Identifier:
             whole = {**fields, name: self._of(name, value)}
             if value is None:
                 return _identity(head, whole, whole)
-            label = xxhash.xxh3_128_hexdigest(encode(whole[name]))
-            return _identity(head, whole, fields, f"{name} {label[:16]}")
+            return _identity(head, whole, fields, name)
         if type(value) is str:
             text = self._fold(value)
             return _identity(head, {**fields, name: text}, fields, text)
