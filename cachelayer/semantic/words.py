@@ -54,7 +54,12 @@ class Words:
         return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / math.log1p(self._size)
 
     def relation(self, a: str, b: str) -> int:
-        """The surest relation between two different words; found once per pair of words."""
+        """The surest relation between two different words; of two that are in the table found once.
+
+        Others, names among them, are not remembered: they are somebody's.
+        """
+        if a not in self.ids or b not in self.ids:
+            return self._relation(a, b)
         found = self._related.get((a, b))
         if found is None:
             if len(self._related) > 50_000:
