@@ -107,11 +107,15 @@ async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[Cach
     for at in range(0, len(first), 32):
         await asyncio.gather(*(ask(text) for text in first[at : at + 32]))
     await layer.flush()
-    while len(tier) < args.entries:
-        await asyncio.gather(*(ask(next(others)) for _ in range(min(32, args.entries - len(tier)))))
+    while len(tier.entries) < args.entries:
+        await asyncio.gather(*(ask(next(others)) for _ in range(min(32, args.entries - len(tier.entries)))))
         await layer.flush()
     await embedder.keep([entry.text for entry in tier.entries.values()] + first)
-    print(f"{len(tier):,} entries, {len(texts) - len(first):,} requests to ask", file=sys.stderr, flush=True)
+    print(
+        f"{len(tier.entries):,} entries, {len(texts) - len(first):,} requests to ask",
+        file=sys.stderr,
+        flush=True,
+    )
     return layer, ask, texts[len(first) :]
 
 

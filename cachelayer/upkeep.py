@@ -93,7 +93,7 @@ class Upkeep:
                 "done": writeback.handled,
             },
             "gone": dict(keeper.gone),
-            "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar else {},
+            "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar is not None else {},
             "vectors": {t.embedder.identity: t.stats() for t in tiers.every if t is not tiers.similar},
             "background": {"running": len(tiers.background), "refused": tiers.background.refused},
             "recorded": tiers.recorder.stats(),

@@ -49,9 +49,6 @@ class SimilarTier:
         """Candidates whose entry was gone."""
         self.failure = ""
 
-    def __len__(self) -> int:
-        return len(self.entries)
-
     async def start(self) -> None:
         """Load the model. Raises what the embedder raises; until done lookups are misses with reason WARMING."""
         if self.state is State.READY:
@@ -284,7 +281,7 @@ class SimilarTier:
         """State, size and what the decider knows."""
         with self._lock:
             decided = self.decider.stats()
-        out = {"state": str(self.state), "entries": len(self), "repaired": self.repaired, "decider": decided,
+        out = {"state": str(self.state), "entries": len(self.entries), "repaired": self.repaired, "decider": decided,
                "joined": self.inflight.joined, "quarantine": self.watch.stats()}  # fmt: skip
         return {**out, "failure": self.failure} if self.failure else out
 
