@@ -237,9 +237,8 @@ class Keeper(Holdings):
         function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         asked = call.identity is not None and call.identity.text is not None
-        if asked and self.faults.attempt_now(
-            "fresh", function.passing, call.identity
-        ):  # a fault too: short is safe
+        # a fault is taken for yes: short is safe
+        if asked and self.faults.attempt_now("fresh", function.passing, call.identity):
             ttl = min(ttl, function.fresh_ttl)
         if ttl <= 0:
             return self._refuse(call, landing, Reason.TTL_ZERO)

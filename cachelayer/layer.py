@@ -108,7 +108,7 @@ class CacheLayer(Watched, Partial):
         self._registry = Registry(
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
             tenancy_required=tenancy == "required", wrapped=lambda function: self._watching.attend(function),
-            own_tier=functools.partial(wiring.own_tier, (self.policy.shadow, rng.random, faults, self._background)),
+            own_tier=wiring.own_tiers(self.policy.shadow, rng.random, faults, self._background),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
         self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._clock)

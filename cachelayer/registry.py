@@ -110,7 +110,7 @@ class Registry:
             own=own if similar else None,
             plain=kind in ("plain", "generator"),
             view=options.get("view"),
-            judge=_callable("judge", options.get("judge")),
+            judge=_judge(options.get("judge")),
             codec=options.get("codec"),
             linkable=not ("key" in options or "vary" in options or callable(identifier.text)),
         )
@@ -159,11 +159,10 @@ class Registry:
         return self._engine.keeper.memory(policy.max_bytes, policy.max_item_bytes)
 
 
-def _callable(option: str, given: Any) -> Any:
+def _judge(given: Any) -> Any:
     if given is not None and not callable(given):
-        raise ConfigurationError(
-            option, given, "give a function of two answers that tells whether they say the same"
-        )
+        remedy = "give a function of two answers that tells whether they say the same"
+        raise ConfigurationError("judge", given, remedy)
     return given
 
 

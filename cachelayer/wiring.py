@@ -125,22 +125,28 @@ def similar_tier(
     return tier, ""
 
 
-def own_tier(
-    common: tuple[float | str, Callable[[], float], Faults, Background], vector: object, name: str
-) -> SimilarTier:
-    """The similar tier of one function that brings its own vectors. Raises ConfigurationError for what makes none."""
-    from .semantic.embed.own import OwnEmbedder
-    from .semantic.nearness import NearnessDecider
+def own_tiers(
+    shadow: float | str, random: Callable[[], float], faults: Faults, background: Background
+) -> Callable[[object, str], SimilarTier]:
+    """What makes the similar tier of a function that brings its own vectors, of their maker and the function's name.
 
-    shadow, random, faults, background = common
-    return SimilarTier(
-        embedder=OwnEmbedder(vector, name),
-        index=None,
-        decider=NearnessDecider(random=random, shadow=shadow),
-        faults=faults,
-        background=background,
-        make_index=_make_index,
-    )
+    It raises ConfigurationError for what makes no vectors.
+    """
+
+    def make(vector: object, name: str) -> SimilarTier:
+        from .semantic.embed.own import OwnEmbedder
+        from .semantic.nearness import NearnessDecider
+
+        return SimilarTier(
+            embedder=OwnEmbedder(vector, name),
+            index=None,
+            decider=NearnessDecider(random=random, shadow=shadow),
+            faults=faults,
+            background=background,
+            make_index=_make_index,
+        )
+
+    return make
 
 
 def remembering(embedder: object) -> CachedEmbedder:

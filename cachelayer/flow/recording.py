@@ -77,9 +77,8 @@ class Recording:
             begun.add_done_callback(self._stopped)
         else:
             self.ended = True
-            self._loop.call_soon(
-                self._closed
-            )  # not before the landing that carries this recording was handed out
+            # not before the landing that carries this recording was handed out
+            self._loop.call_soon(self._closed)
 
     def reader(self) -> Reader:
         """A new reader, from the start. Only while `complete`."""

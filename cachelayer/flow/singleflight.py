@@ -82,9 +82,8 @@ class SingleFlight:
         if type(begun) is not Finished:
             assert isinstance(begun, asyncio.Task)
             return self._await(key, self._flying(key, proof, loop, begun), loop, True, wait)
-        if (
-            getattr(begun.result, "recording", None) is not None
-        ):  # who comes in this turn, at least, shares it
+        if getattr(begun.result, "recording", None) is not None:
+            # who comes in this turn, at least, shares it
             self._flying(key, proof, loop, None, begun.result)
         return begun
 
@@ -216,9 +215,8 @@ class SingleFlight:
         if waiters is None:
             return
         for waiter, loop in waiters.items():
-            own = (
-                Alone() if recording is not None and loop is not flight.loop else error
-            )  # it lives on one loop
+            # a recording lives on one loop
+            own = Alone() if recording is not None and loop is not flight.loop else error
             if loop is None or loop is flight.loop:
                 _settle(waiter, result, own)
             elif not loop.is_closed():

@@ -53,9 +53,8 @@ class Additions:
             if changes or (rest and slot.digest in self._lent):
                 outdated.append((memory, slot))
             elif rest:
-                tiers.similar.forget(
-                    slot.id
-                )  # what it was asked for is as it was; other queries may want the new one
+                # what it was asked for is as it was; other queries may want the new one
+                tiers.similar.forget(slot.id)
         keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
         for memory, slot in outdated:
             keeper.drop(memory, slot)

@@ -81,7 +81,8 @@ class Ledger:
     def admits(self, risk: float, calibration: Calibration) -> bool:
         """Whether one more answer of this foretold risk fits.
 
-        Where the past now looks worse than it did, what is well below the target is still served: it lowers the mean.
+        Where more than the target was spent, on the word of the pair verifier, what is well below it is still served:
+        it lowers the mean.
         """
         corrected, target = calibration.corrected(risk), self.target()
         if corrected > self.limit:

@@ -112,7 +112,7 @@ class Checks(Register):
 
     @staticmethod
     def _cool(fn: Function, here: Scope) -> None:
-        """Early warnings wear off, and what they asked for with them."""
+        """Early warnings wear off with labels, and a halved budget recovers."""
         if here.alarm is not None:
             here.alarm.cool()
         for account in fn.accounts.values():

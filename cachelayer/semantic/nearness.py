@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -107,9 +108,7 @@ class NearnessDecider:
             self._drawn[scope, query.text, decision.entry] = share
         else:
             self._interval.hit(share, False, False)
-        return Decision(
-            decision.entry, decision.confidence, decision.similarity, None, decision.detail, drawn
-        )
+        return replace(decision, shadow=drawn)
 
     def _share(self) -> float:
         if not isinstance(self._shadow, str):

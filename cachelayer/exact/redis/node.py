@@ -115,9 +115,8 @@ class Node:
             pipe.post((TIME,), (Act(self._loop, self._told),))
         elif now - self._asked[0] > STALL:
             pipe.abort(StoreFault("Redis does not answer"))
-        elif (
-            now - self._asked[0] > SILENCE
-        ):  # said at every beat: what was kept meanwhile may be outdated as well
+        elif now - self._asked[0] > SILENCE:
+            # said at every beat: what was kept meanwhile may be outdated as well
             self.coherent = False
             self._turned(self, Turn.SILENT)
 
