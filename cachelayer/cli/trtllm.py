@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..adapters.tensorrt_llm import __main__ as adapter
+from ..adapters.tensorrt_llm.__main__ import register as register_commands
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -27,4 +27,4 @@ def register(subparsers: Subparsers) -> None:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    adapter.register(parser.add_subparsers(title="commands", metavar="COMMAND", required=True))
+    register_commands(parser.add_subparsers(title="commands", metavar="COMMAND", required=True))
