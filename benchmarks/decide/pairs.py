@@ -4,7 +4,7 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand in handmade_pairs.txt, blind_pairs.txt and blind_talks.txt.
+and those written by hand in handmade_pairs.txt, blind_pairs.txt, late_pairs.txt and blind_talks.txt.
 
 Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
 threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import platform
 import random
 import time
@@ -44,6 +45,7 @@ PATIENT = Budgets(embed="30s", search="30s", verify="30s")
 """On a busy machine a request would else go to the backend before it was compared."""
 HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
 BLIND = Path(__file__).with_name("blind_pairs.txt")
+LATE = Path(__file__).with_name("late_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -162,7 +164,8 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
+    out = await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
+    out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
     out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)
     blind = blind_talks("report", args.talks, args.seed)
@@ -193,12 +196,12 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
-    started = time.strftime("%Y-%m-%d %H:%M")
+    started, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     trials = asyncio.run(measured(args))
     found: list[Row] = rows_of(trials)
     times = decision_times()
     options = f"--each {args.each} --talks {args.talks} --seed {args.seed}"
-    text = table(found, times, started, options)
+    text = table(found, times, started, load, options)
     print(text)
     (args.out / "decide_pairs.md").write_text(text, "utf-8")
     command = f"python -m benchmarks.decide pairs {options}"
@@ -207,6 +210,7 @@ def run(args: argparse.Namespace) -> int:
         "command": command,
         "machine": machine,
         "date": started,
+        "load": load,
         "rows": [vars(r) for r in found],
         "times": times,
     }

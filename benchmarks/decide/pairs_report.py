@@ -72,16 +72,19 @@ def _limit(cosines: list[float], allowed: float) -> float:
     return ranked[min(int(allowed * len(ranked)), len(ranked) - 1)] if ranked else 1.0
 
 
-def table(rows: Sequence[Row], times: dict[str, tuple[float, float]], started: str, options: str) -> str:
+def table(
+    rows: Sequence[Row], times: dict[str, tuple[float, float]], started: str, load: float, options: str
+) -> str:
     lines = [
         "# Pairs and conversations: one answer for two requests?",
         "",
         "Command: `python -m benchmarks.decide pairs --data DATA --wordnet DIR --out benchmarks/results",
         f"{options}`",
-        f"({started}, {platform.machine()}, Python {platform.python_version()}, all-MiniLM-L6-v2 int8, two cores",
-        "with no other load). Every pair: an empty cache, one stored, the other asked, through `CacheLayer` with a",
+        f"({started}, {platform.machine()}, Python {platform.python_version()}, all-MiniLM-L6-v2 int8, two shared",
+        f"cores, load {load:.1f} at the start). Every pair: an empty cache, one stored, the other asked, through `CacheLayer` with a",
         "backend of its own. `max_error_rate` .05 for pairs, .10 for conversations.",
-        "Split: by class, conversation and edit word; nothing here was fitted to. The new pairs and the",
+        "Split: by class, conversation and edit word; nothing here was fitted to. The late pairs were written when all",
+        "else stood as it is, and nothing was changed by them. The new pairs and the",
         "conversations written by hand were made before the last changes, on topics of their own, and none of their",
         "lines was looked at; the other pairs by hand and other seeds of the generated parts were looked at while",
         "building. Scripted conversations are of scripts that were held out whole. The same conversation recurs among",
