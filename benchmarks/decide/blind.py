@@ -1,4 +1,4 @@
-"""Pairs and conversations written by hand on topics that nothing was fitted to: blind_pairs.txt, blind_talks.txt."""
+"""Pairs and conversations written by hand on topics that nothing was fitted to: blind_*.txt, late_*.txt."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from cachelayer.types import Turn
 from .talks import Talker, TalkPair, turn
 
 TALKS = Path(__file__).with_name("blind_talks.txt")
+LATE = Path(__file__).with_name("late_talks.txt")
 TRUE = ("reworded", "reworded-all", "small-talk", "both")
 TRAPS = ("changed", "changed", "missing", "other")
 
@@ -84,7 +85,7 @@ class Pairer:
         return [turn(who, wordings[i]) for (who, wordings, _), i in zip(talk.turns, wording, strict=True)]
 
 
-def blind_talks(part: str, count: int, seed: int = 0) -> list[TalkPair]:
-    """`count` pairs of the conversations of one part, half of them traps."""
-    pairer = Pairer(random.Random(f"blind:{seed}"), [t for t in read() if t.part == part])
+def blind_talks(part: str, count: int, seed: int = 0, path: Path = TALKS) -> list[TalkPair]:
+    """`count` pairs of the conversations of one part of a file, half of them traps."""
+    pairer = Pairer(random.Random(f"blind:{seed}"), [t for t in read(path) if t.part == part])
     return [pairer.pair() for _ in range(count)]

@@ -4,7 +4,7 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand in handmade_pairs.txt, blind_pairs.txt, late_pairs.txt and blind_talks.txt.
+and those written by hand in handmade_pairs.txt, blind_pairs.txt, blind_talks.txt, late_pairs.txt and late_talks.txt.
 
 Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
 threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
@@ -31,6 +31,7 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
+from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
 from .pairs_data import Pair, pairs
@@ -168,6 +169,8 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
     out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)
+    late = blind_talks("report", args.talks, args.seed, LATE_TALKS)
+    out += await run_talks(late, "late conversations written by hand", 0.10, reword)
     blind = blind_talks("report", args.talks, args.seed)
     out += await run_talks(blind, "conversations written by hand", 0.10, reword)
     out += await run_talks(talks("report", args.talks, args.seed), "scripted conversations", 0.10, reword)
