@@ -83,7 +83,7 @@ def table(
         f"({started}, {platform.machine()}, Python {platform.python_version()}, all-MiniLM-L6-v2 int8, two shared",
         f"cores, load {load:.1f} at the start). Every pair: an empty cache, one stored, the other asked, through",
         "`CacheLayer` with a backend of its own. `max_error_rate` .05 for pairs, .10 for conversations.",
-        "Split: by class, conversation and edit word; nothing here was fitted to. The late pairs and conversations were",
+        "Split: by class, conversation and edit word; nothing here was fitted to. Late pairs and conversations were",
         "written when all else stood as it is, and nothing was changed by them. The new pairs and the",
         "conversations written by hand were made before the last changes, on topics of their own, and none of their",
         "lines was looked at; the other pairs by hand and other seeds of the generated parts were looked at while",
