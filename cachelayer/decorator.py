@@ -8,8 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from .call import Scope
+from .errors import StoreFault
 from .handles import Handle, InThread, Method, PlainHandle
 from .observe.pace import timed
+from .shortcuts import Shortcuts
 
 ScopeOf = Callable[[], Scope | None]
 
@@ -64,24 +66,37 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
     return Method(cached) if is_method(fn) else cached
 
 
-async def _past_memory(handle: Handle, args: Any, kwargs: Any, scope: Scope | None, at: float) -> Any:
-    """The answer of a function that keeps none in process: by its raw form from the shared store, else by the path."""
-    shortcuts, known, looked = handle.engine.tiers.shortcuts, None, None
-    if shortcuts is not None and (scope is None or scope.lane is not None):
-        known = shortcuts.find(handle.function, None if scope is None else scope.lane, args, kwargs)
+def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
+    """Answers for a function that keeps nothing in process: by raw form from the shared store, else by the path."""
+    function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
+    find, ask, told, budget = shortcuts.find, shortcuts.ask, shortcuts.told, function.store_budget
+
+    async def cached(*args: Any, **kwargs: Any) -> Any:
+        scope, at, looked = current(), now(), None
+        known = find(function, scope, args, kwargs)
         if known is not None:
-            served, looked = await shortcuts.hit(handle.function, known, at)
-            if served:
-                return looked
-    call = handle.call(args, kwargs, scope, at)
-    call.looked = looked
-    return await handle.engine.answer(call)
+            try:
+                reply = ask(known.meta, budget)
+                if reply is not None:
+                    served, looked = told(function, known.meta, await reply, at)
+                    if served:
+                        return looked
+            except StoreFault as fault:
+                looked = shortcuts.failed(fault)
+        call = handle.call(args, kwargs, scope, at)
+        call.looked = looked
+        return await answer(call)
+
+    return cached
 
 
 def _coroutine(handle: Handle, current: ScopeOf) -> Any:
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
     lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
-    texts, find, formed = lane.texts, lane.find, function.formed
+    texts, find = lane.texts, lane.find
+    shortcuts = handle.engine.tiers.shortcuts
+    if function.formed and shortcuts is not None:
+        return _past_memory(handle, shortcuts, current)
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
@@ -105,8 +120,6 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                 own_answer = frozen.answer()
                 stats.look(now() - at, slot)
                 return own_answer
-        elif formed:
-            return await _past_memory(handle, args, kwargs, scope, at)
         return await answer(handle.call(args, kwargs, scope, at))
 
     return cached
@@ -195,8 +208,11 @@ class Stream(AsyncIterator[Any]):
             raise StopAsyncIteration
         if self._inner is None:
             handle, args, kwargs, scope = self._start
-            at = handle.engine.clock.monotonic()
-            self._inner = await _past_memory(handle, args, kwargs, scope, at)
+            shortcuts = handle.engine.tiers.shortcuts
+            if handle.function.formed and shortcuts is not None:
+                self._inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
+            else:
+                self._inner = await handle.engine.answer(handle.call(args, kwargs, scope))
         return await self._inner.__anext__()
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ from .call import Call, Landing
 from .errors import StoreFault
 from .exact.codec import Chunks, Codec
 from .exact.memory import Slot
+from .exact.redis.recall import Recall
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import Breaker
@@ -44,8 +45,9 @@ class SharedTier:
         self.breaker = Breaker(clock)
         self._listening: asyncio.AbstractEventLoop | None = None
         self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
+        self.recall: Recall | None = getattr(store, "recall", None)
         self.get = store.get if getattr(store, "bounded", False) else self._bounded
-        self.found: Callable[[Call, Landing], None] = lambda call, landing: None
+        self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
         """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
         """Told when memory was emptied because news may have been missed."""
@@ -76,11 +78,10 @@ class SharedTier:
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
+            get = self.get if call.deadline is None else self._bounded  # whose budget is like no other's
             try:
                 with self.reading:
-                    record = await self.get(
-                        call.digest.to_bytes(16, "big"), call.canonical, self._budget(call)
-                    )
+                    record = await get(call.digest.to_bytes(16, "big"), call.canonical, self._budget(call))
                     done = True
             except asyncio.CancelledError:
                 self.breaker.abandoned()
@@ -88,7 +89,8 @@ class SharedTier:
             call.timings["store"] = self.clock.monotonic() - started
             found = self._landing(call, record, riders) if done else self.failed(self.reading.reason)
         if isinstance(found, Landing):
-            self.found(call, found)
+            assert record is not None
+            self.found(call, found, record)
             return found
         call.misses[self.store.name] = found
         return None
@@ -102,9 +104,9 @@ class SharedTier:
         return reason
 
     async def _bounded(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
-        """The record of a store that leaves budgets to us."""
+        """The record, for a budget that the store does not keep by itself."""
         try:
-            return await within(budget, self.store.get(key, canonical, budget))
+            return await within(budget, self.store.get(key, canonical))
         except TimeoutError:
             raise StoreFault("the store took longer than the budget", Reason.BUDGET) from None
 

@@ -5,21 +5,25 @@ For functions whose answers are not kept in process (`max_bytes=0`); where they 
 
 from __future__ import annotations
 
-import asyncio
+from asyncio import Future
 from collections import deque
 from typing import Any
 
-from .call import Call, Function
+from .call import Call, Function, Scope
+from .errors import StoreFault
 from .exact.codec import Chunks
 from .exact.memory import Raws
+from .exact.redis.recall import NOTHING, OTHER, Seen
 from .exact.slot import SLOT_OVERHEAD, Slot, weight_of_raw
 from .flow.breaker import CLOSED
 from .observe.pace import timed
 from .shared import SharedTier
-from .types import Reason
+from .types import Reason, Record
 
 MAX_BYTES = 16 << 20
 """Of raw forms and canonical requests remembered, over all functions; the oldest give way."""
+SEEN = 1024
+"""Bytes that an entry's outline takes beside its canonical bytes: header, epochs, name, numbers."""
 ABSENT = Reason.ABSENT
 
 
@@ -32,10 +36,16 @@ class Shortcuts:
         """At most `max_bytes`."""
         self._held: deque[tuple[Raws, int | str, int]] = deque()
         self._now = shared.clock.monotonic
+        self._recall, self._breaker, self._faults = shared.recall, shared.breaker, shared.faults
 
-    def learn(self, call: Call) -> None:
-        """Let the call's raw form lead to its key from now on."""
-        known = Slot(call.digest, call.canonical, None, 0, meta=call.digest.to_bytes(16, "big"))
+    def learn(self, call: Call, record: Record) -> None:
+        """Let the raw form of a call that was answered by `record` lead to it from now on."""
+        if self._recall is None or call.function.codec is not None:
+            return
+        seen = self._recall.seen(record, self._shared.codec.decode)
+        if seen is None:
+            return
+        known = Slot(call.digest, call.canonical, None, 0, meta=seen)
         with self._shared.keeper.lock:
             call.function.lane_of(call.tenant).link(self, known, call.args, call.kwargs)
 
@@ -43,8 +53,9 @@ class Shortcuts:
         """Let `raws[digest]` lead to `slot`, at the expense of the oldest; see `Memory.link`."""
         held = raws.get(digest)
         if held is not None and held[0] == raw:
+            raws[digest] = (held[0], slot)  # it weighs the same
             return True
-        weight = SLOT_OVERHEAD + len(slot.canonical) + weight_of_raw(raw)
+        weight = SLOT_OVERHEAD + SEEN + len(slot.canonical) + weight_of_raw(raw)
         self._held.append((raws, digest, weight))
         self.bytes += weight
         raws[digest] = (raw, slot)
@@ -63,39 +74,39 @@ class Shortcuts:
         raws.pop(digest, None)
         self.bytes -= weight
 
-    def find(self, function: Function, lane: str | None, args: tuple[Any, ...], kwargs: Any) -> Slot | None:
-        """Key and canonical request that a raw form leads to, where nothing has to be noted on the way."""
+    def find(self, function: Function, scope: Scope | None, args: Any, kwargs: Any) -> Slot | None:
+        """What a raw form leads to, where nothing has to be noted on the way."""
         if not function.formed or function.tracing is not None or function.stats.ledger is not None:
             return None
-        own = function.lane if lane is None else function.lanes.get(lane)
+        if scope is None:
+            return function.lane.find(args, kwargs)
+        own = None if scope.lane is None else function.lanes.get(scope.lane)
         return None if own is None else own.find(args, kwargs)
 
-    async def hit(self, function: Function, known: Slot, at: float) -> tuple[bool, Any]:
-        """(True, the fresh answer that the store has), counted; else (False, why not), where the path goes on.
+    def ask(self, seen: Seen, budget: float) -> Future[Any] | None:
+        """What `told` will be given; None where the path has to be walked. Raises StoreFault, as the reply may."""
+        recall = self._recall
+        return None if recall is None or self._breaker.state is not CLOSED else recall.ask(seen, budget)
+
+    def told(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
+        """(True, the caller's own answer), counted; else (False, why not), where the path goes on.
 
         None for a reason: what the path finds there is its own to judge. `at`: when the caller came.
         """
-        shared = self._shared
-        if shared.breaker.state is not CLOSED:
-            return False, None
-        record = None
-        try:
-            with shared.reading:
-                record = await shared.get(known.meta, known.canonical, function.store_budget)
-                shared.breaker.success()
-                if record is None:
-                    return False, ABSENT
-                if record.fresh_until <= shared.clock.time():
-                    return False, None
-                answer = (function.codec or shared.codec).decode(record.payload)
-                stats = function.stats
-                if type(answer) is Chunks:
-                    answer = shared.keeper.replay_of(function, answer)
-                    if stats.paced:
-                        answer = timed(answer, stats, "hit", at, self._now)
-                stats.found(self._now() - at, record.seconds, record.tokens)
-                return True, answer
-        except asyncio.CancelledError:
-            shared.breaker.abandoned()
-            raise
-        return False, shared.failed(shared.reading.reason) if record is None else None
+        if self._breaker.share:
+            self._breaker.success()
+        if answer is NOTHING or answer is OTHER:
+            return False, ABSENT if answer is NOTHING else None
+        stats = function.stats
+        if type(answer) is Chunks:
+            answer = self._shared.keeper.replay_of(function, answer)
+            if stats.paced:
+                answer = timed(answer, stats, "hit", at, self._now)
+        stats.stored_hits = n = stats.stored_hits + 1
+        if n >= stats.stored_due:
+            stats.found(self._now() - at, seen.seconds, seen.tokens)
+        return True, answer
+
+    def failed(self, fault: StoreFault) -> Reason:
+        """Why no reply came."""
+        return self._shared.failed(self._faults.report("store", fault))

@@ -27,7 +27,7 @@ from .semantic.tier import SimilarTier
 from .shadows import Shadows
 from .shared import SharedTier
 from .shortcuts import Shortcuts
-from .types import Reason, Source
+from .types import Reason, Record, Source
 
 
 @dataclass(slots=True)
@@ -215,10 +215,10 @@ class Tiers:
         if call.lease is not None and self.shared is not None:
             self.shared.let_go(call)
 
-    def _found(self, call: Call, landing: Landing) -> None:
+    def _found(self, call: Call, landing: Landing, record: Record) -> None:
         """The store had it: its raw form leads there from now on, and it is made findable by meaning here too."""
         if call.function.formed and self.shortcuts is not None:
-            self.shortcuts.learn(call)
+            self.shortcuts.learn(call, record)
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:

@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import orjson
-from xxhash import xxh3_64_digest
+from orjson import loads
+from xxhash import xxh3_64_intdigest
 
 from ..errors import ConfigurationError
 from .hints import returned_types, travels, types_from
@@ -35,7 +36,7 @@ __all__ = [
 ]
 
 VERSION = 1
-_HEAD = struct.Struct("<BB8s")
+_HEAD = struct.Struct(">BBQ")
 _LENGTH = struct.Struct("<I")
 _TEXT, _BYTES, _JSON, _TAGGED = 1, 2, 3, 4
 _STREAM, _PACKED = 0x40, 0x80
@@ -97,7 +98,7 @@ class Codec:
             packed = _pack(body)
             if packed is not None:
                 kind, body = kind | _PACKED, packed
-        return _HEAD.pack(VERSION, kind, _sum(kind, body)) + body
+        return _HEAD.pack(VERSION, kind, xxh3_64_intdigest(body, VERSION << 8 | kind)) + body
 
     def _body(self, value: Any) -> tuple[int, bytes]:
         cls = type(value)
@@ -131,14 +132,14 @@ class Codec:
         if version > VERSION:
             raise NewerSchema(f"written by version {version} of the format; this one reads up to {VERSION}")
         body = payload[_HEAD.size :]
-        if version < 1 or given != _sum(kind, body):
+        if version < 1 or given != xxh3_64_intdigest(body, VERSION << 8 | kind):
             raise CorruptPayload("the checksum differs")
         if kind & _PACKED:
             body = self._unpack(body)
         elif len(body) > self.max_bytes:
             raise CorruptPayload(f"larger than {self.max_bytes} bytes")
         try:
-            value = self._value(kind & 0x3F, body)
+            value = loads(body) if kind & 0x3F == _JSON else self._value(kind & 0x3F, body)
             return Chunks(value) if kind & _STREAM else value
         except _NONSENSE as fault:
             raise CorruptPayload(f"no answer ({type(fault).__name__})") from fault
@@ -159,8 +160,6 @@ class Codec:
                 return body.decode()
             case 2:
                 return body
-            case 3:
-                return orjson.loads(body)
             case 4:
                 (n,) = _LENGTH.unpack_from(body)
                 rest = memoryview(body)[_LENGTH.size :]
@@ -168,10 +167,6 @@ class Codec:
                 return Reader(self._known, classes, rest[n:]).read(value)
             case _:
                 raise CorruptPayload(f"unknown kind {kind}")
-
-
-def _sum(kind: int, body: bytes) -> bytes:
-    return xxh3_64_digest(body, VERSION << 8 | kind)
 
 
 def _pack(body: bytes) -> bytes | None:

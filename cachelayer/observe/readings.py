@@ -53,6 +53,8 @@ class Readings:
     def tick(self) -> None:
         """Look at the hit rate; about once a second."""
         all_ = self._layer.counters.values()
+        for function in all_:
+            function.fold()
         hits = sum(f.fast_hits + sum(f.hits.values()) for f in all_)
         asked = hits + sum(f.requests_that_missed for f in all_)
         self.hit_rate.see(self._clock.monotonic(), hits, asked)

@@ -29,6 +29,9 @@ class FunctionStats:
         """Exact hits in memory, counted by the hot path alone."""
         self.look_at = 1
         """The fast hit to look at closely next: its time, and what it saved, stand for all since the one before."""
+        self.stored_hits, self.stored_due = 0, 1
+        """Exact hits of the store where no memory is kept, counted as briefly; folded into `hits`. The one to look at
+        closely next."""
         self.hits: Counter[tuple[Source, str]] = Counter()
         self.passed: defaultdict[Source, int] = defaultdict(int)
         """Requests that the backend answered, by source: BACKEND or BYPASS."""
@@ -66,6 +69,8 @@ class FunctionStats:
         self._backend_mean: float | None = None
         self._stages: defaultdict[str, list[float]] = defaultdict(list)
         self._whole: defaultdict[str, list[float]] = defaultdict(list)
+        self._found: list[tuple[float, int]] = []
+        self._found_at = self._folded = 0
         self._added = 0
         self._looked = 0
         self._due = 1
@@ -128,15 +133,14 @@ class FunctionStats:
             self.fold()
 
     def found(self, total: float, seconds: float, tokens: int) -> None:
-        """Add one exact hit of the store, in `total` seconds, where no memory is kept; what it saved."""
-        self.hits[_STORED] += 1
-        self.misses[_PASSED] += 1
-        self.saved_seconds += seconds
-        self.saved_tokens += tokens
-        self._stages["store"].append(total)
-        self._whole["exact"].append(total)
-        self._added += 1
-        if self._added >= _FOLD:
+        """A hit of the store where no memory is kept took `total` seconds; it stands for all since the one before."""
+        n = self.stored_hits
+        weight, self._found_at = n - self._found_at, n
+        self.stored_due = n + 1 + int(random() * min(n >> 4, _STRIDE))
+        self.saved_seconds += weight * seconds
+        self.saved_tokens += weight * tokens
+        self._found.append((total, weight))
+        if len(self._found) >= _FOLD:
             self.fold()
 
     def took(self, stage: str, seconds: float) -> None:
@@ -144,18 +148,28 @@ class FunctionStats:
         self._stages[stage].append(seconds)
 
     def fold(self) -> None:
-        """Put the latencies of the last requests into the histograms."""
+        """Put the last requests into the histograms, and among the counters what came from the store."""
         self._added = 0
+        more, self._folded = self.stored_hits - self._folded, self.stored_hits
+        if more:
+            self.hits[_STORED] += more
+            self.misses[_PASSED] += more
         looks, self._looks = self._looks, []
+        found, self._found = self._found, []
         stages, self._stages = self._stages, defaultdict(list)
         whole, self._whole = self._whole, defaultdict(list)
         self._count("stage", self.timings, stages)
         self._count("request", self.requests, whole)
+        self._weigh("request", "exact", self.requests, looks + found)
+        self._weigh("stage", "store", self.timings, found)
+
+    def _weigh(self, of: str, which: str, into: dict[str, Histogram], looks: list[tuple[float, int]]) -> None:
+        """Count hits that stand for others."""
         if looks:
             took, weights = [seconds for seconds, _ in looks], [weight for _, weight in looks]
-            self.requests.setdefault("exact", Histogram()).add_all(took, weights)
+            into.setdefault(which, Histogram()).add_all(took, weights)
             if self.listener is not None:
-                self.listener("request", "exact", took)
+                self.listener(of, which, took)
 
     def _count(self, of: str, histograms: dict[str, Histogram], latencies: dict[str, list[float]]) -> None:
         for which, seconds in latencies.items():

@@ -154,21 +154,25 @@ async def test_requests_remembered_are_bounded_in_bytes_and_erased(server: Serve
         assert shortcuts.bytes == 0 and not ask.function.lane._positional
 
 
-class Counted:
-    """A store's `get`, counted, and failing where it is told to."""
+class Watched:
+    """A store's recall, counted, and failing where it is told to."""
 
     def __init__(self, inner: Any) -> None:
         self.inner, self.calls = inner, 0
         self.fault: Exception | None = None
 
-    async def __call__(self, *args: Any) -> Any:
+    def ask(self, *args: Any) -> Any:
         self.calls += 1
         if self.fault is not None:
             raise self.fault
-        return await self.inner(*args)
+        return self.inner.ask(*args)
 
 
-@pytest.mark.parametrize("fault", [StoreFault("slow", Reason.BUDGET), RuntimeError("broken"), None])
+async def unread(*args: Any) -> None:
+    raise AssertionError("the store was asked twice")
+
+
+@pytest.mark.parametrize("fault", [StoreFault("slow", Reason.BUDGET), StoreFault("broken"), None])
 async def test_a_store_that_has_no_answer_is_asked_once(server: Server, fault: Exception | None) -> None:
     _, backend = counting()
     async with layer_on(server) as layer:
@@ -176,13 +180,59 @@ async def test_a_store_that_has_no_answer_is_asked_once(server: Server, fault: E
         await ask({"n": 1})
         await layer.flush()
         await ask({"n": 1})
-        shared = layer._shared
+        shared, shortcuts = layer._shared, shortcuts_of(layer)
         assert shared is not None
-        shared.get = counted = Counted(shared.get)  # type: ignore[assignment]
-        counted.fault = fault
+        shared.get = unread
+        shortcuts._recall = watched = Watched(shortcuts._recall)  # type: ignore[assignment]
+        watched.fault = fault
         if fault is None:
-            await layer.erase()
-            shortcuts_of(layer).learn(ask.handle.now(({"n": 1},), {}))
-        assert await ask({"n": 1}) == [2] and counted.calls == 1
+            (name,) = server.do("KEYS", "*:v:*")
+            server.do("DEL", name)
+        assert await ask({"n": 1}) == [2] and watched.calls == 1
         reason = Reason.ABSENT if fault is None else getattr(fault, "reason", Reason.FAULT)
         assert ask.function.stats.misses["redis", reason] >= 1
+
+
+@pytest.mark.parametrize("at", [0, 8, 120, 200, -1])
+async def test_an_entry_of_which_any_byte_changed_since_it_was_seen_is_not_served(
+    server: Server, at: int
+) -> None:
+    """Header, epochs, canonical bytes, payload: whatever lies there now is read anew, and refused."""
+    calls, backend = counting()
+    async with layer_on(server) as layer:
+        ask = layer.wrap(backend, name="ask")
+        await ask({"n": 1})
+        await layer.flush()
+        for _ in range(3):
+            assert await ask({"n": 1}) == [1]
+        (name,) = server.do("KEYS", "*:v:*")
+        held = server.do("GET", name)
+        server.do("SETRANGE", name, at % len(held), bytes([held[at] ^ 0x10]))
+        assert await ask({"n": 1}) == [2] and len(calls) == 2
+
+
+async def test_hits_that_travel_together_each_get_their_own(server: Server) -> None:
+    """64 callers, of whom some leave, others ask for what is gone meanwhile."""
+    calls: list[Any] = []
+
+    async def echo(body: dict[str, Any]) -> dict[str, Any]:
+        calls.append(body)
+        return {"said": body["n"]}
+
+    async with layer_on(server) as layer:
+        ask = layer.wrap(echo, name="echo")
+        for n in range(64):
+            await ask({"n": n})
+        await layer.flush()
+        for n in range(64):
+            await ask({"n": n})
+        for name in server.do("KEYS", "*:v:*")[::7]:
+            server.do("DEL", name)
+        tasks = [asyncio.ensure_future(ask({"n": n})) for n in range(64)]
+        await asyncio.sleep(0)
+        for task in tasks[::5]:
+            task.cancel()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        for n, answer in enumerate(answers):
+            assert isinstance(answer, asyncio.CancelledError) if n % 5 == 0 else answer == {"said": n}
+        assert 64 < len(calls) <= 64 + 10

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from redis_servers import Server
 
 from cachelayer.errors import StoreFault
-from cachelayer.exact.redis.pipe import PENDING, Act, Pipe, pack, word
+from cachelayer.exact.redis.pipe import PENDING, Pipe, pack, word
+from cachelayer.exact.redis.waiters import Act
 from cachelayer.types import Reason
 
 

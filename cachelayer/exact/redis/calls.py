@@ -11,8 +11,9 @@ from typing import Any
 from ...errors import StoreFault
 from ...types import Reason
 from .node import Node, Role
-from .pipe import Act, Waiter, pack
+from .pipe import pack
 from .topology import Topology, redirect
+from .waiters import Act, Waiter
 
 Answers = list[Any] | StoreFault
 ASKING, MULTI, EXEC = pack(b"ASKING"), pack(b"MULTI"), pack(b"EXEC")

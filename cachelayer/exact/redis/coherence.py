@@ -23,8 +23,9 @@ from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
 from .node import Node, Role
-from .pipe import Act, pack
+from .pipe import pack
 from .topology import Topology
+from .waiters import Act
 
 REMEMBERED = 4096
 """Deletions remembered, to compare with reads and writes under way."""

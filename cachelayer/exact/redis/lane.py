@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import os
 from functools import partial
+from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
@@ -22,6 +23,7 @@ from .node import BEAT, ROLE, Node, Role, Turn
 from .pipe import pack
 from .topology import Topology, parse_nodes
 from .url import Address
+from .waiters import Reads
 
 SURVEY, TOUCH = 1.0, 60.0
 """Seconds between two looks at the cluster, and at the epochs in use."""
@@ -33,7 +35,7 @@ class Lane:
 
     def __init__(self, dialer: Dialer, names: Names, clock: Clock, *, trust_reloaded: bool) -> None:
         self.loop = asyncio.get_running_loop()
-        self._dialer = dialer
+        self._dialer, self._names = dialer, names
         self._target = dialer.target
         self.tasks = Background(limit=100_000)
         self.topology = Topology(
@@ -45,6 +47,7 @@ class Lane:
         self.coherence = Coherence(names, clock, self.topology, trust_reloaded=trust_reloaded)
         self.leases = Leases(names, self.topology, self.tasks, self.loop.time)
         self._deadlines: dict[float, Deadlines] = {}
+        self._reads: dict[float, Reads] = {}
         self._ticker: Ticker | None = None
         self._beats = 0
         self._surveying = False
@@ -84,6 +87,17 @@ class Lane:
         for node in self.topology:
             await node.ready()
         self.started = True
+
+    def fetch(self, key: bytes, word: bytes, budget: float | None) -> tuple[asyncio.Future[Any], Node]:
+        """Ask for the entry of `key`, whose name is `word`: the reply to come, within `budget` seconds, and from whom.
+
+        Raises StoreFault, as the reply may.
+        """
+        kind = None if budget is None else self._reads.get(budget)
+        if kind is None and budget is not None:
+            kind = self._reads[budget] = Reads(self.deadlines(budget))
+        node = self.only or self.topology.route(self._names.entry(key))
+        return (node.reader.pipe or node.reader.need()).get(word, kind), node
 
     def deadlines(self, budget: float) -> Deadlines:
         """What ends reads that take longer than `budget` seconds."""

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import StoreFault
 from ...flow.background import Background
 from ...flow.waiting import settled, within
-from .pipe import Pipe, pack
+from .pipe import BATCH, Pipe, pack
 from .url import Address, Target
 
 DIAL = 1.0
@@ -35,8 +35,9 @@ class Dialer:
             raise StoreFault(f"max_connections={self._limit} are open")
         loop = asyncio.get_running_loop()
         self.open += 1
+        batch = 1 if self.target.cluster else BATCH
         try:
-            pipe = await self._connect(loop, address, lambda: Pipe(loop, pushed))
+            pipe = await self._connect(loop, address, lambda: Pipe(loop, pushed, batch))
         except BaseException:
             self.open -= 1
             raise

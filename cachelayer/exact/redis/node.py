@@ -16,8 +16,9 @@ from ...flow.background import Background
 from ...protocols import Clock
 from .link import STALL, Dialer, Link
 from .names import Names
-from .pipe import Act, Pipe, pack
+from .pipe import Pipe, pack
 from .url import Address
+from .waiters import Act, Reads
 
 BEAT, SILENCE = 0.025, 0.065
 SLACK = 2.0
@@ -70,6 +71,8 @@ class Node:
         self.incarnation, self.started, self.version = NOBODY, float("-inf"), ""
         self.offset = 0.0  # the server's clock minus ours
         self.rtt = 0.0
+        self.again: dict[float, Reads] = {}
+        """Reads of what was seen before, by budget."""
         self.replicas = 0
         self.confirms = True  # whether replicas keep up
         self._asked: tuple[float, float] | None = None

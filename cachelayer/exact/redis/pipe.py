@@ -8,88 +8,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ...errors import MissingExtra, StoreFault
 from ...types import Reason
+from .waiters import Many, OutOfStep, Reads, Waiter
 
 PENDING = 20_000
 """Commands, or names of an MGET, that may wait for their replies on one connection."""
 BATCH = 256
 """Names in one MGET."""
-_GET = b"*2\r\n$3\r\nGET\r\n"
-
-
-class Waiter(Protocol):
-    """Whoever waits for a reply: a future, or something that acts at once, before later pushes are seen."""
-
-    def done(self) -> bool: ...
-    def set_result(self, reply: Any, /) -> None: ...
-    def set_exception(self, fault: Any, /) -> None: ...
-
-
-class OutOfStep(StoreFault):
-    """A reply that cannot be the one to what was asked: the connection is good for nothing more."""
-
-
-class Act:
-    """A waiter that calls `act(reply)` in the order of the connection, then resolves `future`.
-
-    The StoreFault that `act` raises becomes the future's. Where it cannot make sense of the reply, raises OutOfStep.
-    """
-
-    __slots__ = ("_act", "future")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, act: Callable[[Any], None]) -> None:
-        self._act = act
-        self.future: asyncio.Future[Any] = loop.create_future()
-
-    def done(self) -> bool:
-        return False
-
-    def set_result(self, reply: Any, /) -> None:
-        try:
-            self._act(reply)
-        except StoreFault as fault:
-            self.set_exception(fault)
-        except (TypeError, ValueError, LookupError) as wrong:
-            told = OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
-            self.set_exception(told)  # this one is no longer among those that wait
-            raise told from wrong
-        else:
-            if not self.future.done():
-                self.future.set_result(reply)
-
-    def set_exception(self, fault: Any, /) -> None:
-        if not self.future.done():
-            self.future.set_exception(fault)
-            self.future.exception()  # whoever no longer waits for it needs no warning
-
-
-class Many:
-    """Those who wait for the values of one MGET, in order. An error goes to all of them."""
-
-    __slots__ = ("_done", "futures")
-
-    def __init__(self, futures: list[asyncio.Future[Any]], done: Callable[[int], None]) -> None:
-        self.futures, self._done = futures, done
-
-    def done(self) -> bool:
-        return False
-
-    def set_result(self, reply: Any, /) -> None:
-        futures = self.futures
-        self._done(len(futures))
-        values = reply if type(reply) is list and len(reply) == len(futures) else [reply] * len(futures)
-        for future, value in zip(futures, values, strict=True):
-            if not future.done():
-                future.set_result(value)
-
-    def set_exception(self, fault: Any, /) -> None:
-        for future in self.futures:
-            if not future.done():
-                future.set_exception(fault)
-                future.exception()  # whoever no longer waits for it needs no warning
+GET = b"*2\r\n$3\r\nGET\r\n"
+"""What the word of a name makes a command of."""
 
 
 def driver() -> Any:
@@ -114,14 +44,19 @@ def pack(*words: bytes | int) -> bytes:
 
 
 class Pipe(asyncio.Protocol):
-    """`pushed(message)` gets what the server sends unasked; `lost` resolves with the fault that ended it."""
+    """`pushed(message)` gets what the server sends unasked; `lost` resolves with the fault that ended it.
+
+    `batch`: the most names in one MGET; 1 for a node of a cluster.
+    """
 
     __slots__ = (
-        "_busy", "_congested", "_futures", "_gets", "_loop", "_names", "_nonsense", "_out", "_push", "_pushed",
-        "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended", "lost", "transport",
+        "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names", "_nonsense", "_out",
+        "_push", "_pushed", "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended", "lost", "transport",
     )  # fmt: skip
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, pushed: Callable[[list[Any]], None]) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, pushed: Callable[[list[Any]], None], batch: int = BATCH
+    ) -> None:
         hiredis = driver()
         self._unread = object()
         self._reader = hiredis.Reader(notEnoughData=self._unread)
@@ -136,6 +71,9 @@ class Pipe(asyncio.Protocol):
         self._out: list[bytes] = []
         self._names: list[bytes] = []
         self._futures: list[asyncio.Future[Any]] = []
+        self._items: list[Any] = []
+        self._kind: Reads | None = None  # of those in `_futures`
+        self._batch = batch
         self._busy = 0
         self._congested: asyncio.Future[None] | None = None
         self.lost: asyncio.Future[StoreFault] = loop.create_future()
@@ -181,18 +119,25 @@ class Pipe(asyncio.Protocol):
 
     # the callers' side -----------------------------------------------------------------------------------------
 
-    def get(self, name: bytes) -> asyncio.Future[Any]:
-        """The future value of `name`, written as `word` does: bytes, None, or an error object that Redis answered.
+    def get(self, name: bytes, kind: Reads | None = None, item: Any = None) -> asyncio.Future[Any]:
+        """The future value of `name`, written as `word` does: bytes, None, an error object that Redis answered; or what
+        `kind` makes of it and of `item`.
 
-        What is asked for in one tick travels as one MGET, which costs both sides less than as many GETs. Raises
-        StoreFault.
+        What is asked for in one tick, of one kind, travels as one MGET, which costs both sides less than as many GETs.
+        Raises StoreFault.
         """
-        names = self._names
         if len(self._waiting) + self._busy >= self._room:
             raise self._full()
-        if not names and not self._out:
-            self._loop.call_soon(self._flush)
+        names = self._names
+        if not names:
+            if not self._out:
+                self._loop.call_soon(self._flush)
+            self._kind = kind
+        elif kind is not self._kind:
+            self._bundle()
+            self._kind, names = kind, self._names
         names.append(name)
+        self._items.append(item)
         future = self._loop.create_future()
         self._futures.append(future)
         return future
@@ -235,15 +180,9 @@ class Pipe(asyncio.Protocol):
         return len(self._waiting)
 
     def _flush(self) -> None:
-        out, names = self._out, self._names
-        if names:
-            futures = self._futures
-            self._names, self._futures = [], []
-            if len(names) == 1:
-                out.append(_GET + names[0])
-                self._waiting.append(futures[0])
-            else:
-                self._bundle(out, names, futures)
+        if self._names:
+            self._bundle()
+        out = self._out
         if self.lost.done():
             self._refuse(self.lost.result())
         elif len(out) == 1:
@@ -252,13 +191,20 @@ class Pipe(asyncio.Protocol):
             self.transport.writelines(out)
         out.clear()
 
-    def _bundle(self, out: list[bytes], names: list[bytes], futures: list[asyncio.Future[Any]]) -> None:
-        for at in range(0, len(names), BATCH):
-            part = names[at : at + BATCH]
-            out.append(b"*%d\r\n$4\r\nMGET\r\n" % (len(part) + 1))
+    def _bundle(self) -> None:
+        """Put what was asked for by name among what leaves next."""
+        names, futures, items, kind = self._names, self._futures, self._items, self._kind
+        self._names, self._futures, self._items = [], [], []
+        out, most = self._out, self._batch
+        for at in range(0, len(names), most):
+            part = names[at : at + most]
+            out.append(b"*%d\r\n$4\r\nMGET\r\n" % (len(part) + 1) if len(part) > 1 else GET)
             out += part
             self._busy += len(part)
-            self._waiting.append(Many(futures[at : at + BATCH], self._got))
+            many = Many(futures[at : at + most], items[at : at + most], kind, self._got)
+            self._waiting.append(many)
+            if kind is not None:
+                kind.sent(many)
 
     def _got(self, count: int) -> None:
         self._busy -= count

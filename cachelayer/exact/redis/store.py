@@ -24,6 +24,7 @@ from .names import Names, scope_name, tag_name
 from .news import Changed
 from .node import Role
 from .pipe import driver, pack
+from .recall import Recall
 from .seal import Seal
 from .url import parse, redacted
 from .wire import Wire
@@ -31,7 +32,6 @@ from .writing import TOMB, Writer
 
 T = TypeVar("T")
 TRIES = 3
-GET = b"*2\r\n$3\r\nGET\r\n"
 
 
 class RedisStore:
@@ -80,6 +80,7 @@ class RedisStore:
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
         self._now, self._feed = clock.time, feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
+        self.recall = Recall(self._lanes, self._names, self._now, trust_reloaded=trust_reloaded)
         self._dialer: Dialer | None = None
         self.refused: Counter[Reason] = Counter()
         """Records that were not stored, by reason."""
@@ -98,7 +99,8 @@ class RedisStore:
 
     def reset(self) -> None:
         """Forget all connections: after a fork they are the parent's."""
-        self._lanes, self._dialer = {}, None
+        self._lanes.clear()
+        self._dialer = None
 
     def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
@@ -133,12 +135,7 @@ class RedisStore:
         tries = 0
         while True:
             coherence, sequence = lane.coherence, lane.coherence.sequence
-            node = lane.only or lane.topology.route(self._names.entry(key))
-            pipe = node.reader.pipe or node.reader.need()
-            word = self._names.word(key)
-            reply = pipe.get(word) if lane.only else pipe.send(GET + word)
-            if budget is not None:
-                lane.deadlines(budget).watch(reply)
+            reply, node = lane.fetch(key, self._names.word(key), budget)
             raw = await reply
             if raw is None:
                 return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from struct import Struct, error
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 from xxhash import xxh3_64_intdigest
@@ -46,6 +46,21 @@ Opened = tuple[Record, bytes, bytes, float]
 incarnation of the server process that it was written to; when, by that server's clock."""
 
 
+class Outline(NamedTuple):
+    """By what an entry that was read is known again."""
+
+    head: bytes
+    """Header and epochs: all before the scope."""
+    canonical: int
+    """Where the canonical bytes stand."""
+    length: int
+    deps: bytes
+    incarnation: bytes
+    written: float
+    fresh_until: float
+    """Server's clock, as `written`."""
+
+
 class Stored(Record):
     """A record read back. What a hit does not need is parsed when first asked for."""
 
@@ -65,6 +80,16 @@ class Stored(Record):
         except (ValueError, TypeError) as fault:
             raise Unusable("an entry's meta is malformed", Reason.CORRUPT) from fault
         return object.__getattribute__(self, name)
+
+    @property
+    def outline(self) -> Outline | None:
+        """None where the entry had to be opened to be read."""
+        _, _, _, body, scope, _, canonical = self._source
+        if not scope:
+            return None
+        head = body[:scope]
+        _, _, incarnation, written, _, fresh, *_ = _READ.unpack_from(body)
+        return Outline(head, canonical, len(body), head[HEADER.size :], incarnation, written, fresh)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Record):
