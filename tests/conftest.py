@@ -41,10 +41,11 @@ class Stall:
 
 
 @pytest.fixture
-def stall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stall]:
+def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
     """Measures every callback and task step from here to the end of the test.
 
-    What earlier tests left on the heap is kept from the garbage collector: by then its full passes take half a second.
+    What earlier tests left on the heap is kept from the garbage collector, for good: by then its full passes take half a
+    second or more, and each test with this meter would make one.
     """
     longest, run = Stall(), asyncio.Handle._run
 
@@ -58,8 +59,7 @@ def stall(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stall]:
     monkeypatch.setattr(asyncio.Handle, "_run", measured)
     gc.collect()
     gc.freeze()
-    yield longest
-    gc.unfreeze()
+    return longest
 
 
 @pytest.fixture
