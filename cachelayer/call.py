@@ -202,6 +202,8 @@ class Call:
     """Why the shared store has no answer, where it was asked already."""
     lease: Lease | None = None
     """The right to call the backend for all processes, until the answer is stored."""
+    judged: tuple[Any, Reason | None] | None = None
+    """An answer, and what was found against keeping it before it was kept."""
     stale: Slot | None = None
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None

@@ -122,10 +122,16 @@ class Keeper(Holdings):
             landing.frozen = self._freezer.freeze(answer, share=function.share)
         except NotKeepable as fault:
             return self._refuse(call, landing, fault.reason)
-        reason = self._admit(call, answer)
+        judged = call.judged
+        reason = self._admit(call, answer) if judged is None or judged[0] is not answer else judged[1]
         if reason is not None:
             return self._refuse(call, landing, reason)
         return self._put(call, landing, answer, now)
+
+    def judge(self, call: Call, answer: Any) -> Reason | None:
+        """What an answer itself and its caller have against keeping it, found before `keep`, which takes it as said."""
+        call.judged = answer, self._admit(call, answer)
+        return call.judged[1]
 
     @staticmethod
     def is_stream(slot: Slot) -> bool:

@@ -12,6 +12,7 @@ from cachelayer.types import Outcome, Reason, Source
 
 from ..openai_wire import NotAnAnswer
 from . import status
+from .ahead import Ahead
 from .delivery import Again, Delivery
 from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
@@ -85,7 +86,11 @@ class Answering(Delivery):
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
-            outcome, slot = await self.served.handle.landed(exchange, **fields)
+            outcome, slot = await self._landed(exchange, fields)
+            if exchange.ahead is not None:
+                await self._first(exchange, outcome)
+                self.served.raws.link(slot, raw)
+                return
             if (slot is not None and self._too_old(outcome, slot)) or (
                 not self.let_in and outcome.age is not None
             ):
@@ -114,6 +119,18 @@ class Answering(Delivery):
         except Unanswered:
             if not exchange.begun:
                 await self._alone(fields)
+
+    async def _landed(self, exchange: Exchange, fields: Fields) -> tuple[Outcome, Any]:
+        """The outcome, and what is behind it. The exchange is left with its `ahead` only where that was of use."""
+        call = self.served.handle.now((exchange,), fields)
+        if self.served.ahead and call.reason is None:
+            exchange.ahead = Ahead(self.r, call)
+        try:
+            outcome, slot = await self.served.engine.landed(call)
+        finally:  # whoever asks the app through it from now on does so behind the caller's back
+            if exchange.ahead is not None and not exchange.ahead.given:
+                exchange.ahead = None
+        return outcome, slot
 
     def _too_old(self, outcome: Outcome, slot: Any) -> bool:
         """Whether `min-fresh` or `max-stale` exclude an entry that the policy would serve."""
@@ -148,18 +165,24 @@ class Answering(Delivery):
 
     async def _first(self, exchange: Exchange, outcome: Outcome) -> None:
         """To the caller whose request was asked: everything as the app sent it."""
-        answer = outcome.answer
-        told = self._missed(outcome.misses, exchange, outcome)
+        answer, ahead, send = outcome.answer, exchange.ahead, self.r.send
         if isinstance(answer, Unshared):
-            await self._forward(answer, told)
+            await self._forward(answer, self._missed(outcome.misses, exchange, outcome))
             return
-        await self.r.send({"type": START, "status": exchange.status, "headers": [*exchange.headers, told]})
-        if type(answer) is tuple:
-            await self.r.send({"type": BODY, "body": exchange.body, "more_body": False})
+        if ahead is None:
+            told = self._missed(outcome.misses, exchange, outcome)
+            await send({"type": START, "status": exchange.status, "headers": [*exchange.headers, told]})
+            if type(answer) is tuple:
+                await send({"type": BODY, "body": exchange.body, "more_body": False})
+                return
+        elif type(answer) is tuple:
+            await ahead.sent()
             return
-        send = self.r.send
         try:
             await anext(answer)
+            if ahead is not None:
+                await ahead.sent()
+                await anext(answer)
             async for piece in answer:
                 await send({"type": BODY, "body": piece, "more_body": True})
             await send({"type": BODY, "body": b"", "more_body": False})

@@ -5,13 +5,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachelayer.flow.channel import Channel, Channels, Ended
 
 from ..openai_wire import NONE
 from . import replay
 from .storable import Judged, judge
+
+if TYPE_CHECKING:
+    from .ahead import Ahead
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -66,9 +69,8 @@ class Exchange:
     """
 
     __slots__ = (
-        "_channels", "_twin", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached", "openai",
-        "request",
-        "scope", "stale_allowed", "status", "unshared", "usage", "vary",
+        "_channels", "_twin", "ahead", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached",
+        "openai", "request", "scope", "stale_allowed", "status", "unshared", "usage", "vary",
     )  # fmt: skip
 
     def __init__(
@@ -94,6 +96,8 @@ class Exchange:
         self.body = b""
         self.channel: Channel | None = None
         self.unshared: Unshared | None = None
+        self.ahead: Ahead | None = None
+        """Where the caller waits for this very answer."""
 
     def again(self) -> Exchange:
         """The same request, to be asked behind the caller's back."""
@@ -108,6 +112,8 @@ class Exchange:
         """A whole answer as (media, language, ttl, body, marks...), a stream as an iterator of bytes whose first item
         is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached."""
         if self.begun:
+            if self.ahead is not None and self.ahead.given:
+                raise Unanswered  # what the caller has begun to read has no other end
             return await self.again().ask()
         self.begun = True
         if self.only_if_cached:
@@ -116,6 +122,8 @@ class Exchange:
         self._channels.open(channel, partial(_run, self.app, self.scope, self.request))
         try:
             answer = await self._answer(channel)
+            if type(answer) is tuple and self.ahead is not None:
+                await self.ahead.whole(self, answer)
         except Failed:
             if self._twin:
                 channel.close()
@@ -141,7 +149,11 @@ class Exchange:
                 raise Failed(unshared)
             return unshared
         if judged.is_stream:
-            return _events(channel, (judged.media, judged.language, judged.ttl, self.usage))
+            message = channel.next()
+            piece = b"" if message is None else message.get("body", b"")
+            if piece and self.ahead is not None:
+                await self.ahead.piece(self, piece)
+            return _events(channel, (judged.media, judged.language, judged.ttl, self.usage), message)
         return await self._whole(start, channel, judged)
 
     async def _whole(self, start: Message, channel: Channel, judged: Judged) -> Any:
@@ -208,12 +220,12 @@ async def _run(app: App, scope: MutableMapping[str, Any], request: bytes, channe
     await app(scope, receive, channel.put)
 
 
-async def _events(channel: Channel, head: tuple[Any, ...]) -> AsyncIterator[Any]:
-    """A stream's bytes as they pass, in the pieces in which they came."""
+async def _events(channel: Channel, head: tuple[Any, ...], message: Message | None) -> AsyncIterator[Any]:
+    """A stream's bytes as they pass, in the pieces in which they came; `message` was taken already."""
     try:
         yield head
         while True:
-            message = await Exchange._take(channel)
+            message = message or await Exchange._take(channel)
             if message["type"] != BODY:
                 raise Unanswered
             body = message.get("body", b"")
@@ -221,6 +233,7 @@ async def _events(channel: Channel, head: tuple[Any, ...]) -> AsyncIterator[Any]
                 yield bytes(body)
             if not message.get("more_body", False):
                 return
+            message = None
     finally:
         channel.close()
 

@@ -9,7 +9,9 @@ import time
 from collections.abc import MutableMapping
 from hashlib import blake2b
 from random import getrandbits
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cachelayer.exact.slot import Slot
 
 from .exchange import BODY, START, Message, Receive, Send
 from .principals import CREDENTIALS, Principal
@@ -20,6 +22,19 @@ if TYPE_CHECKING:
 
 CAPACITY = 65536
 _LENGTH = b"content-length"
+
+
+class Told(NamedTuple):
+    """A request of which nothing is left to find out but what its body asks."""
+
+    message: Message
+    """As it was read: all of the body."""
+    principal: Principal
+    """Whom the app let in lately."""
+    raw: bytes
+    """The request as bytes."""
+    slot: Slot | None
+    """The entry that they lead to."""
 
 
 class Hot:
@@ -36,19 +51,20 @@ class Hot:
             _LENGTH: 0,
         }
         self._start = b"%b; hit; ttl=" % settings.name
-        self._known: dict[bytes, tuple[bytes, Any]] = {}
+        self._known: dict[bytes, tuple[bytes, Any, Principal]] = {}
 
     def learn(self, principal: Principal, prefix: bytes) -> None:
         """From now on these credentials, with nothing beside them, are known at sight."""
         if principal.own and self._served.settings.authorize is None:
             if len(self._known) >= CAPACITY:
                 self._known.clear()
-            self._known[principal.credentials] = (prefix, key_of(principal, self._served.route.path))
+            key = key_of(principal, self._served.route.path)
+            self._known[principal.credentials] = (prefix, key, principal)
 
     async def serve(
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
-    ) -> list[Message] | None:
-        """None where it served; else what it read of the request, for those who go on."""
+    ) -> list[Message] | Told | None:
+        """None where it served; else what it read and found out of the request, for those who go on."""
         told = b""
         code_of = self._headers.get
         for name, value in scope["headers"]:
@@ -68,17 +84,17 @@ class Hot:
         if (
             message.get("more_body", False)
             or len(body) > self._limit
-            or b'"stream' in body
-            or b"\\u00" in body
+            or type(body) is not bytes
             or now - self._since.get(known[1], -1e300) >= self._recheck
         ):
             return [message]
-        slot = self._find(known[0] + body)
-        if slot is None:
-            return [message]
+        raw = known[0] + body
+        slot = self._find(raw)
+        if slot is None or b'"stream' in body or b"\\u00" in body:
+            return Told(message, known[2], raw, slot)
         answer = slot.answer.value
-        if type(answer[0]) is not bytes:
-            return [message]  # a recorded stream
+        if type(answer[0]) is not bytes:  # a recorded stream
+            return Told(message, known[2], raw, slot)
         media, language, _, kept, mark, stem, created, created_stem = answer
         if mark:
             kept = kept.replace(mark, stem + b'%032x"' % getrandbits(128))

@@ -11,11 +11,12 @@ from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.flow.channel import Channels
+from cachelayer.flow.eager import Starter
 
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Exchange, Receive, Send
-from .hot import Hot
+from .hot import Hot, Told
 from .lifespan import Lifespan
 from .principals import Accepted, Principals, Resolver
 from .responder import Responder
@@ -31,7 +32,7 @@ class Served:
 
     def __init__(self, route: Route, app: App, layer: CacheLayer, settings: Settings, name: str) -> None:
         self.route, self.app, self.layer, self.settings = route, app, layer, settings
-        self.channels = Channels()
+        self.channels, self.starter = Channels(), Starter()
         self.responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
         own = layer.policy.ttl
         own = own if callable(own) else seconds("ttl", own)
@@ -46,12 +47,18 @@ class Served:
         )
         self.handle = cached.handle
         self.policy = self.handle.function.policy
+        self.engine = self.handle.engine
         self.raws = self.handle.raw_forms()
         self.now = layer._clock.monotonic
         self.guard = layer._engine.faults.guard("authorize")
         self.limit = self.policy.max_item_bytes
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
+        passing_kept = self.policy.fresh == "off" or self.handle.function.fresh_ttl > 0
+        certain = passing_kept and self.policy.cache_if is None and not callable(own)
+        self.ahead = certain and not self.handle.function.similar
+        """Whether answers may go ahead of their keeping: nothing else can answer in their place any more, and no
+        function of the owner's decides whether they are kept."""
 
 
 def _asker(route: Route) -> Any:
@@ -149,7 +156,8 @@ class CacheLayerMiddleware:
                 hot = served.hot
                 read = [] if hot is None else await hot.serve(scope, receive, send)
                 if read is not None:
-                    await served.responder(served, scope, receive, send).respond(read)
+                    responder = served.responder(served, scope, receive, send)
+                    await (responder.go_on(read) if isinstance(read, Told) else responder.respond(read))
                 return
         elif kind == "lifespan":
             await self._lifespan(scope, receive, send)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from cachelayer.exact.slot import Slot
+
 from . import status
 from .answering import Answering
 from .directives import NOTHING, Asked
 from .exchange import BODY, START, Exchange, Message, Receive, Send
+from .hot import Told
 from .principals import Principal
 from .routes import Unreadable, Wanted, parse
 from .settings import Facts, is_let_in, key_of
@@ -26,7 +29,8 @@ class Responder:
         self.served, self.settings = served, served.settings
         self.scope, self.receive, self.send = scope, receive, send
         self.body = b""
-        self.facts = Facts(scope["headers"], served.settings)
+        self.vary = ""
+        """The request headers that are part of the key."""
         self.wanted = Wanted()
         self.asked: Asked = NOTHING
         self.principal: Principal | None = None
@@ -35,10 +39,12 @@ class Responder:
 
     async def respond(self, messages: list[Message]) -> None:
         """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
-        facts, settings = self.facts, self.settings
+        settings = self.settings
+        facts = Facts(self.scope["headers"], settings)
+        self.vary = facts.vary
         if facts.bypass:
             return await self.past(facts.bypass, messages)
-        why = await self._read(messages)
+        why = "too-large" if facts.length > settings.max_body else await self._read(messages)
         if why:
             return await self.past(why, messages)
         principal = await settings.principals.of(self.scope, facts.credentials)
@@ -51,13 +57,20 @@ class Responder:
         if let_in is None:
             return await self.past("unauthorized", messages)
         raw = self._raw(principal)
-        if let_in and self.asked is NOTHING:
-            slot = self.served.raws.find(raw)
-            if slot is not None:
-                self.wanted = self._wanted_again()
-                answering = Answering(self)
-                if answering.suffices(slot.answer):
-                    return await answering.hit_slot(slot)
+        slot = self.served.raws.find(raw) if let_in and self.asked is NOTHING else None
+        return await self._answer(raw, slot, messages, let_in)
+
+    async def go_on(self, told: Told) -> None:
+        """Answer a request whose caller was known at sight."""
+        self.body, self.principal = told.message["body"], told.principal
+        await self._answer(told.raw, told.slot, [told.message], True)
+
+    async def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> None:
+        if slot is not None:
+            self.wanted = self._wanted_again()
+            answering = Answering(self)
+            if answering.suffices(slot.answer):
+                return await answering.hit_slot(slot)
         return await self._ask(raw, messages, let_in)
 
     async def _let_in(self, principal: Principal) -> bool | None:
@@ -77,10 +90,10 @@ class Responder:
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""
-        told = f"{principal.name}\0{self.facts.vary}".encode()
+        told = f"{principal.name}\0{self.vary}".encode()
         query = self.scope.get("query_string", b"")
         prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(told), len(query), told, query)
-        if not query and not self.facts.vary and self.served.hot is not None:
+        if not query and not self.vary and self.served.hot is not None:
             self.served.hot.learn(principal, prefix)
         return prefix + self.body
 
@@ -104,9 +117,9 @@ class Responder:
     def beside(self) -> dict[str, Any]:
         """What identifies an answer beside the request's body."""
         query = self.scope.get("query_string", b"")
-        if not query and not self.facts.vary:
+        if not query and not self.vary:
             return {}
-        return {"cachelayer_request": [query.decode("latin-1"), self.facts.vary]}
+        return {"cachelayer_request": [query.decode("latin-1"), self.vary]}
 
     def exchange(self) -> Exchange:
         """The app's side of this request, not asked yet."""
@@ -129,8 +142,6 @@ class Responder:
     async def _read(self, messages: list[Message]) -> str:
         """Read the whole body into `self.body`; "" or why that was given up. `messages` are what was read."""
         limit = self.settings.max_body
-        if self.facts.length > limit:
-            return "too-large"
         parts: list[bytes] = []
         size, read = 0, list(messages)
         while True:

@@ -50,6 +50,12 @@ class Channel:
                 raise self._error or Ended
             self._taker = self._loop.create_future()
             await self._taker
+        return self.next()
+
+    def next(self) -> Any:
+        """The next item where it is there already, else None."""
+        if not self._items:
+            return None
         item = self._items.popleft()
         _wake(self._room)
         return item

@@ -43,10 +43,10 @@ class Starter:
         try:
             standby = ready.pop()
         except IndexError:
-            standby = _Standby(loop)
+            standby = _Standby(loop, ready)
         task = standby.task
         if standby.loop is not loop or task.done() or task.cancelling():  # of another loop, or not left alone
-            standby = _Standby(loop)
+            standby = _Standby(loop, ready)
             task = standby.task
         context = copy_context()
         caller = current_task(loop)
@@ -71,10 +71,10 @@ class _Standby:
 
     __slots__ = ("_given", "loop", "task")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, ready: list[_Standby]) -> None:
         self.loop = loop
         self._given: asyncio.Future[tuple[Work, Any, contextvars.Context]] = loop.create_future()
-        self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given))
+        self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given, ready))
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
 
@@ -84,18 +84,23 @@ class _Standby:
         self._given.set_result((work, waits_for, context))
 
 
-async def _go_on(given: asyncio.Future[tuple[Work, Any, contextvars.Context]]) -> Any:
-    return await _steps(*(await given))
+async def _go_on(given: asyncio.Future[tuple[Work, Any, contextvars.Context]], ready: list[_Standby]) -> Any:
+    work, waits_for, context = await given
+    if not ready:  # the next call finds one, made while this one waits
+        ready.append(_Standby(given.get_loop(), ready))
+    return await _steps(work, waits_for, context)
 
 
 @types.coroutine
 def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generator[Any, Any, Any]:
     """The steps after the first, in the call's context, passed on to the task that runs them."""
+    stepped = False
     while True:
         thrown: BaseException | None = None
         sent = None
         try:
-            sent = yield waits_for
+            if waits_for is not None or stepped:  # who waits for his next turn only has it with the task's own
+                sent = yield waits_for
         except GeneratorExit:
             work.close()
             raise
@@ -105,3 +110,4 @@ def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generato
             waits_for = context.run(work.send, sent) if thrown is None else context.run(work.throw, thrown)
         except StopIteration as end:
             return end.value
+        stepped = True

@@ -1,0 +1,69 @@
+"""The caller whose own request went to the app has its answer first; keeping it comes after and is not in his way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cachelayer.call import Call
+from cachelayer.flow.aside import Aside
+
+from . import status
+from .exchange import BODY, START, Exchange, Message
+
+if TYPE_CHECKING:
+    from .responder import Responder
+
+_OVERHEAD = 16384
+"""Bytes that an entry may take beside its answer and its key, at the very most."""
+
+
+class Ahead:
+    """Hands over while the answer is still in its flight, at most once: the whole, or a stream's first piece.
+
+    What Cache-Status says of an answer that is not kept yet has to come true: a whole answer goes ahead only where
+    nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
+    """
+
+    __slots__ = ("_aside", "_call", "_r", "given")
+
+    def __init__(self, responder: Responder, call: Call) -> None:
+        self._r, self._call = responder, call
+        self._aside = Aside()
+        self.given = False
+
+    async def whole(self, exchange: Exchange, answer: tuple[Any, ...]) -> None:
+        """Hand over an answer that is going to be kept; nothing happens with another."""
+        served, call = self._r.served, self._call
+        size = len(answer[3]) + len(call.canonical) + _OVERHEAD
+        if answer[2] == 0 or size > served.limit or served.engine.keeper.judge(call, answer) is not None:
+            return
+        start = self._start(exchange, stored=True)
+        await self._give([start, {"type": BODY, "body": exchange.body, "more_body": False}])
+
+    async def piece(self, exchange: Exchange, piece: bytes) -> None:
+        """Hand over the start of a stream and its first piece."""
+        await self._give([self._start(exchange, None), {"type": BODY, "body": piece, "more_body": True}])
+
+    def _start(self, exchange: Exchange, stored: bool | None) -> Message:
+        r, code = self._r, exchange.status
+        r.heard(code)
+        name = r.settings.name
+        told = (
+            status.missed(self._call.misses, status=code, stored=stored, name=name)
+            if r.reveals
+            else status.bare(name)
+        )
+        return {"type": START, "status": code, "headers": [*exchange.headers, told]}
+
+    async def _give(self, messages: list[Message]) -> None:
+        self.given = True
+        await self._aside.begin(self._r.served.starter, self._send(messages))
+
+    async def _send(self, messages: list[Message]) -> None:
+        send = self._r.send
+        for message in messages:
+            await send(message)
+
+    async def sent(self) -> None:
+        """Wait until the caller took what was handed over. Raises what `send` raised."""
+        await self._aside.ended()

@@ -1,0 +1,50 @@
+"""Work that is begun at once and ends in its own time; who cares waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from typing import Any
+
+from .eager import Finished, Starter
+
+Work = Coroutine[Any, Any, None]
+
+
+class Aside:
+    """One work, which never holds up who began it for longer than a turn of the loop, nor fails there."""
+
+    __slots__ = ("_error", "_task")
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[Any] | None = None
+        self._error: BaseException | None = None
+
+    async def begin(self, starter: Starter, work: Work) -> None:
+        """Run `work` until it first waits, then give the loop a turn: what was written to a socket goes out in it."""
+        with suppress(Exception):  # `ended` raises it
+            begun = starter.start(asyncio.get_running_loop(), self._noted(work))
+            if not isinstance(begun, Finished):
+                self._task = begun
+                begun.add_done_callback(_heard)
+        await asyncio.sleep(0)
+
+    async def ended(self) -> None:
+        """Wait for the end. Raises what the work raised; whoever is cancelled meanwhile cancels the work."""
+        if self._task is not None:
+            await self._task
+        if self._error is not None:
+            raise self._error
+
+    async def _noted(self, work: Work) -> None:
+        try:
+            await work
+        except BaseException as error:
+            self._error = error
+            raise
+
+
+def _heard(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
