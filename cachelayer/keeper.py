@@ -117,20 +117,19 @@ class Keeper(Holdings):
         """Freeze the backend's answer, made just `now`, for riders, and keep it where it may be kept."""
         landing = Landing(BACKEND)
         landing.answer, landing.seconds = answer, seconds
-        function = call.function
         try:
-            landing.frozen = self._freezer.freeze(answer, share=function.share)
+            landing.frozen = self._freezer.freeze(answer, share=call.function.share)
         except NotKeepable as fault:
             return self._refuse(call, landing, fault.reason)
-        judged = call.judged
-        reason = self._admit(call, answer) if judged is None or judged[0] is not answer else judged[1]
+        reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         if reason is not None:
             return self._refuse(call, landing, reason)
         return self._put(call, landing, answer, now)
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
         """What an answer itself and its caller have against keeping it, found before `keep`, which takes it as said."""
-        call.judged = answer, self._admit(call, answer)
+        if call.judged is None or call.judged[0] is not answer:
+            call.judged = answer, self._admit(call, answer)
         return call.judged[1]
 
     @staticmethod

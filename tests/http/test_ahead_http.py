@@ -1,0 +1,140 @@
+"""The caller whose request the app answered has it before it is kept, and nobody can tell but by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgi_client import Call, Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from upstream import Upstream
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.testing import ManualClock
+
+
+@pytest.fixture
+def c(upstream: Upstream, layer: CacheLayer) -> Client:
+    return Client(CacheLayerMiddleware(upstream, layer=layer))
+
+
+class Watched(Call):
+    """Calls `seen` with each message that it is sent."""
+
+    seen: Any = staticmethod(lambda message: None)
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await super()._send(message)
+        self.seen(message)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asgi_client.Call", Watched)
+
+
+@pytest.mark.usefixtures("watched")
+@pytest.mark.parametrize("held", [False, True])
+async def test_an_answer_is_sent_before_it_is_kept_and_kept_before_the_next_request(
+    c: Client, upstream: Upstream, layer: CacheLayer, held: bool
+) -> None:
+    await c.chat("another")
+    kept: list[int] = []
+    later: list[Call] = []
+    asked = {"say": "hi", **({"hold": "g"} if held else {})}
+    first: Any = c.chatting(asked)
+
+    def seen(message: dict[str, Any]) -> None:
+        if message["type"].endswith("body"):
+            kept.append(layer.stats()["entries"])
+            # what a server reads after it wrote is handled a turn later
+            asyncio.get_running_loop().call_soon(lambda: later.append(c.chatting(asked)))
+
+    first.seen = seen
+    upstream.gate("g").set()
+    answer = await first.wait()
+    assert kept == [1] and "; stored;" in answer.header("cache-status") and layer.stats()["entries"] == 2
+    assert (await later[0].wait()).hit and len(upstream.requests) == 2
+
+
+@pytest.mark.parametrize("fields", [{}, {"stream": True}])
+async def test_a_caller_who_takes_nothing_holds_up_nobody(
+    c: Client, upstream: Upstream, fields: dict[str, Any]
+) -> None:
+    asked = {"say": "one two three four", "hold": "g"}
+    slow = c.chatting(asked, **fields)
+    slow.window = asyncio.Semaphore(0)
+    while not upstream.requests:
+        await asyncio.sleep(0)
+    other = c.chatting(asked, **fields)
+    await asyncio.sleep(0)
+    upstream.gate("g").set()
+    answer = await other.wait()
+    assert b"three" in answer.body and answer.complete and len(upstream.requests) == 1
+    assert not slow.answer.parts and not slow.task.done()
+    for _ in range(99):
+        slow.window.release()
+    assert (await slow.wait()).complete and b"three" in slow.answer.body
+
+
+@pytest.mark.parametrize("fields", [{}, {"stream": True}])
+async def test_a_caller_who_left_fails_for_himself_alone(
+    c: Client, upstream: Upstream, fields: dict[str, Any]
+) -> None:
+    asked = {"say": "one two", "hold": "g"}
+    gone = c.chatting(asked, **fields)
+    gone.raises = True
+    while not upstream.requests:
+        await asyncio.sleep(0)
+    other = c.chatting(asked, **fields)
+    await asyncio.sleep(0)
+    gone._left.set()
+    upstream.gate("g").set()
+    assert b"one" in (await other.wait()).body and other.answer.complete
+    with pytest.raises(OSError, match="gone"):
+        await gone.wait()
+    assert len(upstream.requests) == 1 and (await c.chat(asked, **fields)).hit
+
+
+async def test_what_is_asked_behind_a_callers_back_reaches_no_caller(upstream: Upstream) -> None:
+    clock = ManualClock()
+    policy = Policy(ttl="1m", ttl_jitter=0, stale_while_revalidate="1h")
+    layer = CacheLayer(semantic=False, clock=clock, policy=policy)
+    c = Client(CacheLayerMiddleware(upstream, layer=layer, recheck="10h"))
+    await c.chat("whole")
+    await c.chat("streamed", stream=True)
+    clock.advance(70)
+    whole, streamed = await c.chat("whole"), await c.chat("streamed", stream=True)
+    await layer.flush()
+    for _ in range(200):
+        await asyncio.sleep(0)
+    assert len(upstream.requests) == 4 and "detail=stale" in whole.header("cache-status")
+    assert whole.json()["choices"] and len(whole.parts) == 1  # and not the refreshed one after it
+    assert streamed.events().count(None) == 1
+    assert (await c.chat("whole")).hit and (await c.chat("streamed", stream=True)).hit
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"say": "yes"},
+        {"say": ""},
+        {"say": "cut", "finish": "length"},
+        {"say": "no", "finish": "content_filter"},
+        {"say": "brief", "headers": {"cache-control": "max-age=0"}},
+        {"say": "an hour", "headers": {"cache-control": "max-age=3600"}},
+        {"say": "x" * 3000},
+        {"say": "x" * 30_000},
+        {"say": "mine", "headers": {"set-cookie": "a=b"}},
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"cache_if": lambda answer: False}, {"max_item_bytes": 20_000}])
+async def test_stored_is_said_of_what_is_found_again_and_of_nothing_else(
+    upstream: Upstream, said: dict[str, Any], options: dict[str, Any]
+) -> None:
+    layer = CacheLayer(semantic=False, policy=Policy(ttl_jitter=0, **options))
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    told = (await c.chat(said)).header("cache-status")
+    assert ("; stored;" in told) is ("kept:" not in told)
+    assert (await c.chat(said)).hit is ("; stored;" in told)
