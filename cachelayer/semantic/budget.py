@@ -37,14 +37,22 @@ class Ledger:
     """Chooses the risk up to which one serves under one bound.
 
     `margin`: standard deviations of a Poisson count kept between the foretold number of wrong answers and what the
-    bound allows after `horizon` more hits. Recent requests (about 1 / `decay`) foretell the coming ones.
+    bound allows after `horizon` more hits, but at least after so many hits that it allows `fewest` wrong ones: on
+    fewer a small bound says little, and a margin for them would leave a third of it. Recent requests (about
+    1 / `decay`) foretell the coming ones.
     """
 
     def __init__(
-        self, bound: float, *, margin: float = 2.2, horizon: float = 800.0, decay: float = 0.004
+        self,
+        bound: float,
+        *,
+        margin: float = 2.2,
+        horizon: float = 800.0,
+        fewest: float = 10.0,
+        decay: float = 0.004,
     ) -> None:
         self.bound = bound
-        self._margin, self._horizon, self._keep = margin, horizon, 1.0 - decay
+        self._margin, self._horizon, self._fewest, self._keep = margin, horizon, fewest, 1.0 - decay
         self.hits = 0
         self.cold = 0.0
         """Sum of risk served on the word of the pair verifier."""
@@ -63,9 +71,10 @@ class Ledger:
 
     def target(self, scale: float = 1.0) -> float:
         """The mean risk to aim at: lower than the bound by the margin, which fades as hits grow."""
-        allowed = self.bound * scale * (self.hits + self._horizon)
+        hits = max(self.hits + self._horizon, self._fewest / self.bound)
+        allowed = self.bound * scale * hits
         root = (math.sqrt(self._margin**2 + 4.0 * allowed) - self._margin) / 2.0
-        return root * root / (self.hits + self._horizon)
+        return root * root / hits
 
     def see(self, risk: float, calibration: Calibration) -> None:
         """A request with a candidate came, of this foretold risk: what is seen sets the limit."""

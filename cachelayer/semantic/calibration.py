@@ -6,6 +6,10 @@ log odds of a foretold risk are turned about a pivot and shifted, and both numbe
 1999, here by Bayes on a grid, so that few labels move little and requests of middling risk, whose truth misses
 show all the time, speak for those of least risk, whose truth is seldom seen). Beside it each band of risk keeps its own
 count of wrong answers (Gamma-Poisson ratio, smoothed over neighbouring bands), for what a line cannot say.
+
+Where both numbers start is known from how functions differ (empirical Bayes: Robbins 1956, Efron & Morris 1975): in 27
+streams of nine sources, each foretold by weights that were fitted without its source, the shift was -.41 to .18 (mean
+-.10, standard deviation .15) and the slope .84 to 1.36 (1.05, .14). The prior is nearly twice as wide.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ _BORDERS: Final = np.array([EDGES[0] * EDGES[0] / EDGES[1], *EDGES, 0.6])
 _MIDDLE: Final = np.sqrt(_BORDERS[:-1] * _BORDERS[1:])
 _PIVOT: Final = -1.0
 """Log odds of wrong at which functions agree, but for the shift."""
-_SHIFTS, _SLOPES = (v.ravel() for v in np.meshgrid(np.linspace(-2, 2, 17), np.linspace(0.4, 2.0, 17)))
+_SHIFTS, _SLOPES = (v.ravel() for v in np.meshgrid(np.linspace(-2, 2, 33), np.linspace(0.4, 2.0, 33)))
 _RATIOS: Final = 1.0 / (1.0 + np.exp(-(
     _PIVOT + _SHIFTS[:, None] + np.outer(_SLOPES, np.log(_MIDDLE / (1.0 - _MIDDLE)) - _PIVOT)
 ))) / _MIDDLE  # fmt: skip
@@ -40,7 +44,7 @@ def band(risk: float) -> int:
 class Calibration:
     """Corrects foretold risks by what came.
 
-    `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is foretold as it is until
+    `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is foretold as it is until
     something came of it; `strength`: wrong answers that a band's own count needs to weigh as much as the line.
     """
 
@@ -49,6 +53,8 @@ class Calibration:
     def __init__(
         self,
         *,
+        shift: tuple[float, float] = (-0.1, 0.3),
+        slope: tuple[float, float] = (1.03, 0.25),
         least: float = 0.3,
         trusting: bool = False,
         strength: float = 1.5,
@@ -56,7 +62,9 @@ class Calibration:
     ) -> None:
         self._least = least
         self._strength, self._keep = strength, 1.0 - 1.0 / memory
-        self._prior = -0.5 * ((_SHIFTS / 0.5) ** 2 + ((_SLOPES - 1.0) / 0.4) ** 2)
+        self._prior = -0.5 * (
+            ((_SHIFTS - shift[0]) / shift[1]) ** 2 + ((_SLOPES - slope[0]) / slope[1]) ** 2
+        )
         self._likelihood = np.zeros_like(self._prior)
         self.foretold = np.zeros(BANDS)
         self.wrong = np.zeros(BANDS)

@@ -115,6 +115,8 @@ class Checks(Register):
         """Early warnings wear off with labels, and a halved budget recovers."""
         if here.alarm is not None:
             here.alarm.cool()
+            if here.alarm.recent < TIGHTEN:
+                here.caution.doubt = max(1.0, here.caution.doubt / 1.005)
         for account in fn.accounts.values():
             account.alarm.cool()
             if account.alarm.recent < TIGHTEN:

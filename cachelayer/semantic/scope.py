@@ -217,7 +217,7 @@ class Function:
         self.shared = Shared(dimension, signatures)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
-        self.pairs = Calibration(least=0.5, trusting=True)
+        self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
         """Of what the pair verifier foretold."""
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}

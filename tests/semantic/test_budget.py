@@ -72,6 +72,17 @@ def test_an_early_warning_wears_off_with_labels_where_hardly_anything_is_served(
     assert alarm.recent > 1.0
 
 
+def test_a_small_bound_leaves_the_same_share_of_itself_at_the_start_as_a_larger_one() -> None:
+    shares = [Ledger(bound).target() / bound for bound in (0.001, 0.005, 0.01)]
+    assert max(shares) - min(shares) < 0.01
+    assert 0.45 < shares[0] < 0.6
+    ledger, before = Ledger(0.005), 0.0
+    for hits in range(0, 20_000, 500):
+        ledger.hits = hits
+        assert before <= ledger.target() < ledger.bound
+        before = ledger.target()
+
+
 def test_a_larger_bound_serves_more() -> None:
     rng = random.Random(1)
     risks = [min(0.9, rng.expovariate(30)) for _ in range(3000)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer.semantic.calibration import BANDS, Calibration
+from cachelayer.semantic.calibration import BANDS, EDGES, Calibration
 
 
 def realised(risk: float, shift: float, slope: float) -> float:
@@ -26,8 +26,11 @@ def taught(shift: float, slope: float, labels: int, seed: int) -> Calibration:
     return calibration
 
 
-def test_at_the_start_every_risk_is_taken_for_more_than_was_foretold_unless_asked_otherwise() -> None:
-    assert all(factor > 1.02 for factor in Calibration().factors)
+def test_at_the_start_small_risks_are_taken_for_more_than_was_foretold_unless_asked_otherwise() -> None:
+    factors = Calibration().factors
+    assert all(factor > 1.02 for risk, factor in zip(EDGES, factors, strict=False) if risk < 0.02)
+    assert factors[:10] == sorted(factors[:10], reverse=True)
+    assert all(factor > 0.9 for factor in factors)
     assert Calibration(trusting=True).factors == pytest.approx([1.0] * BANDS)
 
 

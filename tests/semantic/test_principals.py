@@ -6,8 +6,13 @@ import random
 
 import numpy as np
 
+from cachelayer.semantic.budget import Alarm
+from cachelayer.semantic.checks import TIGHTEN, Checks
 from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.semantic.principals import ALONE, Caution, Evidence, Lesson
+from cachelayer.semantic.scope import Function, Scope
+from cachelayer.semantic.weights import load_prior
+from cachelayer.semantic.wording import Signatures
 from cachelayer.types import Candidate, Query
 
 
@@ -95,3 +100,17 @@ def test_through_the_decider_one_liar_moves_its_own_scope_and_no_other() -> None
     assert all(np.allclose(a, b) for a, b in zip(before, after, strict=True))
     assert fn.scopes[b"own"].caution.factor > 1.5
     assert fn.scopes[b"other"].caution.factor == 1.0
+
+
+def test_what_a_scopes_own_warning_asked_for_wears_off_with_labels_though_nothing_is_served() -> None:
+    fn = Function(8, load_prior(), Signatures())
+    here = Scope(8, fn.shared)
+    here.alarm, here.caution.doubt = Alarm(0.01), 2.0
+    for _ in range(3):
+        here.alarm.hit(1.0, True)
+    assert here.alarm.recent >= TIGHTEN
+    Checks._cool(fn, here)
+    assert here.caution.doubt == 2.0
+    for _ in range(3000):
+        Checks._cool(fn, here)
+    assert here.caution.doubt == 1.0
