@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .call import Call, Function, Kept, Landing
+from .call import Call, Function, Landing
 from .exact.identity import Identity
 from .exact.usage import usage_of
 from .keeper import Keeper
@@ -22,12 +22,11 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
     ledger, slot = call.function.stats.ledger, landing.slot
     if ledger is None or (landing.frozen is None and landing.answer is None):
         return  # a stream: its bill comes at its end
-    kept: Kept | None = None if slot is None else slot.meta
-    bill: Bill | None = None if kept is None else kept.bill
+    bill: Bill | None = None if slot is None else slot.meta
     if bill is None:
         bill = _bill(call, landing.answer if landing.frozen is None else keeper.whole(landing.frozen), keeper)
-        if slot is not None and kept is not None:
-            slot.meta = slot.meta._replace(bill=bill)
+        if slot is not None:
+            slot.meta = bill
     seconds = landing.seconds or call.timings.get("backend", 0.0)
     ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from .exact.answers import Frozen
 from .exact.codec import Codec
@@ -14,7 +14,6 @@ from .exact.identity import Identifier, Identity
 from .exact.lane import Lane
 from .exact.memory import Memory, Slot
 from .flow.background import offload
-from .observe.cost import Bill
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
@@ -208,8 +207,6 @@ class Call:
     """What the similar tier saw, for learning from the true answer."""
     span: Any = None
     """Of a request that is traced: `tracing.Span`."""
-    arrived = 0.0
-    """Monotonic seconds."""
 
     def __init__(
         self,
@@ -218,8 +215,11 @@ class Call:
         kwargs: dict[str, Any],
         scope: Scope | None,
         invoke: Callable[..., Any],
+        arrived: float = 0.0,
     ) -> None:
+        """`arrived`: monotonic seconds."""
         self.function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
+        self.arrived = arrived
         if scope is not None:
             self.tenant, self.principal = scope.tenant, scope.principal
             self.deadline, self.tightening = scope.deadline, scope.tightening
@@ -273,13 +273,11 @@ class Landing:
     """In which its making began, where it was made here."""
     build: Build | None = None
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, call: Call | None = None) -> None:
+        """`call`: for which its answer is made here."""
         self.source = source
-
-    def made_for(self, call: Call) -> Landing:
-        """This landing, of an answer that is made for `call`."""
-        self.epoch, self.build, self.span = call.epoch, call.build, call.span
-        return self
+        if call is not None:
+            self.epoch, self.build, self.span = call.epoch, call.build, call.span
 
     @property
     def shareable(self) -> bool:
@@ -287,14 +285,3 @@ class Landing:
         if self.recording is not None:
             return bool(self.recording.complete)
         return self.frozen is not None
-
-
-class Kept(NamedTuple):
-    """What the engine remembers with a slot."""
-
-    fresh_until: float
-    """The true end of freshness; the slot's own may be earlier, to look at refreshing ahead."""
-    tokens: int | None = None
-    """None until somebody asks."""
-    bill: Bill | None = None
-    """Likewise."""

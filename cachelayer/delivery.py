@@ -29,7 +29,8 @@ class Delivery:
     def answer(self, call: Call, landing: Landing, led: bool) -> Any:
         """This caller's own answer."""
         self._count(call, landing, led)
-        return self._own(call, landing, led)
+        answer = landing.answer
+        return answer if led and answer is not None else self._own(call, landing, led)
 
     def outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         """The answer and how it came to be."""
@@ -56,9 +57,8 @@ class Delivery:
             source = COALESCED
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"
-            stats.passed[source] += 1
-            stats.requests_that_missed = missed = stats.requests_that_missed + 1
-            if missed & 7 == 1 and call.identity is not None:
+            stats.passed[source] = passed = stats.passed[source] + 1
+            if passed >= stats.differ_at and call.identity is not None:
                 stats.scope_differs(call.identity.scope)
         else:
             match = result = landing.match or "exact"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from .accounts import account
 from .call import Call, Landing
@@ -15,7 +15,6 @@ from .delivery import Delivery
 from .exact.kinds import ATOMS
 from .exact.slot import Slot
 from .flow.attempt import Faults
-from .flow.eager import Finished
 from .flow.portal import Portal
 from .flow.recording import Recording
 from .flow.singleflight import Alone, SingleFlight
@@ -27,8 +26,10 @@ from .protocols import Clock
 from .tiers import Tiers
 from .types import Outcome, Reason, Source
 
+T = TypeVar("T")
 Told = Callable[[Call, Landing, bool], Any]
 """What a caller is told of a landing: of which call, and whether the caller led."""
+Served = Callable[[Call], Coroutine[Any, Any, T]]
 _VALUES = ATOMS | {dict, list, tuple}
 """Classes that are no streams, told by one look."""
 BACKEND, BYPASS, STALE = Source.BACKEND, Source.BYPASS, Source.STALE
@@ -43,47 +44,47 @@ class Engine:
     ) -> None:
         self.noting = noting
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
+        self._now = clock.monotonic
         self.flights = SingleFlight(clock)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
 
-    def serve(self, call: Call) -> Coroutine[Any, Any, Outcome]:
+        self.serve: Served[Outcome] = partial(self._path, self.delivery.outcome)
         """The answer and how it came to be."""
-        return self._path(call, self.delivery.outcome)
-
-    def answer(self, call: Call) -> Coroutine[Any, Any, Any]:
+        self.answer: Served[Any] = partial(self._path, self.delivery.answer)
         """The answer alone."""
-        return self._path(call, self.delivery.answer)
-
-    def landed(self, call: Call) -> Coroutine[Any, Any, tuple[Outcome, Slot | None]]:
+        self.landed: Served[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
         """The outcome, and the entry that stands behind it."""
-        return self._path(call, self.delivery.with_slot)
 
-    async def _path(self, call: Call, told: Told) -> Any:
+    async def _path(self, told: Told, call: Call) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
-        if call.function.tracing is not None and call.span is None:
-            span = call.function.tracing.begin(call, plain=False)
+        function, shared = call.function, self.tiers.shared
+        if function.tracing is not None and call.span is None:
+            span = function.tracing.begin(call, plain=False)
             if span is not None:
                 with span:
-                    return await self._path(call, told)
+                    return await self._path(told, call)
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
-        hit, shared = self.remembered(call, call.arrived), self.tiers.shared
-        if hit is None and shared is not None and self._flight_key(call) not in self.flights:
-            hit = await shared.find(call) or self.remembered(call, self.clock.monotonic())  # landed meanwhile
+        key = self._flight_key(call)
+        hit = self.keeper.recall(call, call.arrived)
+        if hit is None and shared is not None and key not in self.flights:
+            hit = await shared.find(call) or self.keeper.recall(
+                call, self.clock.monotonic()
+            )  # landed meanwhile
         if hit is not None:
             if hit.source is STALE:
                 self.refresh(call)
             return told(call, hit, True)
-        function, tiers = call.function, self.tiers
-        lead = partial(self._lead if tiers.wanted(call) else self._answer, call)
-        key, proof = self._flight_key(call), call.canonical
+        lead = self._answer if shared is None and not function.similar else self._lead
         try:
-            ride = self.flights.ride(key, lead, function.rider_wait, function.flight_age, proof)
-            landing, led = (ride.result, True) if type(ride) is Finished else await ride  # type: ignore[misc]
+            ride = self.flights.ride(
+                key, lead, call, function.rider_wait, function.flight_age, call.canonical
+            )
+            landing, led = ride if type(ride) is tuple else await ride  # type: ignore[misc]
         except Alone:
-            landing, led = await lead(), True
+            landing, led = await lead(call), True
         if not led and not landing.shareable:
-            landing, led = await lead(), True
+            landing, led = await lead(call), True
         return told(call, landing, led)
 
     async def _lead(self, call: Call) -> Landing:
@@ -97,7 +98,7 @@ class Engine:
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept before its caller has it."""
         call.epoch = self.keeper.epoch
-        started = self.clock.monotonic()
+        started = self._now()
         call.function.stats.backend_calls += 1
         noted = self.noting.begin(call) if self.noting.on else None
         try:
@@ -132,22 +133,22 @@ class Engine:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         slot, now = call.stale, self.clock.monotonic()
-        if slot is None or not slot.resident or now > slot.meta.fresh_until + call.function.if_error:
+        if slot is None or not slot.resident or now > slot.ends + call.function.if_error:
             return None
         return self.keeper.landing(slot, STALE, now)
 
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
-        now = self.clock.monotonic()
+        now = self._now()
         call.timings["backend"] = now - started
-        landing = self.keeper.keep(call, answer, now - started, now).made_for(call)
-        if self.tiers.wanted(call):
+        landing = self.keeper.keep(call, answer, now - started, now)
+        if self.tiers.shared is not None or call.function.similar:
             self.tiers.keep(call, landing)
         if call.function.comparison is not None:
             call.function.comparison.see(call, landing, self.tiers)
         return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
-        landing = Landing(BACKEND).made_for(call)
+        landing = Landing(BACKEND, call)
         landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
         recording.start(self.flights.starter)
         return landing
@@ -173,14 +174,6 @@ class Engine:
         freeze = partial(self.keeper.freeze_chunk, call)
         limit = call.policy.max_item_bytes
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
-
-    def remembered(self, call: Call, started: float) -> Landing | None:
-        """The in-process tier: synchronous, proven by the canonical bytes. Its time is the key's and the lookup's."""
-        landing, reason = self.keeper.recall(call, started)
-        call.timings["memory"] = self.clock.monotonic() - started
-        if landing is None:
-            call.misses["memory"] = reason
-        return landing
 
     async def _bypass(self, call: Call) -> Landing:
         """The backend alone: nothing is read and nothing kept."""
@@ -224,7 +217,7 @@ class Engine:
             answer = self._called_now(call)
             call.timings["backend"] = self.clock.monotonic() - started
             return told(call, answer if isinstance(answer, Landing) else self._passed(call, answer), True)
-        hit = self.remembered(call, call.arrived)
+        hit = self.keeper.recall(call, call.arrived)
         if hit is not None:
             if hit.source is STALE:
                 self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
@@ -251,7 +244,7 @@ class Engine:
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
-            landing = Landing(BACKEND).made_for(call)
+            landing = Landing(BACKEND, call)
             landing.recording = Tee(answer, **self._recorder(call, landing, started))
             return landing
         return self.keep(call, answer, started)

@@ -61,7 +61,7 @@ async def explain(engine: Engine, call: Call) -> Explanation:
         "key": f"{call.digest:032x}", "text": identity.text, "scope": scope, "differs_most": differs,
     }  # fmt: skip
     slot, now = engine.keeper.peek(call), engine.clock.monotonic()
-    if slot is not None and now < slot.meta.fresh_until:
+    if slot is not None and now < slot.ends:
         return Explanation(name, "exact hit", age=now - slot.created, **facts)
     reasons = {"memory": Reason.ABSENT if slot is None else Reason.EXPIRED}
     similar = await engine.tiers.explain(call)

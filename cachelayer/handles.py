@@ -85,7 +85,7 @@ class Handle:
         self.function, self.engine, self._scope = function, engine, scope
         self.tenancy_required, self._invoke = tenancy_required, invoke
         self._now = engine.clock.monotonic
-        self._guard, self._digest = engine.faults.guard("key"), engine.keeper.digest
+        self._faults, self._keeper = engine.faults, engine.keeper
         self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
         """Whether identity and tightening say all about how a call goes."""
 
@@ -97,18 +97,21 @@ class Handle:
         Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
         """
         function = self.function
-        call = Call(function, args, kwargs, scope, self._invoke)
-        call.arrived = arrived or self._now()
+        call = Call(function, args, kwargs, scope, self._invoke, arrived or self._now())
         if self.tenancy_required and call.tenant is None:
             call.reason = Reason.NO_TENANT
             return call
         identity = None
-        with self._guard:
-            try:
-                identity = function.identifier.identify(args, kwargs, call.tenant)
-            except NotKeyable as fault:
-                if not function.keyed:
-                    raise ConfigurationError("arguments", function.name, str(fault)) from None
+        try:
+            identity = function.identifier.identify(args, kwargs, call.tenant)
+        except NotKeyable as fault:
+            if not function.keyed:
+                raise ConfigurationError("arguments", function.name, str(fault)) from None
+        except Exception as fault:
+            if self._faults.forgives("key", fault):
+                call.reason = Reason.NOT_KEYABLE
+                return call
+            raise
         if identity is None:
             call.reason = Reason.NOT_KEYABLE
             return call
@@ -116,15 +119,13 @@ class Handle:
         call.identity, call.canonical = identity, identity.canonical
         if not self._plain:
             self._choose(call, identity)
-        call.digest = self._digest(call.canonical)
-        call.since = self.engine.keeper.epoch
-        if (
-            scope is not None
-            and call.reason is None
-            and call.tightening.no_cache
-            and call.tightening.no_store
-        ):
-            call.reason = Reason.NO_STORE
+        keeper = self._keeper
+        call.digest = keeper.digest(call.canonical)
+        call.since = keeper.epoch
+        if scope is not None and call.reason is None:
+            tightening = call.tightening
+            if tightening.no_cache and tightening.no_store:
+                call.reason = Reason.NO_STORE
         return call
 
     def _choose(self, call: Call, identity: Identity) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import xxhash
 
-from .call import Call, Function, Kept, Landing
+from .call import Call, Function, Landing
 from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
@@ -42,6 +43,9 @@ class Keeper(Holdings):
     ) -> None:
         super().__init__(gone)
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
+        self._now = clock.monotonic
+        self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
+        """Where to look for an entry by its canonical bytes, which prove it."""
         self._freezer = Freezer()
         self._ids = self.first_id = 0
 
@@ -58,37 +62,36 @@ class Keeper(Holdings):
             landing.id = f"o{self._ids:x}"
         return landing.id
 
-    def digest(self, canonical: bytes) -> int:
-        """Where to look for an entry; the canonical bytes prove it."""
-        return xxhash.xxh3_128_intdigest(canonical, self.seed)
-
     # reading -----------------------------------------------------------------------------------------------------
 
-    def recall(self, call: Call, now: float) -> tuple[Landing | None, Reason]:
-        """What the memory answers: a fresh entry, a stale one that may be served, or the reason for neither."""
-        tightening, function = call.tightening, call.function
-        if tightening.no_cache:
-            return None, NO_CACHE
-        slot = function.memory.get(call.digest, call.canonical)
-        if slot is None:
-            return None, ABSENT if function.in_memory else OFF
-        age = now - slot.created
-        if tightening.max_age is not None and age > tightening.max_age:
-            return None, EXPIRED
-        kept: Kept = slot.meta
-        if now < kept.fresh_until:
-            if function.policy.refresh_ahead and self._refresh_early(slot, now):
-                return self.landing(slot, STALE, now), EXPIRED
-            self._link(call, slot)
-            return self.landing(slot, MEMORY, now), EXPIRED
-        call.stale = slot
-        if now < kept.fresh_until + function.revalidate:
-            return self.landing(slot, STALE, now), EXPIRED
-        return None, EXPIRED
+    def recall(self, call: Call, now: float) -> Landing | None:
+        """What the memory answers: a fresh entry, or a stale one that may be served.
 
-    def _refresh_early(self, slot: Slot, now: float) -> bool:
-        """Whether this reader refreshes a popular entry shortly before it expires."""
-        return refresh_due(now, slot.meta.fresh_until, slot.cost, 1.0 - self.random())
+        The call notes why it does not, and how long the key and the lookup took.
+        """
+        function, landing = call.function, None
+        if call.tightening.no_cache:
+            call.misses["memory"] = NO_CACHE
+        elif (slot := function.memory.get(call.digest, call.canonical)) is None:
+            call.misses["memory"] = ABSENT if function.in_memory else OFF
+        elif (landing := self._usable(call, slot, now)) is None:
+            call.misses["memory"] = EXPIRED
+        call.timings["memory"] = self._now() - now
+        return landing
+
+    def _usable(self, call: Call, slot: Slot, now: float) -> Landing | None:
+        function, oldest = call.function, call.tightening.max_age
+        if oldest is not None and now - slot.created > oldest:
+            return None
+        if now < slot.ends:
+            # this reader refreshes a popular entry shortly before it expires
+            ahead = function.policy.refresh_ahead
+            if ahead and refresh_due(now, slot.ends, slot.cost, 1.0 - self.random()):
+                return self.landing(slot, STALE, now)
+            self._link(call, slot)
+            return self.landing(slot, MEMORY, now)
+        call.stale = slot
+        return self.landing(slot, STALE, now) if now < slot.ends + function.revalidate else None
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""
@@ -103,28 +106,26 @@ class Keeper(Holdings):
 
     def tokens_of(self, function: Function, slot: Slot) -> int:
         """The same of a slot."""
-        kept: Kept = slot.meta
-        if kept.tokens is not None:
-            return kept.tokens
+        if slot.tokens is not None:
+            return slot.tokens
         seen = self.faults.attempt_now("view", function.seen, self.answer_of(slot))
-        tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
-        slot.meta = kept._replace(tokens=tokens)
+        slot.tokens = tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
         return tokens
 
     # writing -----------------------------------------------------------------------------------------------------
 
     def keep(self, call: Call, answer: Any, seconds: float, now: float) -> Landing:
         """Freeze the backend's answer, made just `now`, for riders, and keep it where it may be kept."""
-        landing = Landing(BACKEND)
+        landing = Landing(BACKEND, call)
         landing.answer, landing.seconds = answer, seconds
         try:
-            landing.frozen = self._freezer.freeze(answer, share=call.function.share)
+            landing.frozen = frozen = self._freezer.freeze(answer, share=call.function.share)
         except NotKeepable as fault:
             return self._refuse(call, landing, fault.reason)
         reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         if reason is not None:
             return self._refuse(call, landing, reason)
-        return self._put(call, landing, answer, now)
+        return self._put(call, landing, frozen, answer, now)
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
         """What an answer itself and its caller have against keeping it, found before `keep`, which takes it as said."""
@@ -159,8 +160,8 @@ class Keeper(Holdings):
         if reason is not None:
             self._refuse(call, landing, reason)
             return
-        landing.frozen = self._stream(call, chunks)
-        self._put(call, landing, answer, self.clock.monotonic())
+        landing.frozen = frozen = self._stream(call, chunks)
+        self._put(call, landing, frozen, answer, self.clock.monotonic())
 
     @staticmethod
     def _stream(call: Call, chunks: Sequence[Frozen]) -> Frozen:
@@ -213,9 +214,9 @@ class Keeper(Holdings):
         offset = now - wall
         tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
         slot = self._slot(
-            call, frozen, tags, record.seconds, record.created + offset, record.fresh_until + offset,
-            record.tokens, entry,
-        )  # fmt: skip
+            call, frozen, tags, record.seconds, record.created + offset, record.fresh_until + offset, entry
+        )
+        slot.tokens = record.tokens
         memory = call.function.memory
         with self.lock:
             held = memory.at(call.digest)
@@ -232,13 +233,13 @@ class Keeper(Holdings):
             seen = self.faults.attempt_now("view", call.function.view, answer)
             if isinstance(seen, Reason):
                 return seen
-        reason = admit(seen, truncated_ok=policy.keep_truncated)
+        reason = admit(seen, policy.keep_truncated)
         if reason is None and policy.cache_if is not None:
             allowed = self.faults.attempt_now("cache_if", lambda: policy.cache_if(seen))  # type: ignore[misc]
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 
-    def _put(self, call: Call, landing: Landing, answer: Any, now: float) -> Landing:
+    def _put(self, call: Call, landing: Landing, frozen: Frozen, answer: Any, now: float) -> Landing:
         function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         asked = call.identity is not None and call.identity.text is not None
@@ -249,9 +250,9 @@ class Keeper(Holdings):
             return self._refuse(call, landing, Reason.TTL_ZERO)
         ttl *= 1.0 - policy.ttl_jitter * self.random()
         tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
-        tags = tags if call.build is None else tags_with(tags, call.build)
-        assert landing.frozen is not None
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
+        if call.build is not None:
+            tags = tags_with(tags, call.build)
+        slot = self._slot(call, frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
                 return self._refuse(call, landing, Reason.INVALIDATED)
@@ -268,20 +269,19 @@ class Keeper(Holdings):
         cost: float,
         created: float,
         fresh: float,
-        tokens: int | None = None,
         entry: int | None = None,
     ) -> Slot:
-        function = call.function
-        slot_fresh = fresh
-        self._ids += 1
-        if function.policy.refresh_ahead:
-            slot_fresh -= min(10 * cost, 0.1 * (fresh - created))
-        return Slot(
-            call.digest, call.canonical, frozen, weight_of(call.canonical, frozen.nbytes, tags), cost, created,
-            slot_fresh, fresh + function.outlasts, tags,
-            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
-            self._ids if entry is None else entry, new(Kept, (fresh, tokens, None)),
+        function, canonical = call.function, call.canonical
+        if entry is None:
+            self._ids = entry = self._ids + 1
+        slot = Slot(
+            call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,
+            fresh + function.outlasts, tags,
+            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant), entry,
         )  # fmt: skip
+        if function.policy.refresh_ahead:
+            slot.fresh_until -= min(10 * cost, 0.1 * (fresh - created))
+        return slot
 
     def _ttl(self, ttl: Any, answer: Any) -> float:
         given = self.faults.attempt_now("ttl", lambda: in_seconds("ttl(answer)", ttl(answer)))

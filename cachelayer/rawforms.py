@@ -50,7 +50,7 @@ class RawForms:
     def age(self, slot: Slot) -> tuple[float, float]:
         """(how old an entry is, how long it is fresh yet), in seconds; stale by so much where negative."""
         now = self._now()
-        return now - slot.created, slot.meta.fresh_until - now
+        return now - slot.created, slot.ends - now
 
     def report(self, stage: str, fault: BaseException) -> Reason:
         """Count a fault of the transport's own cache work; see `Faults.report`."""

@@ -263,7 +263,7 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
         canonical=call.canonical,
         payload=codec.encode(Chunks(answer) if keeper.is_stream(slot) else answer),
         created=slot.created + offset,
-        fresh_until=slot.meta.fresh_until + offset,
+        fresh_until=slot.ends + offset,
         stale_until=slot.stale_until + offset,
         tags=(*slot.tags, *implied(call.function.name, call.tenant)),
         scope=slot.scope,

@@ -190,7 +190,7 @@ class Tiers:
 
     def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         slot, decision, now = entry.value, ask.decision, self.clock.monotonic()
-        if not slot.resident or now >= slot.meta.fresh_until or decision is None:
+        if not slot.resident or now >= slot.ends or decision is None:
             return None
         age = call.tightening.max_age
         if age is not None and now - slot.created > age:

@@ -103,7 +103,7 @@ class Hot:
         headers = [
             (b"content-type", media),
             (_LENGTH, b"%d" % len(kept)),
-            (b"cache-status", b"%b%d; detail=memory" % (self._start, slot.meta.fresh_until - now)),
+            (b"cache-status", b"%b%d; detail=memory" % (self._start, slot.ends - now)),
             (b"age", b"%d" % (now - slot.created)),
         ]
         if language:

@@ -18,7 +18,7 @@ _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)
 
 
-def admit(answer: Any, *, truncated_ok: bool = False) -> Reason | None:
+def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
     """None where `answer` may be kept, else why not.
 
     EMPTY_ANSWER: None, white space, an empty container or array, a model's reply without text, tool call or

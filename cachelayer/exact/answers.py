@@ -49,7 +49,7 @@ class Freezer:
             again = self._recent.again(value)
             if again is None:
                 again = Walk(self._kinds, self._copy, self.shapes, self._recent, limit).unit(value, 0)
-            return _within(again, limit)
+            return again if again[2] <= limit else _within(again, limit)
         except RecursionError:
             raise NotKeepable("the answer contains itself or is nested too deeply") from None
         except RuntimeError as error:

@@ -26,7 +26,8 @@ import orjson
 Tree = Any
 """None, bool, int, float, str, and lists and str-keyed dicts of these."""
 
-_EXACT_INT = 2**53
+_EXACT_INT, _EXACT_FLOAT = 2**53, 2.0**53
+_BACKSLASH = ord("\\")
 _SORTED = orjson.OPT_SORT_KEYS
 _STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_SUBCLASS
 
@@ -60,7 +61,7 @@ def encode_plain(fields: dict[str, Any]) -> bytes | None:
         raw = orjson.dumps(_settled(fields), None, _STRICT)
     except (KeyError, RecursionError, orjson.JSONEncodeError):
         return None
-    return None if b"\\" in raw and b"\\u0000" in raw else raw
+    return None if _BACKSLASH in raw and b"\\u0000" in raw else raw
 
 
 def _settled(value: dict[str, Any]) -> dict[str, Any]:
@@ -76,10 +77,13 @@ def _settled(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settled_list(value: Sequence[Any]) -> Any:
+    for item in value:
+        if type(item) is not dict or not _UNCHANGED(map(type, item.values())):
+            break
+    else:
+        return value  # a chat's turns
     out: Any = value
     for at, item in enumerate(value):
-        if type(item) is dict and _UNCHANGED(map(type, item.values())):
-            continue
         inner = _SETTLED[type(item)]
         if inner is not None and (settled := inner(item)) is not item:
             if out is value:
@@ -110,7 +114,7 @@ def tree(value: Any) -> Tree:
 
 def _float(value: float) -> Tree:
     if value.is_integer():
-        return int(value) if -_EXACT_INT <= value <= _EXACT_INT else value
+        return int(value) if -_EXACT_FLOAT <= value <= _EXACT_FLOAT else value
     return value if math.isfinite(value) else _tag("float", repr(value))
 
 

@@ -37,7 +37,7 @@ _HORIZON = 1.5
 _MIN_PATIENCE = 0.01
 _FREQUENCY = 0.1
 """Below this patience a slot of the main queue that was hit has a second round."""
-_CLIP = 8.0
+_CLIP, _LEAST = 8.0, 1.0 / 8.0
 """A slot is worth between 1/8 and 8 mean ones."""
 _CELLS = 3
 """Ghosts remembered per slot held, at least."""
@@ -64,23 +64,24 @@ class Eviction:
         self._room = 0  # slots that there are enough ghosts for
         self._density = 0.0  # seconds per byte of a mean newcomer
 
-    def add(self, slot: Slot, now: float, *, again: bool = False) -> None:
+    def add(self, slot: Slot, now: float, again: bool = False) -> None:
         """`slot` came at `now`; `again` where it took the place of an older answer to the same request."""
         slot.seen = slot.hits
         slot.used = 0.0
         slot.spare = False
-        self._count += 1
-        if self._count > self._room:
-            if self._count * _CELLS > len(self._ghosts):
-                self._ghosts.grow()
-            self._room = len(self._ghosts) // _CELLS
-        ghost = self._ghosts.pop(slot.digest, now) if self._ghosts.number else None
+        ghosts, queue = self._ghosts, self._window
+        self._count = count = self._count + 1
+        if count > self._room:
+            if count * _CELLS > len(ghosts):
+                ghosts.grow()
+            self._room = len(ghosts) // _CELLS
+        if ghosts.number:
+            ghost = ghosts.pop(slot.digest, now)
+            if not again and (ghost is not None or self.stubbornness != -1.0):
+                queue = self._learn(ghost)
         if again:
             queue = self._main
-        else:
-            quiet = ghost is None and self.stubbornness == -1.0
-            queue = self._window if quiet else self._learn(ghost)
-        slot.worth = worth = self._worth(slot) if slot.cost > 0.0 else 1.0
+        slot.worth = worth = self._worth(slot.cost / slot.weight) if slot.cost > 0.0 else 1.0
         queue.add(slot, now + queue.life * (worth - 1.0) if queue.life else now)
 
     def remove(self, slot: Slot) -> None:
@@ -173,17 +174,15 @@ class Eviction:
             main.add(slot, used + main.life * (slot.worth - 1.0))
         return queue.front()
 
-    def _worth(self, slot: Slot) -> float:
+    def _worth(self, density: float) -> float:
         """Cost per byte relative to a mean newcomer's, which is learnt with this."""
-        density = slot.cost / slot.weight
-        if not self._density:
-            self._density = density
-        worth = density / self._density
+        mean = self._density or density
+        worth = density / mean
         if worth > _CLIP:
             worth = _CLIP
-        elif worth < 1.0 / _CLIP:
-            worth = 1.0 / _CLIP
-        self._density *= 1.0 + (worth - 1.0) * 0.01
+        elif worth < _LEAST:
+            worth = _LEAST
+        self._density = mean * (1.0 + (worth - 1.0) * 0.01)
         return worth
 
     def invariants(self, slots: Sequence[Slot]) -> Iterator[tuple[str, bool]]:

@@ -18,6 +18,7 @@ new: Any = tuple.__new__
 """Makes a named tuple in half the time."""
 _COLLECTED = getsizeof([]) - [].__sizeof__()
 """Bytes that the collector adds to a container."""
+_OWN_LEAVES = OWN + _COLLECTED
 
 
 class NotKeepable(CacheLayerError):
@@ -51,15 +52,15 @@ class Recent:
 
     def again(self, value: Any) -> Frozen | None:
         """`value` frozen, where it has the shape expected of it."""
-        made = self._made.get(self._hint(value))
-        if made is None or made.taker is None:
+        made = self._made.get(_hint(value))
+        if made is None or (taker := made.taker) is None:
             return None
-        leaves = made.taker.take(value)
+        leaves = taker.take(value)
         if leaves is None:
             return None
         # `__sizeof__` takes a sixth of the time of `getsizeof`, and is the same for all that the collector ignores
-        held = OWN + getsizeof(leaves) + sum([leaf.__sizeof__() for leaf in leaves])
-        for i in made.taker.copies:
+        held = _OWN_LEAVES + leaves.__sizeof__() + sum([leaf.__sizeof__() for leaf in leaves])
+        for i in taker.copies:
             held += atoms_size(leaves[i]) + _COLLECTED
         frozen: Frozen = new(Frozen, (leaves, made.thaw, held))
         return frozen
@@ -67,11 +68,12 @@ class Recent:
     def learn(self, value: Any, made: Made) -> None:
         if len(self._made) >= self.capacity:
             self._made.clear()
-        self._made[self._hint(value)] = made
+        self._made[_hint(value)] = made
 
-    def _hint(self, value: Any) -> Any:
-        cls = type(value)
-        return tuple(value) if cls is dict and len(value) <= LARGE else cls
+
+def _hint(value: Any) -> Any:
+    cls = type(value)
+    return tuple(value) if cls is dict and len(value) <= LARGE else cls
 
 
 def name_of(cls: type) -> str:

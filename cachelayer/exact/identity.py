@@ -109,7 +109,7 @@ class Identifier:
                 "vector", name, "name the parameter that it reads: text='name', and no key="
             )
         self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
-        self._exact = self.text is None and not wire and self._receiver is None
+        self._exact = self.text is None and not wire and self._receiver is None and key is None
         """Whether arguments are compared as they are, none by meaning."""
         self._simple = len(self._positional) == len(named)
         """Whether arguments given by position alone, as many as there are parameters, are all of them."""
@@ -145,15 +145,15 @@ class Identifier:
         head = self._heads.get(tenant)
         if head is None or self._vary:
             head = self._head(tenant)
-        if self._key is not None:
-            fields = {"\0key": _field("key", self._key(*args, **kwargs))}
-            text = self._text_of(bound, args, kwargs) if self.text is not None else None
-            return _identity(head, fields, fields, text)
         if self._exact:
             fields = {n: v for n, v in bound.items() if n not in self._ignore} if self._ignore else bound
             canonical = encode_plain(fields)
             if canonical is not None:
                 return Identity(head, head + canonical)
+        if self._key is not None:
+            fields = {"\0key": _field("key", self._key(*args, **kwargs))}
+            text = self._text_of(bound, args, kwargs) if self.text is not None else None
+            return _identity(head, fields, fields, text)
         raw = chat.wire_fields(bound) if self._wire else bound
         ignore, receiver, meaning = self._ignore, self._receiver, self.text
         fields = {}

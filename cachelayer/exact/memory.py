@@ -99,16 +99,16 @@ class Memory:
             old = table.get(slot.digest)
         if old is not None:
             self._drop(old, "replaced")
-        groups = GROUP_OVERHEAD * (1 + len(slot.tags)) + len(slot.scope)
-        if slot.weight + groups > self.max_item_bytes:
+        weight = slot.weight
+        if weight + GROUP_OVERHEAD * (1 + len(slot.tags)) + len(slot.scope) > self.max_item_bytes:
             return False
         self._now = now
         slot.links = ()
         table[slot.digest] = slot
-        self.bytes += slot.weight
+        self.bytes += weight
         self._enlist(slot, now)
         fits = self.bytes <= self.max_bytes or self._make_room()
-        self._policy.add(slot, now, again=old is not None)
+        self._policy.add(slot, now, old is not None)
         if not fits:
             self._drop(slot, None)
         return fits
@@ -187,20 +187,20 @@ class Memory:
         if members is None:
             members = self._scopes[slot.scope] = []
             self.bytes += GROUP_OVERHEAD + len(slot.scope)
-        elif slot.scope is not members[0].scope:
-            slot.scope = members[0].scope
+        else:
+            slot.scope = members[0].scope  # one object for all
         slot.seat = len(members)
         members.append(slot)
         if slot.tags:
             self._tag(slot)
-        lifetime = slot.stale_until - now
-        if lifetime == _FOREVER:
-            slot.due = lifetime
-            return
+        ends = slot.stale_until
         least, most, width = self._width
-        if not least <= lifetime < most:
-            _, _, width = self._width = _buckets(lifetime)
-        slot.due = due = (max(slot.stale_until, now) // width + 1.0) * width
+        if not least <= ends - now < most:
+            if ends == _FOREVER:
+                slot.due = ends
+                return
+            _, _, width = self._width = _buckets(ends - now)
+        slot.due = due = ((ends if ends > now else now) // width + 1.0) * width
         bucket = self._buckets.get(due)
         if bucket is None:
             bucket = self._buckets[due] = []

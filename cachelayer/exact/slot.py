@@ -8,10 +8,10 @@ from typing import Any
 class Slot:
     """One answer in the in-process tier. Times are monotonic seconds, `cost` is seconds to regenerate.
 
-    The caller fills what the constructor takes and may use `meta` freely. A hit may read the slot, add one to
-    `hits` and set `used` to its time without any lock: nothing is moved on a hit, both are looked at when
+    The caller fills what the constructor takes, and `tokens` and `meta` as he likes. A hit may read the slot, add one
+    to `hits` and set `used` to its time without any lock: nothing is moved on a hit, both are looked at when
     eviction comes by (`used` left alone is taken for that moment, which makes a coarser order).
-    Once the slot left the memory, `fresh_until` is -inf; `answer` and `canonical` stay, so that a hit that
+    Once the slot left the memory, `fresh_until` is -inf; `answer`, `canonical` and `ends` stay, so that a hit that
     raced with the removal still reads a whole answer. The other fields belong to `Memory` and its policy.
     """
 
@@ -22,6 +22,7 @@ class Slot:
         "created",
         "digest",
         "due",
+        "ends",
         "fresh_until",
         "hits",
         "home",
@@ -36,6 +37,7 @@ class Slot:
         "spare",
         "stale_until",
         "tags",
+        "tokens",
         "turn",
         "used",
         "weight",
@@ -43,6 +45,10 @@ class Slot:
     )
 
     answer: Any
+    ends: float
+    """The true end of freshness; `fresh_until` may be set earlier, for a look at refreshing ahead."""
+    tokens: int | None
+    """None until somebody asked."""
     meta: Any
     # Memory's: raw forms that lead here (dict, digest, dict, digest ...), when the slot is swept and its index
     # in that bucket, its index in the scope's list.
@@ -82,11 +88,12 @@ class Slot:
         self.weight = weight
         self.cost = cost
         self.created = created
-        self.fresh_until = fresh_until
+        self.ends = self.fresh_until = fresh_until
         self.stale_until = stale_until
         self.tags = tags
         self.scope = scope
         self.id = id
+        self.tokens = None
         self.meta = meta
         self.hits = 0
         self.used = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
-from .eager import Finished, Starter
+from .eager import Starter
 
 Work = Coroutine[Any, Any, None]
 
@@ -24,8 +24,8 @@ class Aside:
     async def begin(self, starter: Starter, work: Work) -> None:
         """Run `work` until it first waits, then give the loop a turn: what was written to a socket goes out in it."""
         with suppress(Exception):  # `ended` raises it
-            begun = starter.start(asyncio.get_running_loop(), self._noted(work))
-            if not isinstance(begun, Finished):
+            begun, _ = starter.start(asyncio.get_running_loop(), self._noted(work))
+            if begun is not None:
                 self._task = begun
                 begun.add_done_callback(_heard)
         await asyncio.sleep(0)

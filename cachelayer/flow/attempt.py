@@ -53,6 +53,13 @@ class Faults:
                 raise
         return guard.reason
 
+    def forgives(self, stage: str, fault: BaseException) -> bool:
+        """Count a fault that goes no further; False for what does: cancellations and configuration faults."""
+        if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
+            return False
+        self.report(stage, fault)
+        return True
+
     def guard(self, stage: str) -> _Guard:
         """For `with`: a fault inside is counted and goes no further; may be used again and again."""
         return _Guard(self, stage)

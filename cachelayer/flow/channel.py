@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
-from .eager import Finished, Starter
+from .eager import Starter
 
 AHEAD = 2
 """Items that the work may be ahead of the taker: an answer's start and its only part cost no switch of tasks."""
@@ -91,8 +91,8 @@ class Channels:
     def open(self, channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
         """Start `work(channel)` as a task of its own; its first step runs at once."""
         with suppress(Exception):  # `take` raises it, in its place
-            begun = self._starter.start(channel._loop, _run(channel, work))
-            if not isinstance(begun, Finished):
+            begun, _ = self._starter.start(channel._loop, _run(channel, work))
+            if begun is not None:
                 self._tasks.add(begun)
                 begun.add_done_callback(self._done)
 

@@ -19,23 +19,15 @@ from typing import Any
 Work = Coroutine[Any, Any, Any]
 
 
-class Finished:
-    """A coroutine that never waited, and its result."""
-
-    __slots__ = ("result",)
-
-    def __init__(self, result: Any) -> None:
-        self.result = result
-
-
 class Starter:
     """Starts coroutines. One thread at a time uses what stands ready; another makes a task of its own."""
 
     def __init__(self) -> None:
         self._ready: list[_Standby] = []
 
-    def start(self, loop: asyncio.AbstractEventLoop, work: Work) -> asyncio.Task[Any] | Finished:
-        """Run `work` until it first waits, as a task of its own: that task, or the result where it never waited.
+    def start(self, loop: asyncio.AbstractEventLoop, work: Work) -> tuple[asyncio.Task[Any] | None, Any]:
+        """Run `work` until it first waits, as a task of its own: (that task, None), or where it never waited
+        (None, its result).
 
         Raises what `work` raised before it ever waited.
         """
@@ -45,11 +37,10 @@ class Starter:
         except IndexError:
             standby = _Standby(loop, ready)
         task = standby.task
-        if standby.loop is not loop or task.done() or task.cancelling():  # of another loop, or not left alone
+        if standby.loop is not loop or task.cancelling():  # of another loop, or not left alone
             standby = _Standby(loop, ready)
             task = standby.task
-        context = copy_context()
-        caller = current_task(loop)
+        context, caller = copy_context(), current_task(loop)
         if caller is not None:
             _leave_task(loop, caller)
         _enter_task(loop, task)
@@ -57,13 +48,13 @@ class Starter:
             waits_for = context.run(work.send, None)
         except StopIteration as end:
             ready.append(standby)
-            return Finished(end.value)
+            return None, end.value
         finally:
             _leave_task(loop, task)
             if caller is not None:
                 _enter_task(loop, caller)
         standby.go(work, waits_for, context)
-        return task
+        return task, None
 
 
 class _Standby:

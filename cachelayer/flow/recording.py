@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from ..errors import CacheLayerError
-from .eager import Finished, Starter
+from .eager import Starter
 
 READ_AHEAD = 16
 """Chunks that the pump may be ahead of the fastest reader."""
@@ -69,10 +69,10 @@ class Recording:
 
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
-        begun: asyncio.Task[Any] | Finished | None = None
+        begun: asyncio.Task[Any] | None = None
         with suppress(Exception):  # the pump keeps it for the readers
-            begun = starter.start(self._loop, self._pump())
-        if isinstance(begun, asyncio.Task):
+            begun, _ = starter.start(self._loop, self._pump())
+        if begun is not None:
             self._task = begun
             begun.add_done_callback(self._stopped)
         else:

@@ -15,11 +15,12 @@ from asyncio import get_running_loop
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from ..protocols import Clock
-from .eager import Finished, Starter
+from .eager import Starter
 
+A = TypeVar("A")
 Waiter = Future[Any] | asyncio.Future[Any]
 
 
@@ -65,12 +66,13 @@ class SingleFlight:
     def ride(
         self,
         key: Hashable,
-        start: Callable[[], Coroutine[Any, Any, Any]],
+        start: Callable[[A], Coroutine[Any, Any, Any]],
+        given: A,
         wait: float,
         max_age: float,
         proof: bytes = b"",
-    ) -> Finished | Coroutine[Any, Any, tuple[Any, bool]]:
-        """The result where this caller led and the call never waited, else to be awaited: (result, whether he led).
+    ) -> tuple[Any, bool] | Coroutine[Any, Any, tuple[Any, bool]]:
+        """(result, whether this caller led); to be awaited but where he led and the call, `start(given)`, never waited.
 
         Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
         call for himself, and whatever the call raised.
@@ -78,14 +80,13 @@ class SingleFlight:
         loop = get_running_loop()
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
             return self._await(key, flight, loop, False, wait)
-        begun = self.starter.start(loop, start())
-        if type(begun) is not Finished:
-            assert isinstance(begun, asyncio.Task)
-            return self._await(key, self._flying(key, proof, loop, begun), loop, True, wait)
-        if getattr(begun.result, "recording", None) is not None:
+        task, result = self.starter.start(loop, start(given))
+        if task is not None:
+            return self._await(key, self._flying(key, proof, loop, task), loop, True, wait)
+        if getattr(result, "recording", None) is not None:
             # who comes in this turn, at least, shares it
-            self._flying(key, proof, loop, None, begun.result)
-        return begun
+            self._flying(key, proof, loop, None, result)
+        return result, True
 
     async def _await(
         self, key: Hashable, flight: Flight, loop: asyncio.AbstractEventLoop, led: bool, wait: float

@@ -13,7 +13,8 @@ from .histogram import Histogram
 from .quality import Quality
 
 _FOLD = 256
-_STORED, _PASSED = (Source.REDIS, "exact"), ("memory", Reason.OFF)
+_STORED, _PASSED, _ABSENT = (Source.REDIS, "exact"), ("memory", Reason.OFF), ("memory", Reason.ABSENT)
+_NOT_HERE = dict([_ABSENT])
 _STRIDE = 126
 """Fast hits that may pass between two that are looked at closely, at most; fewer while there were few."""
 
@@ -51,10 +52,11 @@ class FunctionStats:
         """(estimate, low, high) of the share that differs, where they are compared."""
         self.hedges_cancelled = 0
         """Backend calls begun because a similar lookup was slow, and given up because it answered."""
-        self.requests_that_missed = 0
         self.saved_seconds = 0.0
         self.saved_tokens = 0
         self.differs: Counter[str] = Counter()
+        self.differ_at = 1
+        """The request passed to the backend whose scope is compared next: one in 8, and rarer where there are many."""
         self.streams: dict[tuple[str, str], Histogram] = {}
         """Of streams, by what ('first_token', 'token_gap', 'stream') and for whom ('hit', 'coalesced', 'miss')."""
         self.paced = False
@@ -71,11 +73,18 @@ class FunctionStats:
         self._whole: defaultdict[str, list[float]] = defaultdict(list)
         self._found: list[tuple[float, int]] = []
         self._found_at = self._folded = 0
+        self._plain: list[tuple[float, float, float]] = []
+        """Of requests that the memory alone was asked for: seconds of lookup, backend and all."""
         self._added = 0
         self._looked = 0
         self._due = 1
         self._looks: list[tuple[float, int]] = []
         self._previous: dict[str, int] = {}
+
+    @property
+    def requests_that_missed(self) -> int:
+        """Requests that the backend answered."""
+        return sum(self.passed.values())
 
     @property
     def backend_mean(self) -> float | None:
@@ -98,9 +107,9 @@ class FunctionStats:
         self.look_at = self._due if self.trace_hit is None else 0
         self._looks.append((seconds, weight))
         self.saved_seconds += weight * slot.cost
-        self.saved_tokens += weight * (slot.meta.tokens or 0)
-        if self.ledger is not None and slot.meta.bill is not None:
-            self.ledger.add(slot.meta.bill, slot.cost, slot.tags, hit=True, times=weight)
+        self.saved_tokens += weight * (slot.tokens or 0)
+        if self.ledger is not None and slot.meta is not None:
+            self.ledger.add(slot.meta, slot.cost, slot.tags, hit=True, times=weight)
         if len(self._looks) >= 256:
             self.fold()
 
@@ -118,6 +127,15 @@ class FunctionStats:
         `result` says under what `total` counts as the seconds of a whole request; empty for none. Nothing of the
         request is held on to: what outlives its call costs the collector as much as all of this.
         """
+        called = timings.get("backend")
+        if called is not None:
+            mean = self._backend_mean
+            self._backend_mean = called if mean is None else mean + 0.1 * (called - mean)
+            if len(timings) == 2 and misses == _NOT_HERE and result == "miss":
+                self._plain.append((timings["memory"], called, total))
+                if len(self._plain) >= _FOLD:
+                    self.fold()
+                return
         counts, stages = self.misses, self._stages
         for miss in misses.items():
             counts[miss] += 1
@@ -125,9 +143,6 @@ class FunctionStats:
             stages[stage].append(took)
         if result:
             self._whole[result].append(total)
-        if "backend" in timings:
-            called, mean = timings["backend"], self._backend_mean
-            self._backend_mean = called if mean is None else mean + 0.1 * (called - mean)
         self._added += 1
         if self._added >= _FOLD:
             self.fold()
@@ -158,6 +173,13 @@ class FunctionStats:
         found, self._found = self._found, []
         stages, self._stages = self._stages, defaultdict(list)
         whole, self._whole = self._whole, defaultdict(list)
+        plain, self._plain = self._plain, []
+        if plain:
+            self.misses[_ABSENT] += len(plain)
+            for seconds, of in zip(
+                zip(*plain, strict=True), (stages["memory"], stages["backend"], whole["miss"]), strict=True
+            ):
+                of.extend(seconds)
         self._count("stage", self.timings, stages)
         self._count("request", self.requests, whole)
         self._weigh("request", "exact", self.requests, looks + found)
@@ -178,7 +200,8 @@ class FunctionStats:
                 self.listener(of, which, seconds)
 
     def scope_differs(self, fields: Mapping[str, Any]) -> None:
-        """Count which fields of the scope changed since the last request that missed."""
+        """Count which fields of the scope changed since the last request that was compared."""
+        self.differ_at += 8 + min(self.differ_at >> 5, 56)
         now = {
             name: hash(value) if type(value) is str else hash(repr(value)) for name, value in fields.items()
         }

@@ -74,7 +74,7 @@ class Shelf:
         keeper = self._engine.keeper
         keeper.scope_of(call.function, call.tenant)  # known from here on to whoever invalidates it
         call.epoch = keeper.epoch
-        found = self._engine.remembered(call, call.arrived)
+        found = keeper.recall(call, call.arrived)
         return found if found is not None and found.source is not Source.STALE else None
 
     def _asks_further(self, call: Call) -> bool:

@@ -45,7 +45,7 @@ def test_quantiles_are_right_to_an_eighth(seconds: list[float], q: float) -> Non
 
 @given(st.integers(1, 5000))
 def test_looks_stand_for_all_hits_up_to_the_last_one(hits: int) -> None:
-    stats, slot = FunctionStats(), SimpleNamespace(cost=2.0, meta=SimpleNamespace(tokens=3, bill=None))
+    stats, slot = FunctionStats(), SimpleNamespace(cost=2.0, tokens=3, meta=None)
     looked = 0
     for n in range(1, hits + 1):
         stats.fast_hits = n
