@@ -7,13 +7,19 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+from orjson import dumps
+from xxhash import xxh3_64_intdigest
+
 from .call import Scope
 from .errors import StoreFault
+from .exact.lane import STRICT
 from .handles import Handle, InThread, Method, PlainHandle
 from .observe.pace import timed
 from .shortcuts import Shortcuts
 
 ScopeOf = Callable[[], Scope | None]
+_LONE = frozenset({str, dict})
+"""Classes of a lone argument whose raw form is looked up without a call."""
 
 
 def kind_of(fn: Callable[..., Any]) -> str:
@@ -93,7 +99,7 @@ def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
 def _coroutine(handle: Handle, current: ScopeOf) -> Any:
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
     lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
-    texts, find = lane.texts, lane.find
+    texts, dicts, find = lane.texts, lane.positional, lane.find
     shortcuts = handle.engine.tiers.shortcuts
     if function.formed and shortcuts is not None:
         return _past_memory(handle, shortcuts, current)
@@ -104,11 +110,20 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
             if scope is not None:
                 own = lanes.get(scope.lane)
                 slot = None if own is None else own.find(args, kwargs)
-            elif not kwargs and len(args) == 1 and type(text := args[0]) is str:
-                known = texts.get(text)
-                slot = None if known is None else known[1]
-            else:
+            elif kwargs or len(args) != 1 or (kind := type(args[0])) not in _LONE:
                 slot = find(args, kwargs)
+            elif kind is str:
+                known = texts.get(args[0])
+                slot = None if known is None else known[1]
+            else:  # what `find` would do, without a call
+                try:
+                    raw = dumps(args, None, STRICT)
+                    pair = dicts.get(xxh3_64_intdigest(raw))
+                    slot = None if pair is None or pair[0] != raw else pair[1]
+                except TypeError:
+                    slot = None
+                if slot is None and lane.marshalled:
+                    slot = lane.by_marshal(args, dicts)
             if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
                 slot.used = at

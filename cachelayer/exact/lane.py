@@ -14,7 +14,7 @@ from .memory import Raws
 from .slot import Slot
 
 _PLAIN = frozenset({str, int, float, bool, list, dict, tuple})
-_STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
+STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 class Links(Protocol):
@@ -32,13 +32,13 @@ class Lane:
     marshal writes like one of them (buffers like bytes) is never linked.
     """
 
-    __slots__ = ("_json", "_marshalled", "_mixed", "_named", "_positional", "texts")
+    __slots__ = ("_json", "_mixed", "_named", "marshalled", "positional", "texts")
 
     def __init__(self, json: bool = False) -> None:
         self._json = json
-        self._marshalled = False
+        self.marshalled = False
         self.texts: dict[str, tuple[str, Slot]] = {}
-        self._positional: Raws = {}
+        self.positional: Raws = {}
         self._named: Raws = {}
         self._mixed: Raws = {}
 
@@ -49,7 +49,7 @@ class Lane:
             if len(args) == 1 and type(args[0]) is str:
                 known = self.texts.get(args[0])
                 return known[1] if known is not None else None
-            call, table = args, self._positional
+            call, table = args, self.positional
             json = type(args[0]) in _PLAIN if len(args) == 1 else _PLAIN.issuperset(map(type, args))
         elif not args:
             call, table = kwargs, self._named
@@ -57,16 +57,22 @@ class Lane:
         else:
             call, table = (args, kwargs), self._mixed
             json = self._json or _PLAIN.issuperset(map(type, (*args, *kwargs.values())))
+        if json:
+            try:
+                raw = dumps(call, None, STRICT)
+            except TypeError:
+                return None
+            pair = table.get(xxh3_64_intdigest(raw))
+            if pair is not None and pair[0] == raw:
+                return pair[1]
+        return self.by_marshal(call, table) if self.marshalled else None
+
+    @staticmethod
+    def by_marshal(call: Any, table: Raws) -> Slot | None:
+        """The slot that the marshalled form of a call leads to."""
         try:
-            if json:
-                raw = dumps(call, None, _STRICT)
-                pair = table.get(xxh3_64_intdigest(raw))
-                if pair is not None and pair[0] == raw:
-                    return pair[1]
-                if not self._marshalled:
-                    return None
             raw = marshal.dumps(call, 2)
-        except (TypeError, ValueError):
+        except ValueError:
             return None
         pair = table.get(xxh3_64_intdigest(raw))
         return pair[1] if pair is not None and pair[0] == raw else None
@@ -79,12 +85,12 @@ class Lane:
         if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
             return
         call: Any = (args, kwargs) if args and kwargs else args or kwargs
-        table = self._mixed if args and kwargs else self._positional if args else self._named
+        table = self._mixed if args and kwargs else self.positional if args else self._named
         try:
-            raw = dumps(call, None, _STRICT)
+            raw = dumps(call, None, STRICT)
             if b"null" in raw:
                 raw = marshal.dumps(call, 2)
-                self._marshalled = True
+                self.marshalled = True
         except (TypeError, ValueError):
             return
         memory.link(slot, table, xxh3_64_intdigest(raw), raw)
