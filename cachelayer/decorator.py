@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from .call import Scope
 from .errors import StoreFault
 from .exact.lane import STRICT
+from .flow.breaker import CLOSED
 from .handles import Handle, InThread, Method, PlainHandle
 from .observe.pace import timed
 from .shortcuts import Shortcuts
@@ -75,12 +76,13 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
 def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
     """Answers for a function that keeps nothing in process: by raw form from the shared store, else by the path."""
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
-    find, ask, told, budget = shortcuts.find, shortcuts.ask, shortcuts.told, function.store_budget
+    find, told, breaker = shortcuts.find, shortcuts.told, shortcuts.breaker
+    ask, budget = shortcuts.recall.ask, function.store_budget
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at, looked = current(), now(), None
         known = find(function, scope, args, kwargs)
-        if known is not None:
+        if known is not None and breaker.state is CLOSED:
             try:
                 reply = ask(known.meta, budget)
                 if reply is not None:

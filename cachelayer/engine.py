@@ -65,17 +65,16 @@ class Engine:
                     return await self._path(told, call)
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
-        key = self._flight_key(call)
-        hit = self.keeper.recall(call, call.arrived)
+        hit, key = self.keeper.recall(call, call.arrived), self._flight_key(call)
         if hit is None and shared is not None and key not in self.flights:
-            hit = await shared.find(call) or self.keeper.recall(
-                call, self.clock.monotonic()
-            )  # landed meanwhile
+            hit = await shared.find(call)
+            if hit is None and function.memory.at(call.digest) is not None:  # landed meanwhile
+                hit = self.keeper.recall(call, self.clock.monotonic())
         if hit is not None:
             if hit.source is STALE:
                 self.refresh(call)
             return told(call, hit, True)
-        lead = self._answer if shared is None and not function.similar else self._lead
+        lead = self._lead if self.tiers.first(call) else self._answer
         try:
             ride = self.flights.ride(
                 key, lead, call, function.rider_wait, function.flight_age, call.canonical

@@ -17,7 +17,7 @@ from .exact.frozen import new
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
-from .flow.recording import Replay
+from .flow.recording import Handed, Replay
 from .flow.tee import replay
 from .holdings import Holdings
 from .parts import tags_with
@@ -189,8 +189,7 @@ class Keeper(Holdings):
     @staticmethod
     def replay_of(function: Function, chunks: Chunks) -> Any:
         """Chunks that are the caller's own, as a stream of the function's kind."""
-        frozen = tuple([new(Frozen, (chunk, None, 0)) for chunk in chunks])
-        return replay(frozen) if function.plain else Replay(frozen)
+        return (chunk for chunk in chunks) if function.plain else Handed(chunks)
 
     def _frozen(self, call: Call, answer: Any) -> Frozen | None:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .call import Call, Landing
@@ -13,8 +13,9 @@ from .exact.memory import Slot
 from .exact.redis.recall import Recall
 from .flow.attempt import Faults
 from .flow.background import Background
-from .flow.breaker import Breaker
+from .flow.breaker import CLOSED, Breaker
 from .flow.waiting import within
+from .implied import implied, scope_of
 from .keeper import Keeper
 from .protocols import Clock, Lease, Store
 from .types import Reason, Record
@@ -97,7 +98,9 @@ class SharedTier:
 
     def failed(self, reason: Reason) -> Reason:
         """The reason for which a read gave nothing, told to the breaker."""
-        if reason is Reason.BUDGET or reason is Reason.FAULT:
+        if reason is Reason.BUDGET:
+            self.breaker.overran()
+        elif reason is Reason.FAULT:
             self.breaker.failure()
         else:
             self.breaker.success()
@@ -139,18 +142,18 @@ class SharedTier:
 
     # one call in the fleet ---------------------------------------------------------------------------------------
 
-    async def lead_or_wait(self, call: Call) -> Landing | None:
-        """Take the lease for a call to a slow backend, or wait for its holder's answer; None where we must call."""
+    def leases(self, call: Call) -> bool:
+        """Whether the backend is slow enough for another process's call to be worth waiting for."""
         typical = call.function.stats.backend_mean
-        if self.breaker.state != "closed" or (typical is not None and typical < SLOW):
-            return None
+        return self.breaker.state is CLOSED and (typical is None or typical >= SLOW)
+
+    async def lead_or_wait(self, call: Call) -> Landing | None:
+        """Take the lease for a call, or wait for its holder's answer; None where we must call."""
         key = call.digest.to_bytes(16, "big")
         budget = self._budget(call)
         lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
-        if isinstance(lease, Reason):
-            return None
         if lease is not None:
-            call.lease = lease
+            call.lease = None if isinstance(lease, Reason) else lease
             return None
         patience = call.function.rider_wait
         if call.deadline is not None:
@@ -197,8 +200,8 @@ class SharedTier:
 
     async def invalidate(self, tags: Sequence[str]) -> bool:
         """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
-        done = await self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
-        return not isinstance(done, Reason)
+        told = self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
+        return not isinstance(await told, Reason)
 
     async def erase(self, tags: Sequence[str]) -> None:
         """Declare invalid, then remove physically, in steps."""
@@ -209,8 +212,8 @@ class SharedTier:
 
     async def forget(self, digest: int) -> None:
         """Delete one entry for all processes."""
-        work = self.store.delete([digest.to_bytes(16, "big")])
-        await self.faults.attempt("invalidate", work, WRITE_BUDGET)
+        key = digest.to_bytes(16, "big")
+        await self.faults.attempt("invalidate", self.store.delete([key]), WRITE_BUDGET)
 
     def listen(self) -> None:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
@@ -241,12 +244,14 @@ class SharedTier:
             await keeper.forget(tags=frozenset(tags), scopes=frozenset(scopes), everything=change.everything)
         if change.everything:
             self.lost()
+            if getattr(self.store, "coherent", False):  # what broke stands again
+                self.breaker.hurry()
 
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""
         told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
-        breaker = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened}
-        return {**breaker, "listening": self._listening is not None, "store": told()}
+        shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": told()}
+        return {**shown, "listening": self._listening is not None}
 
     async def aclose(self) -> None:
         """Close this loop's connections."""
@@ -273,27 +278,3 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
         tokens=keeper.tokens_of(call.function, slot),
         principal=call.principal,
     )
-
-
-def implied(function: str, tenant: str | None) -> tuple[str, ...]:
-    """Tags that every shared entry carries, so that a function or a tenant can be invalidated in every process."""
-    return ("\0all", f"\0function:{function}", f"\0tenant:{tenant}" if tenant is not None else "\0nobody")
-
-
-def implied_by(scope: Mapping[str, str] | None) -> list[str]:
-    """The implied tag that covers a scope; of {} that of everything, of None none."""
-    if scope is None:
-        return []
-    if not scope:
-        return ["\0all"]
-    return [f"\0{kind}:{value}" for kind, value in scope.items()][-1:]
-
-
-def scope_of(tag: str) -> dict[str, str | None] | None:
-    """The scope that an implied tag stands for; None for a tag of the user's."""
-    if tag == "\0all":
-        return {}
-    if tag == "\0nobody":
-        return {"tenant": None}
-    kind, _, value = tag.removeprefix("\0").partition(":")
-    return {kind: value} if tag.startswith("\0") and kind in ("function", "tenant") else None

@@ -5,7 +5,6 @@ For functions whose answers are not kept in process (`max_bytes=0`); where they 
 
 from __future__ import annotations
 
-from asyncio import Future
 from collections import deque
 from typing import Any
 
@@ -15,7 +14,6 @@ from .exact.codec import Chunks
 from .exact.memory import Raws
 from .exact.redis.recall import NOTHING, OTHER, Seen
 from .exact.slot import SLOT_OVERHEAD, Slot, weight_of_raw
-from .flow.breaker import CLOSED
 from .observe.pace import timed
 from .shared import SharedTier
 from .types import Reason, Record
@@ -31,19 +29,18 @@ class Shortcuts:
     """What raw forms lead to, and the hit that begins there. Holds requests, no answers."""
 
     def __init__(self, shared: SharedTier, *, max_bytes: int = MAX_BYTES) -> None:
-        self._shared, self.max_bytes = shared, max_bytes
+        assert shared.recall is not None
+        self._shared, self.recall, self.max_bytes = shared, shared.recall, max_bytes
         self.bytes = 0
         """At most `max_bytes`."""
         self._held: deque[tuple[Raws, int | str, int]] = deque()
         self._now = shared.clock.monotonic
-        self._recall, self._breaker, self._faults = shared.recall, shared.breaker, shared.faults
+        self.breaker, self._faults = shared.breaker, shared.faults
 
     def learn(self, call: Call, record: Record) -> None:
         """Let the raw form of a call that was answered by `record` lead to it from now on."""
-        if self._recall is None or call.function.codec is not None:
-            return
-        seen = self._recall.seen(record, self._shared.codec.decode)
-        if seen is None:
+        seen = self.recall.seen(record, self._shared.codec.decode)
+        if seen is None or call.function.codec is not None:  # whose faults would not be ours
             return
         known = Slot(call.digest, call.canonical, None, 0, meta=seen)
         with self._shared.keeper.lock:
@@ -83,18 +80,13 @@ class Shortcuts:
         own = None if scope.lane is None else function.lanes.get(scope.lane)
         return None if own is None else own.find(args, kwargs)
 
-    def ask(self, seen: Seen, budget: float) -> Future[Any] | None:
-        """What `told` will be given; None where the path has to be walked. Raises StoreFault, as the reply may."""
-        recall = self._recall
-        return None if recall is None or self._breaker.state is not CLOSED else recall.ask(seen, budget)
-
     def told(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
         """(True, the caller's own answer), counted; else (False, why not), where the path goes on.
 
         None for a reason: what the path finds there is its own to judge. `at`: when the caller came.
         """
-        if self._breaker.share:
-            self._breaker.success()
+        if self.breaker.share:
+            self.breaker.success()
         if answer is NOTHING or answer is OTHER:
             return False, ABSENT if answer is NOTHING else None
         stats = function.stats

@@ -62,7 +62,7 @@ class Tiers:
     ) -> None:
         self.clock, self.keeper, self.faults = clock, keeper, faults
         self.shared, self.similar = shared, similar
-        self.shortcuts = None if shared is None else Shortcuts(shared)
+        self.shortcuts = Shortcuts(shared) if shared is not None and shared.recall is not None else None
         self.portal, self.background = portal, background
         self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)
@@ -82,6 +82,10 @@ class Tiers:
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
         return self.shared is not None or call.function.similar
+
+    def first(self, call: Call) -> bool:
+        """Whether anybody is asked before the backend: who knows similar answers, or who may be making this one."""
+        return call.function.similar or (self.shared is not None and self.shared.leases(call))
 
     async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
         """The first tier's answer within the budgets, or None: see `call.misses`.
@@ -137,7 +141,8 @@ class Tiers:
 
     async def _elsewhere(self, call: Call) -> Landing | None:
         """The answer that another process is making now, where it is worth waiting for."""
-        return await self.shared.lead_or_wait(call) if self.shared is not None else None
+        shared = self.shared
+        return await shared.lead_or_wait(call) if shared is not None and shared.leases(call) else None
 
     async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | Flight | None:
         tier = self.similar_to(call.function)
@@ -196,10 +201,9 @@ class Tiers:
         if age is not None and now - slot.created > age:
             return None
         landing = self.keeper.landing(slot, Source.INDEX, now)
-        slot.hits += 1
-        slot.used = now
-        landing.match = "similar"
-        landing.similarity, landing.confidence = decision.similarity, decision.confidence
+        slot.hits, slot.used = slot.hits + 1, now
+        landing.match, landing.similarity = "similar", decision.similarity
+        landing.confidence = decision.confidence
         return landing
 
     def keep(self, call: Call, landing: Landing) -> None:
@@ -239,7 +243,8 @@ class Tiers:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made])
         made: list[Indexed] = []
         for item in batch:
-            await self.faults.attempt("write-back", self._index(item, made), None)
+            if item.call.function.similar:
+                await self.faults.attempt("write-back", self._index(item, made), None)
             if item.call.similar is not None and item.call.similar.flight is not None:
                 self.inflight.end(item.call.similar.flight)
         if self.elsewhere is not None:
@@ -249,12 +254,10 @@ class Tiers:
                 self.background.spawn(tier.maintain)
 
     async def _index(self, item: Written, made: list[Indexed]) -> None:
-        call, slot = item.call, item.slot
-        tier = self.similar_to(call.function)
+        call, slot, tier = item.call, item.slot, self.similar_to(item.call.function)
         if tier is None or self._unfit(call) is not None or not slot.resident:
             return
-        answer = call.function.seen(self.keeper.answer_of(slot))
-        if has_tool_calls(answer):
+        if has_tool_calls(answer := call.function.seen(self.keeper.answer_of(slot))):
             return
         ask = call.similar or self._ask(call)
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)

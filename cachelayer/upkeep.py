@@ -7,13 +7,13 @@ from typing import Any
 
 from .engine import Engine
 from .errors import ConfigurationError
+from .implied import implied_by
 from .local import Local
 from .naming import names
 from .policy import check_names
 from .protocols import Decider, Embedder
 from .semantic.asks import State
 from .semantic.successor import succeed
-from .shared import implied_by
 
 
 class Upkeep:

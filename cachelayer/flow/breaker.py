@@ -20,6 +20,8 @@ class State(StrEnum):
     HALF_OPEN = "half_open"
 
 
+MOMENT = 0.002
+"""Seconds."""
 CLOSED = State.CLOSED
 """A look at an enum's member costs 0.1 us in Python 3.11."""
 
@@ -30,10 +32,21 @@ class Breaker:
 
     Ask `allow()` before a call; report `success()` or `failure()` after it. A call that was cancelled for reasons of
     its own reports `abandoned()`. A trial that reports nothing within the pause is taken for lost and another may go.
-    An overrun of the budget is a failure: report it.
+    An overrun of the budget is a failure too: `overran()`.
     """
 
-    __slots__ = ("_clock", "_keep", "_pause", "_until", "longest", "opened", "pause", "share", "state")
+    __slots__ = (
+        "_clock",
+        "_keep",
+        "_pause",
+        "_until",
+        "_overran",
+        "longest",
+        "opened",
+        "pause",
+        "share",
+        "state",
+    )
 
     def __init__(
         self, clock: Clock, *, threshold: int = 5, pause: float = 0.5, longest: float = 10.0
@@ -48,7 +61,7 @@ class Breaker:
         self.share = 0.0  # of failed calls, moving
         self._keep = 0.5 ** (1 / threshold)
         self._pause = pause
-        self._until = 0.0
+        self._until, self._overran = 0.0, float("-inf")
 
     def allow(self) -> bool:
         """Whether the call may be made; while open and while a trial is under way, no."""
@@ -78,10 +91,22 @@ class Breaker:
             if self.share > 0.499:
                 self._open()
 
+    def overran(self) -> None:
+        """The call took too long: however many are given up in one moment, it is one failure of the tier's."""
+        now = self._clock.monotonic()
+        if self.state is State.HALF_OPEN or now - self._overran > MOMENT:
+            self._overran = now
+            self.failure()
+
     def abandoned(self) -> None:
         """The call was given up before it showed anything; a trial makes room for another."""
         if self.state is State.HALF_OPEN:
             self._until = self._clock.monotonic()
+
+    def hurry(self) -> None:
+        """There is word that the tier is well again: the next call may try it, whatever the trials before it showed."""
+        if self.state is State.OPEN:
+            self._until, self._pause = self._clock.monotonic(), self.pause
 
     def _open(self) -> None:
         self.state = State.OPEN

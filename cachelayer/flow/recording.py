@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -239,7 +239,7 @@ class Replay(AsyncIterator[Any]):
     __slots__ = ("_chunks",)
 
     def __init__(self, chunks: tuple[Chunk, ...]) -> None:
-        self._chunks = iter(chunks)
+        self._chunks: Iterator[Any] = iter(chunks)
 
     def __aiter__(self) -> Replay:
         return self
@@ -258,3 +258,17 @@ class Replay(AsyncIterator[Any]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+class Handed(Replay):
+    """The same of chunks that are the reader's own already."""
+
+    __slots__ = ()
+
+    def __init__(self, chunks: Sequence[Any]) -> None:
+        self._chunks = iter(chunks)
+
+    async def __anext__(self) -> Any:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration

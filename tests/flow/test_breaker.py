@@ -62,6 +62,33 @@ def test_while_open_nothing_passes_until_the_pause_is_over():
     assert breaker.state is State.HALF_OPEN
 
 
+def test_word_that_the_tier_is_well_again_ends_the_pause_however_long_it_had_grown():
+    clock = Hands()
+    breaker = broken(clock)
+    for _ in range(4):
+        clock.now += 100.0
+        assert breaker.allow()
+        breaker.failure()
+    assert not breaker.allow()
+    breaker.hurry()
+    assert [breaker.allow(), breaker.allow()] == [True, False]
+    breaker.failure()
+    clock.now += 2.01
+    assert breaker.allow()
+
+
+def test_calls_that_are_given_up_in_one_moment_are_one_failure():
+    clock = Hands()
+    breaker = Breaker(clock, threshold=3, pause=1.0)
+    for _ in range(64):
+        breaker.overran()
+    assert breaker.state is State.CLOSED
+    for _ in range(2):
+        clock.now += 0.02
+        breaker.overran()
+    assert breaker.state is State.OPEN
+
+
 def test_one_trial_at_a_time():
     clock = Hands()
     breaker = broken(clock)

@@ -29,6 +29,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "rawforms",
             "recorder",
             "shared",
+            "implied",
             "shortcuts",
             "tiers",
         }

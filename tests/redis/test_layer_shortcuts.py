@@ -159,6 +159,7 @@ class Watched:
 
     def __init__(self, inner: Any) -> None:
         self.inner, self.calls = inner, 0
+        self.seen = inner.seen
         self.fault: Exception | None = None
 
     def ask(self, *args: Any) -> Any:
@@ -176,14 +177,15 @@ async def unread(*args: Any) -> None:
 async def test_a_store_that_has_no_answer_is_asked_once(server: Server, fault: Exception | None) -> None:
     _, backend = counting()
     async with layer_on(server) as layer:
+        shared, shortcuts = layer._shared, shortcuts_of(layer)
+        watched = Watched(shortcuts.recall)
+        shortcuts.recall = watched  # type: ignore[assignment]
         ask = layer.wrap(backend, name="ask")
         await ask({"n": 1})
         await layer.flush()
         await ask({"n": 1})
-        shared, shortcuts = layer._shared, shortcuts_of(layer)
         assert shared is not None
         shared.get = unread
-        shortcuts._recall = watched = Watched(shortcuts._recall)  # type: ignore[assignment]
         watched.fault = fault
         if fault is None:
             (name,) = server.do("KEYS", "*:v:*")

@@ -62,11 +62,22 @@ async def test_one_tick_is_one_write():
     assert [await future for future in waiting] == [b"%02d" % n for n in range(64)]
 
 
+async def test_a_lone_read_leaves_at_once_and_the_others_of_its_turn_together():
+    pipe, transport = loose()
+    waiting = [pipe.get(word(b"k%d" % n)) for n in range(3)]
+    assert transport.written == [pack(b"GET", b"k0")]
+    await tick()
+    assert transport.written[1:] == [pack(b"MGET", b"k1", b"k2")]
+    pipe.data_received(b"$1\r\n0\r\n*2\r\n$1\r\n1\r\n$-1\r\n")
+    assert [await future for future in waiting] == [b"0", b"1", None]
+
+
 async def test_an_error_for_many_reaches_each():
     pipe, _ = loose()
+    pipe.send(pack(b"PING"))
     waiting = [pipe.get(word(b"k")), pipe.get(word(b"l"))]
     await tick()
-    pipe.data_received(b"-LOADING it\r\n")
+    pipe.data_received(b"+PONG\r\n-LOADING it\r\n")
     assert all([isinstance(await future, Exception) for future in waiting])
 
 
