@@ -13,7 +13,6 @@ from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
-from .exact.frozen import new
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
