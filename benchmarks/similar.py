@@ -3,12 +3,12 @@ r"""A similar hit end to end with the real model, beside the embedder alone, in 
     OMP_NUM_THREADS=1 python benchmarks/similar.py --streams STREAM.jsonl.gz ... --fill DIR ... \
         --out benchmarks/results/similar
 
-The layer is filled with the first part of labelled request streams (the answer is the label's) and with unrelated
-texts, up to --entries entries. The rest of the streams is asked once each; what is answered from the index is timed.
-The decider is the default one, nothing is switched off but shadow checks. One task: embedder alone and layer take
-turns on the same text, in random order. Many tasks: rounds of bare encoder threads (tokenizer and session, no
-library) and of the layer; the layer's budgets are wide there, as otherwise the backend would be asked beside a busy
-encoder. CPU time is the process's, which says more than the clock where others use the machine.
+The layer is filled with the first part of labelled request streams (the answer is the label's) and with one text of
+each class of other streams, mixed, up to --entries entries. The rest of the streams is asked once each; what is
+answered from the index is timed. The decider is the default one, nothing is switched off but shadow checks. One task:
+embedder alone and layer take turns on the same text, in random order. Many tasks: rounds of bare encoder threads
+(tokenizer and session, no library) and of the layer; the layer's budgets are wide there, as otherwise the backend would
+be asked beside a busy encoder. CPU time is the process's, which says more than the clock where others use the machine.
 """
 
 from __future__ import annotations
@@ -46,6 +46,14 @@ def streams(paths: Sequence[Path]) -> dict[str, str]:
     rows = [[(str(r["q"]), f"{path.stem} {r['cls']}") for r in corpus.rows_of(path)] for path in paths]
     merged = [rows[i][j] for j in range(max(map(len, rows))) for i in range(len(rows)) if j < len(rows[i])]
     return dict(merged)
+
+
+def one_of_each(paths: Sequence[Path]) -> dict[str, str]:
+    """Text to label, the first text of every class: so that unlike answers belong to unlike questions."""
+    firsts = {
+        str(r["cls"]): str(r["q"]) for path in reversed(paths) for r in reversed([*corpus.rows_of(path)])
+    }
+    return {text: label for label, text in firsts.items() if len(text) < 200}
 
 
 class Prefilled:
@@ -94,29 +102,27 @@ async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[Cach
     embedder = Prefilled(args.vectors)
     layer = CacheLayer(policy=policy, embedder=embedder)
 
+    others = one_of_each(args.fill)
+
     async def answer(question: str) -> str:
-        return labels.get(question, f"unlike any other: {question}")
+        return labels.get(question) or others[question]
 
     ask = layer.wrap(answer, name="ask")
     await layer.start()
-    texts = list(labels)
-    first = texts[: int(len(texts) * args.share)]
-    others = iter([text for text in corpus.texts(args.fill) if text not in labels and len(text) < 200])
     tier = layer._similar
     assert tier is not None
+    early = int(len(labels) * args.share)
+    texts = list(labels)
+    first = list(dict.fromkeys([*others, *texts[:early]]))
+    random.Random(0).shuffle(first)  # streams one after the other are a change to the decider
     for at in range(0, len(first), 32):
         await asyncio.gather(*(ask(text) for text in first[at : at + 32]))
-    await layer.flush()
-    while len(tier.entries) < args.entries:
-        await asyncio.gather(*(ask(next(others)) for _ in range(min(32, args.entries - len(tier.entries)))))
         await layer.flush()
-    await embedder.keep([entry.text for entry in tier.entries.values()] + first)
-    print(
-        f"{len(tier.entries):,} entries, {len(texts) - len(first):,} requests to ask",
-        file=sys.stderr,
-        flush=True,
-    )
-    return layer, ask, texts[len(first) :]
+        if len(tier.entries) >= args.entries:
+            break
+    await embedder.keep(first)
+    print(f"{len(tier.entries):,} entries, {len(texts) - early:,} to ask", file=sys.stderr, flush=True)
+    return layer, ask, texts[early:]
 
 
 async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[str, Any]:
@@ -250,7 +256,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--streams", nargs="+", type=Path, required=True, help="labelled requests {q, cls}")
-    parser.add_argument("--fill", nargs="+", type=Path, required=True, help="unrelated texts")
+    parser.add_argument(
+        "--fill", nargs="+", type=Path, required=True, help="streams of which each class gives a text"
+    )
     parser.add_argument("--entries", type=int, default=10_000)
     parser.add_argument(
         "--share", type=float, default=0.7, help="of the streams, asked before the measurement"

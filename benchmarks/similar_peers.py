@@ -2,7 +2,7 @@ r"""A similar hit with real MiniLM, cachelayer beside GPTCache, in one process a
 
     pip install --no-deps gptcache==0.1.44 && pip install cachetools sqlalchemy sentence-transformers
     OMP_NUM_THREADS=1 python benchmarks/similar_peers.py --streams STREAM.jsonl.gz ... --fill DIR ... \
-        --out benchmarks/results/similar_peers
+        [--vectors FILL.npz] --out benchmarks/results/similar_peers
 
 GPTCache stands as its documentation has it: sqlite and FAISS, distance evaluation, threshold .8, `aadapt`; once with
 the torch model (sentence-transformers) and once with the int8 embedder of this package. All hold the same entries;
@@ -146,7 +146,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--streams", nargs="+", type=Path, required=True, help="labelled requests {q, cls}")
-    parser.add_argument("--fill", nargs="*", type=Path, default=[], help="unrelated texts")
+    parser.add_argument(
+        "--fill", nargs="*", type=Path, default=[], help="streams of which each class gives a text"
+    )
+    parser.add_argument("--vectors", type=Path, help="as for similar.py: vectors of the fill, kept there")
     parser.add_argument("--entries", type=int, default=5000)
     parser.add_argument("--share", type=float, default=0.7, help="of the streams, asked before")
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")

@@ -13,6 +13,7 @@ from .exact.admission import has_tool_calls, text_of
 from .exact.memory import Slot
 from .flow.attempt import Faults
 from .flow.background import Background
+from .flow.eager import Starter
 from .flow.portal import Portal
 from .flow.race import race
 from .flow.writeback import WriteBack
@@ -74,6 +75,7 @@ class Tiers:
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
+        self._starter = Starter()
 
     def similar_to(self, function: Function) -> SimilarTier | None:
         """The similar tier that serves a function."""
@@ -118,7 +120,7 @@ class Tiers:
 
         try:
             raced: tuple[Landing | Flight, bool] = await race(
-                self._similar(call, None), miss, self.rides.head_start(call), unread
+                self._starter, self._similar(call, None), miss, self.rides.head_start(call), unread
             )
             won, similar = raced
             if similar and call.misses.pop("similar", None) is not None:

@@ -7,10 +7,12 @@ load by themselves and no timer holds anything back.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -74,6 +76,7 @@ class Batcher(Generic[T, R]):
             if value < 1:
                 raise ValueError(f"{name}={value}: at least 1")
         self.call, self.weigh = call, weigh or _one
+        self.alike = weigh is None and max_weight == float("inf")
         self.limit, self.max_weight = limit, max_weight
         self.concurrency, self.queue = concurrency, queue
         self.calls = self.items = self.shed = 0
@@ -82,6 +85,7 @@ class Batcher(Generic[T, R]):
     def reset(self) -> None:
         """Forget all queues: after a fork they are the parent's."""
         self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane] = WeakKeyDictionary()
+        self._latest: _Lane | None = None
         self._pid = os.getpid()
 
     async def submit(self, item: T, *, scope: Hashable = None, deadline: float = float("inf")) -> R:
@@ -101,15 +105,15 @@ class Batcher(Generic[T, R]):
 
     async def aclose(self) -> None:
         """Cancel what is under way or waits on this loop."""
-        lane = self._lanes.pop(asyncio.get_running_loop(), None)
+        lane, self._latest = self._lanes.pop(asyncio.get_running_loop(), None), None
         if lane is not None:
             await lane.aclose()
 
     @property
     def busy(self) -> bool:
         """Whether something is under way or waits on the running loop."""
-        lane = self._lanes.get(asyncio.get_running_loop())
-        return lane is not None and (lane.waiting > 0 or lane.running > 0)
+        lane = self._lane()
+        return lane.waiting > 0 or lane.running > 0
 
     def stats(self) -> dict[str, float]:
         """Calls made, items in them, items per call, items shed, items that wait."""
@@ -121,10 +125,12 @@ class Batcher(Generic[T, R]):
     def _lane(self) -> _Lane:
         if self._pid != os.getpid():
             self.reset()
-        loop = asyncio.get_running_loop()
-        lane = self._lanes.get(loop)
-        if lane is None:
-            lane = self._lanes[loop] = _Lane(self, loop)
+        loop, lane = asyncio.get_running_loop(), self._latest
+        if lane is None or lane.loop is not loop:
+            lane = self._lanes.get(loop)
+            if lane is None:
+                lane = self._lanes[loop] = _Lane(self, loop)
+            self._latest = lane
         return lane
 
 
@@ -141,6 +147,8 @@ class _Lane:
         self._pace = 0.0
         """Seconds per unit of weight, smoothed."""
         self._due = False
+        self._dated = 0
+        """Waiting items with a deadline."""
 
     @property
     def running(self) -> int:
@@ -150,6 +158,7 @@ class _Lane:
     def enqueue(self, item: _Item) -> None:
         self._scopes.setdefault(item.scope, {})[item] = None
         self.waiting += 1
+        self._dated += item.deadline < math.inf
         if not self._due and len(self._running) < self._owner.concurrency:
             self._due = True  # at the end of this turn of the loop: what is submitted in it rides along
             self.loop.call_soon(self._start)
@@ -190,6 +199,8 @@ class _Lane:
         """The next batch: one item a scope in turn, up to the limits and the earliest deadline."""
         owner, now = self._owner, self.loop.time()
         batch, earliest = _Batch([]), float("inf")
+        if len(self._scopes) == 1 and owner.alike and not self._dated:
+            return self._first(batch)
         while self._scopes and len(batch.items) < owner.limit:
             scope, queue = next(iter(self._scopes.items()))
             item = next(iter(queue))
@@ -207,9 +218,26 @@ class _Lane:
         batch.riders = len(batch.items)
         return batch
 
+    def _first(self, batch: _Batch) -> _Batch:
+        """The same where items are of one scope and one weight, and none has a deadline."""
+        ((scope, queue),) = self._scopes.items()
+        batch.items = list(islice(queue, self._owner.limit))
+        batch.riders = count = len(batch.items)
+        batch.weight = float(count)
+        for item in batch.items:
+            item.batch = batch
+        if count == len(queue):
+            del self._scopes[scope]
+        else:
+            for item in batch.items:
+                del queue[item]
+        self.waiting -= count
+        return batch
+
     def _take(self, item: _Item) -> _Item:
         queue = self._scopes[item.scope]
         del queue[item]
+        self._dated -= item.deadline < math.inf
         if not queue:
             del self._scopes[item.scope]
         self.waiting -= 1

@@ -219,8 +219,8 @@ class Neighbourhood:
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
         signatures = self.shared.signatures
-        same = [signatures(k.text) for k in known if k.answer == ids[0]][:3]
-        others = [signatures(k.text) for k in known if k.answer != ids[0]][:3]
+        same = [signatures(k.text) for k in [k for k in known if k.answer == ids[0]][:3]]
+        others = [signatures(k.text) for k in [k for k in known if k.answer != ids[0]][:3]]
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
 

@@ -59,10 +59,13 @@ def antonyms(a: Signature, b: Signature) -> bool:
     only_left, only_right = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
     if not only_left or not only_right:
         return False
-    for word in only_left:
-        if not only_right.isdisjoint(lx.ANTONYMS.get(word, ())):
+    for word in only_left & _OPPOSED:
+        if not only_right.isdisjoint(lx.ANTONYMS[word]):
             return True
     return _negated(only_left, only_right) or _negated(only_right, only_left)
+
+
+_OPPOSED: Final = frozenset(lx.ANTONYMS)
 
 
 def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:

@@ -53,7 +53,7 @@ class Scope:
         self._digests: dict[int, set[bytes]] = {}
         self._members: dict[int, set[int]] = {}
         self._said: dict[int, bytes] = {}
-        """The digest of each entry's own wording."""
+        """The digest of each entry's own wording; kept where its answer had to make room."""
         self._sayings = Sayings(dimension)
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
@@ -64,7 +64,8 @@ class Scope:
             if answer is None:
                 if c.answer is None or c.entry in self.retired:
                     continue
-                answer = self.find(c.answer)
+                said = self._said.get(c.entry)
+                answer = self.find(c.answer) if said is None else self._ids.get(said)
                 if answer is None:
                     continue
             out.append(Known(c.similarity, answer, place, c.text))
@@ -180,7 +181,6 @@ class Scope:
         victim = min(oldest, key=lambda a: (count[a] > 1, count[a]))
         for entry in list(self._members[victim]):
             del self.entries[entry]
-            self._said.pop(entry, None)
         self._forget_answer(victim)
 
     def _forget_answer(self, answer: int) -> None:

@@ -191,7 +191,7 @@ class _Reader:
             self.negations += 1
         if low in lx.WEEKDAYS or low in lx.MONTHS or low in lx.RELATIVE_DAYS:
             self.dates.add(lx.WEEKDAYS.get(low) or lx.MONTHS.get(low) or lx.RELATIVE_DAYS[low])
-        elif any(c.isdigit() for c in low) and len(low) > 1:
+        elif len(low) > 1 and not low.isalpha() and any(c.isdigit() for c in low):
             self.ids.add(low)
         elif (raw[0].isupper() and not self.opening and low not in lx.FUNCTION_WORDS) or (
             len(raw) > 1 and raw.isupper() and low not in lx.FUNCTION_WORDS

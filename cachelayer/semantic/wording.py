@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Final
 
 from .guards import GUARDS
@@ -94,26 +94,28 @@ class Wording:
         self.by_answer.pop(answer, None)
 
     def links(
-        self, words: set[str], counts: Sequence[int], answers: Sequence[int]
+        self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
     ) -> tuple[list[float], list[str]]:
         """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
-        total = self.requests + 1.0
-        shares = [(w, (self.words[w] + 0.5) / total) for w in words]
+        total, seen = self.requests + 1.0, self.words
+        shares = {w: (seen.get(w, 0) + 0.5) / total for w in words}
         out, unseen = [], []
         for place, (answer, count) in enumerate(zip(answers, counts, strict=True)):
             mine: Mapping[str, int] = self.by_answer.get(answer, {})
-            score = 0.0
-            for word, share in shares:
-                n = mine.get(word, 0)
-                score += math.log((n + _MASS * share) / ((count + _MASS) * share))
-                if place == 0 and n == 0:
-                    unseen.append(word)
-            out.append(score / max(len(shares), 1))
+            used = [w for w in words if w in mine]
+            score = (len(words) - len(used)) * math.log(_MASS / (count + _MASS))
+            for word in used:
+                share = shares[word]
+                score += math.log((mine[word] + _MASS * share) / ((count + _MASS) * share))
+            if place == 0:
+                unseen = [w for w in words if w not in mine]
+            out.append(score / max(len(words), 1))
         return out, unseen
 
-    def rarity(self, word: str) -> float:
-        """Inverse frequency, 0 .. about 1."""
-        return math.log((self.requests + 2.0) / (self.words[word] + 1.0)) / math.log(self.requests + 3.0)
+    def rarities(self, words: Iterable[str]) -> list[float]:
+        """Inverse frequencies, 0 .. about 1."""
+        most, whole, seen = self.requests + 2.0, math.log(self.requests + 3.0), self.words
+        return [math.log(most / (seen.get(word, 0) + 1.0)) / whole for word in words]
 
 
 def objections(mine: Signature, entries: Sequence[Signature]) -> tuple[list[int], bool]:
@@ -146,15 +148,15 @@ def read(
     objected, nearest = objections(mine, same)
     names = [GUARDS[g][0] for g in objected]
     hard = any(n in HARD for n in names)
-    words = frozenset(mine.words)
-    sets = [frozenset(s.words) for s in same]
+    words = mine.vocabulary
+    sets = [s.vocabulary for s in same]
     overlap = max(_overlap(words, s) for s in sets)
-    rival = max((_overlap(words, frozenset(s.words)) for s in others), default=0.0)
+    rival = max((_overlap(words, s.vocabulary) for s in others), default=0.0)
     left, right = len(words - sets[0]), len(sets[0] - words)
     free = bool(objected) and any(not any(g(mine, o) for _, g in GUARDS) for o in others[:2])
-    scores, unseen = wording.links(set(words), counts, answers)
-    rare = [wording.rarity(w) for w in unseen]
-    weight = sum(wording.rarity(w) for w in words)
+    scores, unseen = wording.links(words, counts, answers)
+    rare = wording.rarities(unseen)
+    weight = sum(wording.rarities(words))
     return [
         float(hard),
         float(bool(names) and not hard),
