@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import orjson
 from exact_parts import answer, floor_backend, key_of, request
 from redis_floor import Bare
-from redis_parts import Rows, alternate, serial
+from redis_parts import Rows, Timing, alternate, serial
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.exact.redis import RedisStore
@@ -53,6 +54,20 @@ async def layer_hits(on: Stage, run: Any) -> Rows:
         raw = await on.floor.command(b"GET", b"floor:" + key_of(requests[i]).hex().encode())
         orjson.loads(raw)
 
+    turn: list[asyncio.Future[None]] = []
+
+    def resolve() -> None:
+        for future in turn:
+            future.set_result(None)
+        turn.clear()
+
+    async def awaited(i: int) -> None:
+        loop = asyncio.get_running_loop()
+        if not turn:
+            loop.call_soon(resolve)
+        turn.append(loop.create_future())
+        await turn[-1]
+
     async with layer:
         ask = layer.wrap(backend, name="bench")
         for body in requests:
@@ -66,6 +81,7 @@ async def layer_hits(on: Stage, run: Any) -> Rows:
         rows = await alternate(
             {
                 "floor: bare pipelined GET": bare_get,
+                "a future a call, no Redis": awaited,
                 "key, bare pipelined GET, decode": floor,
                 "store.get": lambda i: on.store.get(on.records[i].key, on.records[i].canonical, 1.0),
                 "layer": through,
@@ -97,20 +113,36 @@ async def second_reads(on: Stage) -> Rows:
 
 async def layer_misses(on: Stage) -> Rows:
     """A request that nobody made before, a backend that does nothing, the write behind the caller's back."""
-    fresh = iter(range(10**7, 10**9))
-    count = 1_500
-    bodies: dict[int, dict[str, Any]] = {}
+    fresh, count = iter(range(10**7, 10**9)), 1_000
+    bodies: list[dict[str, Any]] = []
+    policy = Policy(budgets=Budgets(store="1s"))
+    async with (
+        CacheLayer(semantic=False, policy=policy) as alone,
+        CacheLayer(store=on.url, semantic=False, policy=policy) as layer,
+    ):
+        ask, here = layer.wrap(floor_backend, name="miss"), alone.wrap(floor_backend, name="here")
+        unkept = layer.wrap(floor_backend, name="unkept", cache_if=lambda answer: False)
 
-    async def floor(i: int) -> None:
-        await on.floor.command(b"GET", b"nothing:%032x" % i)
-        if i == count - 1:  # outside the timed calls that follow
-            bodies.update((n, request(next(fresh))) for n in range(count))
+        async def floor(i: int) -> None:
+            await on.floor.command(b"GET", b"nothing:%032x" % i)
 
-    async with CacheLayer(store=on.url, semantic=False, policy=Policy(budgets=Budgets(store="1s"))) as layer:
-        ask = layer.wrap(floor_backend, name="miss")
-        return await alternate(
-            {"floor: bare GET of nothing": floor, "layer": lambda i: ask(bodies[i])}, count, serial
-        )
+        async def both(i: int) -> None:
+            await on.floor.command(b"GET", b"nothing:" + key_of(bodies[i]))
+            await here(bodies[i])
+
+        async def renewed(call: Call, n: int) -> Timing:
+            bodies[:] = [request(next(fresh)) for _ in range(n)]  # outside the timed calls
+            await layer.flush()
+            return await serial(call, n)
+
+        systems: dict[str, Call] = {
+            "floor: bare GET of nothing": floor,
+            "a miss in process, no Redis": lambda i: here(bodies[i]),
+            "key, bare GET, then a miss in process": both,
+            "layer, answer not kept": lambda i: unkept(bodies[i]),
+            "layer": lambda i: ask(bodies[i]),
+        }
+        return await alternate(systems, count, renewed)
 
 
 async def streams(on: Stage) -> Rows:

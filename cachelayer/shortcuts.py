@@ -13,15 +13,15 @@ from .errors import StoreFault
 from .exact.codec import Chunks
 from .exact.memory import Raws
 from .exact.redis.recall import NOTHING, OTHER, Seen
-from .exact.slot import SLOT_OVERHEAD, Slot, weight_of_raw
+from .exact.slot import Slot, weight_of_raw
 from .observe.pace import timed
 from .shared import SharedTier
 from .types import Reason, Record
 
-MAX_BYTES = 16 << 20
+MAX_BYTES = 32 << 20
 """Of raw forms and canonical requests remembered, over all functions; the oldest give way."""
-SEEN = 1024
-"""Bytes that an entry's outline takes beside its canonical bytes: header, epochs, name, numbers."""
+SEEN = 1100
+"""Bytes that what was seen of an entry takes beside its canonical bytes: slot, header, epochs, name, numbers."""
 ABSENT = Reason.ABSENT
 
 
@@ -52,7 +52,7 @@ class Shortcuts:
         if held is not None and held[0] == raw:
             raws[digest] = (held[0], slot)  # it weighs the same
             return True
-        weight = SLOT_OVERHEAD + SEEN + len(slot.canonical) + weight_of_raw(raw)
+        weight = SEEN + len(slot.canonical) + weight_of_raw(raw)
         self._held.append((raws, digest, weight))
         self.bytes += weight
         raws[digest] = (raw, slot)

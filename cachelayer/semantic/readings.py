@@ -75,6 +75,7 @@ class Readings:
             packed = (orjson.dumps(_SIGNED(found.signature), list), orjson.dumps(_READ(found), list))
         except orjson.JSONEncodeError:  # half a surrogate pair: such a text is read each time
             return
+        packed = bytes(bytearray(packed[0])), bytes(bytearray(packed[1]))  # orjson's own hold 4 KiB and more
         self._packed[text] = packed
         self.bytes += _size(text, packed)
         while self.bytes > self.most and len(self._packed) > 1:

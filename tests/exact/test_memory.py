@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachelayer.exact.lane import Lane
 from cachelayer.exact.memory import MAX_LINKS, Memory, Raws, Slot, weight_of
 from cachelayer.exact.slot import weight_of_raw
 
@@ -187,3 +189,19 @@ def test_hits_from_threads_while_slots_come_and_go_read_whole_answers() -> None:
     assert not wrong
     memory.clear()
     assert not raws
+
+
+def test_a_raw_form_holds_no_more_than_it_is_counted_for() -> None:
+    """Bytes that orjson wrote hold the buffer that they were written in."""
+    lane, memory = Lane(), Memory(1 << 30, max_item_bytes=1 << 20)
+    bodies = [{"text": "x" * 900, "n": n} for n in range(200)]
+    slots = [Slot(n, b"%d" % n, "answer", 100) for n in range(200)]
+    for slot in slots:
+        memory.put(slot, 0.0)
+    before = memory.bytes
+    tracemalloc.start()
+    for slot, body in zip(slots, bodies, strict=True):
+        lane.link(memory, slot, (body,), {})
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown <= memory.bytes - before
