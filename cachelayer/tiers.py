@@ -13,15 +13,13 @@ from .exact.admission import has_tool_calls, text_of
 from .exact.memory import Slot
 from .flow.attempt import Faults
 from .flow.background import Background
-from .flow.eager import Starter
 from .flow.portal import Portal
-from .flow.race import race
 from .flow.writeback import WriteBack
 from .keeper import Keeper
 from .policy import NOT_TIGHTENED, Budgets
 from .protocols import Clock
 from .recorder import Recorder
-from .rides import Rides, unread
+from .rides import Rides
 from .semantic.asks import Ask, Entry, Explained
 from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
@@ -75,7 +73,6 @@ class Tiers:
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
-        self._starter = Starter()
 
     def similar_to(self, function: Function) -> SimilarTier | None:
         """The similar tier that serves a function."""
@@ -119,10 +116,7 @@ class Tiers:
             return await alone()
 
         try:
-            raced: tuple[Landing | Flight, bool] = await race(
-                self._starter, self._similar(call, None), miss, self.rides.head_start(call), unread
-            )
-            won, similar = raced
+            won, similar = await self.rides.race(call, self._similar(call, None), miss)
             if similar and call.misses.pop("similar", None) is not None:
                 call.function.stats.hedges_cancelled += 1
                 self.let_go(call)
