@@ -89,7 +89,6 @@ class Answering(Delivery):
             outcome, slot = await self._landed(exchange, fields)
             if exchange.ahead is not None:
                 await self._first(exchange, outcome)
-                self.served.raws.link(slot, raw)
                 return
             if (slot is not None and self._too_old(outcome, slot)) or (
                 not self.let_in and outcome.age is not None
@@ -99,9 +98,9 @@ class Answering(Delivery):
                 self.r.heard(exchange.status)
             if outcome.source in (Source.BACKEND, Source.BYPASS):
                 await self._first(exchange, outcome)
-            else:
-                await self._shared(outcome, slot)
-            if outcome.match != "similar":
+                return
+            await self._shared(outcome, slot)
+            if outcome.match != "similar":  # a first repeat: what nobody asks again needs no raw form
                 self.served.raws.link(slot, raw)
         except Failed as failed:
             if failed.unshared is not exchange.unshared:

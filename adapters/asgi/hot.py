@@ -11,8 +11,6 @@ from hashlib import blake2b
 from random import getrandbits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cachelayer.exact.slot import Slot
-
 from .exchange import BODY, START, Message, Receive, Send
 from .principals import CREDENTIALS, Principal
 from .settings import SPECIAL, key_of
@@ -31,10 +29,8 @@ class Told(NamedTuple):
     """As it was read: all of the body."""
     principal: Principal
     """Whom the app let in lately."""
-    raw: bytes
-    """The request as bytes."""
-    slot: Slot | None
-    """The entry that they lead to."""
+    prefix: bytes
+    """What its raw form begins with."""
 
 
 class Hot:
@@ -88,16 +84,15 @@ class Hot:
             or now - self._since.get(known[1], -1e300) >= self._recheck
         ):
             return [message]
-        raw = known[0] + body
-        slot = self._find(raw)
-        if slot is None or b'"stream' in body or b"\\u00" in body:
-            return Told(message, known[2], raw, slot)
+        slot = self._find(known[0] + body)
+        if slot is None:
+            return Told(message, known[2], known[0])
         answer = slot.answer.value
-        if type(answer[0]) is not bytes:  # a recorded stream
-            return Told(message, known[2], raw, slot)
+        if type(answer[0]) is not bytes:
+            return [message]  # a recorded stream
         media, language, _, kept, mark, stem, created, created_stem = answer
         if mark:
-            kept = kept.replace(mark, stem + b'%032x"' % getrandbits(128))
+            kept = (stem + b'%032x"' % getrandbits(128)).join(kept.split(mark))
         if created:
             kept = kept.replace(created, b"%b%d%b" % (created_stem, time.time(), created[-1:]))
         headers = [

@@ -29,6 +29,8 @@ class Responder:
         self.served, self.settings = served, served.settings
         self.scope, self.receive, self.send = scope, receive, send
         self.body = b""
+        self.plain = True
+        """Whether the body cannot ask for a stream."""
         self.vary = ""
         """The request headers that are part of the key."""
         self.wanted = Wanted()
@@ -63,7 +65,9 @@ class Responder:
     async def go_on(self, told: Told) -> None:
         """Answer a request whose caller was known at sight."""
         self.body, self.principal = told.message["body"], told.principal
-        await self._answer(told.raw, told.slot, [told.message], True)
+        raw = self._form(told.prefix)
+        slot = None if self.plain else self.served.raws.find(raw)
+        await self._answer(raw, slot, [told.message], True)
 
     async def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> None:
         if slot is not None:
@@ -95,11 +99,17 @@ class Responder:
         prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(told), len(query), told, query)
         if not query and not self.vary and self.served.hot is not None:
             self.served.hot.learn(principal, prefix)
-        return prefix + self.body
+        return self._form(prefix)
+
+    def _form(self, prefix: bytes) -> bytes:
+        """A body that may ask for a stream has a form of its own, so that the hot path need not look for that."""
+        body = self.body
+        self.plain = b'"stream' not in body and b"\\u00" not in body
+        return prefix + body if self.plain else prefix + b"\0" + body
 
     def _wanted_again(self) -> Wanted:
         """How the answer is wanted, of a body that was read before."""
-        if b'"stream' not in self.body and b"\\u00" not in self.body:
+        if self.plain:
             return Wanted()
         return self.served.route.wanted(parse(self.body))
 
