@@ -7,10 +7,11 @@ apart once and built afresh for each caller. Anything else cannot be kept, unles
 
 from __future__ import annotations
 
+from sys import getsizeof
 from typing import Any
 
 from ..types import Reason
-from .copies import Copier, reach
+from .copies import Copier, atoms_size, reach
 from .frozen import OWN, Frozen, NotKeepable, Recent, name_of, new
 from .kinds import ATOMS, ONCE, Kinds
 from .shapes import Shapes
@@ -43,6 +44,8 @@ class Freezer:
         if type(value) in ATOMS:
             frozen: Frozen = new(Frozen, (value, None, OWN + value.__sizeof__()))
             return frozen if frozen[2] <= limit else _within(frozen, limit)
+        if type(value) is tuple and ATOMS.issuperset(map(type, value)):
+            return _within(new(Frozen, (value, None, OWN + getsizeof(value) + atoms_size(value))), limit)
         if share:
             return _within(self._shared(value), limit)
         try:
