@@ -6,7 +6,8 @@
 
 Systems that are compared are asked alternately in one run: latencies by one closed-loop connection that goes from one
 to the other request by request, and by wrk in a process of its own, in turns, as rates are. On a busy machine the
-ratios hold and the absolute figures do not.
+ratios hold and the absolute figures do not. An answer's latency ends with its last bytes; what a server does after
+them shows in the requests that follow at once, and as CPU time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
 import apps
 import peers
 import streams
-from load import Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
+from load import ASGI_HEADERS, Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
 
 Result = dict[str, Any]
 
@@ -44,16 +45,9 @@ def quantiles(samples: list[float]) -> dict[str, float]:
     }
 
 
-HEADERS = [
-    (b"host", b"127.0.0.1"), (b"accept", b"application/json"), (b"accept-encoding", b"gzip, deflate"),
-    (b"connection", b"keep-alive"), (b"user-agent", b"OpenAI/Python 3"), (b"authorization", b"Bearer sk-bench"),
-    (b"content-type", b"application/json"), (b"x-stainless-lang", b"python"), (b"x-stainless-os", b"Linux"),
-]  # fmt: skip
-
-
-async def once(app: Any, body: bytes) -> tuple[float, float]:
-    """(seconds to the first bytes of the answer, to its end), without a socket."""
-    asked, first = False, 0.0
+async def once(app: Any, body: bytes) -> tuple[float, float, float]:
+    """(seconds to the first bytes of the answer, to its last ones, to the app's return), without a socket."""
+    asked, first, last = False, 0.0, 0.0
 
     async def receive() -> Any:
         nonlocal asked
@@ -63,14 +57,21 @@ async def once(app: Any, body: bytes) -> tuple[float, float]:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Any) -> None:
-        nonlocal first
-        if not first and message.get("body"):
-            first = time.perf_counter()
+        nonlocal first, last
+        if message["type"].endswith("body"):
+            last = time.perf_counter()
+            first = first or last
 
-    scope = {"type": "http", "method": "POST", "path": apps.CHAT, "query_string": b"", "headers": HEADERS}
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": apps.CHAT,
+        "query_string": b"",
+        "headers": ASGI_HEADERS,
+    }
     started = time.perf_counter()
     await app(scope, receive, send)
-    return first - started, time.perf_counter() - started
+    return first - started, last - started, time.perf_counter() - started
 
 
 def in_process(rounds: int) -> Result:
@@ -82,18 +83,21 @@ def in_process(rounds: int) -> Result:
             app = apps.with_cache(**({"fresh": "off"} if "off" in kind else {}))
             stream = kind.startswith("streamed")
             found: dict[str, list[float]] = {"without": [], "with": []}
+            ends: dict[str, list[float]] = {"without": [], "with": []}
             used = {"without": 0.0, "with": 0.0}
             for n in range(rounds + 100):
                 body = apps.chat_body(0 if kind == "hit" else n + 1, stream=stream)
                 for name, which in (("without", apps.upstream), ("with", app)):
                     before = time.thread_time()
-                    first, whole = await once(which, body)
+                    first, whole, end = await once(which, body)
                     if n >= 100:
+                        ends[name].append(end)
                         used[name] += time.thread_time() - before
                         found[name].append(first if stream else whole)
             result[kind] = {name: quantiles(samples) for name, samples in found.items()}
             for name, seconds in used.items():
                 result[kind][name]["cpu_us"] = round(seconds / rounds * 1e6, 1)
+                result[kind][name]["returns_p50_us"] = quantiles(ends[name])["p50_us"]
             added = result[kind]["with"]["p50_us"] - result[kind]["without"]["p50_us"]
             result[kind]["added_p50_us"] = round(added, 1)
         return {**result, "body_bytes": len(apps.chat_body())}
@@ -101,8 +105,15 @@ def in_process(rounds: int) -> Result:
     return asyncio.run(run())
 
 
-def latencies(*, stream: bool, rounds: int) -> Result:
-    """Misses: the same app with and without the middleware, two servers, asked in turns."""
+PAUSE, BLOCK = 0.0005, 25
+
+
+def latencies(*, stream: bool, rounds: int, pause: float = 0.0) -> Result:
+    """Misses: the same app with and without the middleware, two servers, asked in turns by one connection each.
+
+    `pause` seconds lie between a request and the next, or none: then turns of `BLOCK` requests each, so that what one
+    server does after its answer falls to its own next request, never to the other server's.
+    """
     with ExitStack() as stack:
         found: dict[str, list[float]] = {"without": [], "with": []}
         connections = {}
@@ -111,13 +122,17 @@ def latencies(*, stream: bool, rounds: int) -> Result:
             stack.enter_context(process(uvicorn(app, port), port))
             connections[name] = Connection(port)
         events = {}
-        for n in range(rounds + 200):
-            body = apps.chat_body(n, stream=stream)
+        block = 1 if pause else BLOCK
+        for start in range(0, rounds + 200, block):
+            bodies = [apps.chat_body(n, stream=stream) for n in range(start, start + block)]
             for name, connection in connections.items():
-                first, whole, got = connection.post(apps.CHAT, body)
-                events[name] = got.count(b"data: ")
-                if n >= 200:
-                    found[name].append(first if stream else whole)
+                for body in bodies:
+                    if pause:
+                        time.sleep(pause)
+                    first, whole, got = connection.post(apps.CHAT, body)
+                    events[name] = got.count(b"data: ")
+                    if start >= 200:
+                        found[name].append(first if stream else whole)
     result: Result = {name: quantiles(samples) for name, samples in found.items()}
     result["added_p50_us"] = round(result["with"]["p50_us"] - result["without"]["p50_us"], 1)
     result["p99_ratio"] = round(result["with"]["p99_us"] / result["without"]["p99_us"], 2)
@@ -182,13 +197,16 @@ def rates(rounds: int = 7) -> Result:
 PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "in_process": lambda o: in_process(o.rounds),
     "misses": lambda o: latencies(stream=False, rounds=o.rounds),
+    "misses_with_pauses": lambda o: latencies(stream=False, rounds=o.rounds, pause=PAUSE),
     "streamed_misses": lambda o: latencies(stream=True, rounds=o.rounds),
+    "streamed_misses_with_pauses": lambda o: latencies(stream=True, rounds=o.rounds, pause=PAUSE),
     "misses_by_wrk": lambda _: misses_by_wrk(),
     "rates": lambda _: rates(),
     "servers": lambda _: peers.servers(),
     "gateway": lambda o: peers.gateways(o.litellm),
     "open_loop": lambda o: streams.open_loop(o.rounds),
     "memory": lambda o: streams.memory(o.streams),
+    "memory_in_process": lambda o: streams.memory_in_process(o.streams),
 }
 
 

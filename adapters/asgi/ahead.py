@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachelayer.call import Call
 from cachelayer.flow.aside import Aside
+from cachelayer.flow.watch import Watch
 
 from . import status
 from .exchange import BODY, START, Exchange, Message
@@ -24,10 +25,10 @@ class Ahead:
     nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
     """
 
-    __slots__ = ("_aside", "_call", "_r", "given")
+    __slots__ = ("_aside", "_call", "_r", "_watch", "given")
 
-    def __init__(self, responder: Responder, call: Call) -> None:
-        self._r, self._call = responder, call
+    def __init__(self, responder: Responder, call: Call, watch: Watch | None) -> None:
+        self._r, self._call, self._watch = responder, call, watch
         self._aside = Aside()
         self.given = False
 
@@ -37,6 +38,8 @@ class Ahead:
         size = len(answer[3]) + len(call.canonical) + _OVERHEAD
         if answer[2] == 0 or size > served.limit or served.engine.keeper.judge(call, answer) is not None:
             return
+        if self._watch is not None:
+            self._watch.end()  # servers say that the client is gone once the last part was sent
         start = self._start(exchange, stored=True)
         await self._give([start, {"type": BODY, "body": exchange.body, "more_body": False}])
 

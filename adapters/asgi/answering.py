@@ -32,6 +32,7 @@ class Answering(Delivery):
         super().__init__(responder)
         self.let_in = True
         """Whether the app lets these credentials in: else it has to see them, and nothing kept may answer."""
+        self.watch: Watch | None = None
 
     # asking ------------------------------------------------------------------------------------------------------
 
@@ -69,6 +70,7 @@ class Answering(Delivery):
                 await self._led(exchange, fields, raw)
                 return
             async with Watch(self._left, GRACE) as watch:
+                self.watch = watch
                 await self._led(exchange, fields, raw)
             if not watch.rang:
                 await self._after(exchange)
@@ -123,7 +125,7 @@ class Answering(Delivery):
         """The outcome, and what is behind it. The exchange is left with its `ahead` only where that was of use."""
         call = self.served.handle.now((exchange,), fields)
         if self.served.ahead and call.reason is None:
-            exchange.ahead = Ahead(self.r, call)
+            exchange.ahead = Ahead(self.r, call, self.watch)
         try:
             outcome, slot = await self.served.engine.landed(call)
         finally:  # whoever asks the app through it from now on does so behind the caller's back

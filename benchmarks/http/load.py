@@ -22,6 +22,8 @@ HEADERS = (
     b"x-stainless-runtime: CPython\r\nx-stainless-os: Linux\r\nx-stainless-arch: x64\r\n"
 )
 
+ASGI_HEADERS = [(name, value) for name, _, value in (line.partition(b": ") for line in HEADERS.splitlines())]
+
 
 def free_port() -> int:
     with socket.socket() as one:

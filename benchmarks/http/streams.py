@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import socket
 import statistics
 import struct
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import apps
-from load import HEADERS, free_port, process, rss_of, uvicorn
+from load import ASGI_HEADERS, HEADERS, free_port, process, rss_of, uvicorn
 
 
 async def _post(port: int, body: bytes) -> bytes:
@@ -79,6 +80,60 @@ def _cut(port: int, body: bytes, *, cut: bool) -> int:
         return got
 
 
+def memory_in_process(streams: int) -> dict[str, Any]:
+    """The same without sockets, by the resident megabytes of this very process."""
+
+    async def one(body: bytes, *, cut: bool) -> None:
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+        left = asyncio.Event()
+
+        async def receive() -> Any:
+            if messages:
+                return messages.pop()
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            if left.is_set():
+                raise OSError("the client is gone")
+            if cut and message.get("body"):
+                left.set()
+
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": apps.CHAT,
+            "query_string": b"",
+            "headers": ASGI_HEADERS,
+        }
+        with suppress(OSError):
+            await app(scope, receive, send)
+
+    async def run() -> dict[int, float]:
+        rng, told = random.Random(3), {}
+        for n in range(streams + 1):
+            if n % (streams // 10) == 0:
+                told[n] = round(rss_of(os.getpid()) / 2**20, 1)
+                print(f"  {n} streams: {told[n]} MB", flush=True)
+            asked = n if rng.random() < 0.5 else rng.randrange(200)
+            await one(apps.chat_body(asked, stream=True), cut=rng.random() < 1 / 3)
+        return told
+
+    app = apps.with_cache()
+    told = asyncio.run(run())
+    return _growth(told, streams)
+
+
+def _growth(told: dict[int, float], streams: int) -> dict[str, Any]:
+    settled = [mb for n, mb in told.items() if n >= 0.4 * streams]
+    return {
+        "streams": streams,
+        "rss_mb": told,
+        "growth_mb_over_last_60_percent": round(settled[-1] - settled[0], 1),
+        "memory_limit_mb": 64,
+    }
+
+
 def memory(streams: int) -> dict[str, Any]:
     """Resident megabytes of the server; half of the streams are new, half hits, a third are cut."""
     rng = random.Random(3)
@@ -91,11 +146,4 @@ def memory(streams: int) -> dict[str, Any]:
                 print(f"  {n} streams: {told[n]} MB", flush=True)
             asked = n if rng.random() < 0.5 else rng.randrange(200)
             _cut(port, apps.chat_body(asked, stream=True), cut=rng.random() < 1 / 3)
-    settled = [mb for n, mb in told.items() if n >= 0.4 * streams]
-    growth = settled[-1] - settled[0]
-    return {
-        "streams": streams,
-        "rss_mb": told,
-        "growth_mb_over_last_60_percent": round(growth, 1),
-        "memory_limit_mb": 64,
-    }
+    return _growth(told, streams)

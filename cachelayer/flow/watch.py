@@ -15,13 +15,13 @@ class Watch:
     The watch begins after `grace` seconds: work that is done by then pays for a timer only.
     """
 
-    __slots__ = ("_cancelling", "_grace", "_sign", "_task", "_timer", "_watcher", "rang")
+    __slots__ = ("_cancelling", "_grace", "_over", "_sign", "_task", "_timer", "_watcher", "rang")
 
     def __init__(self, sign: Callable[[], Coroutine[Any, Any, None]], grace: float = 0.0) -> None:
         self._sign, self._grace = sign, grace
         self._watcher: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self.rang = False
+        self.rang = self._over = False
 
     async def __aenter__(self) -> Self:
         task = asyncio.current_task()
@@ -40,18 +40,23 @@ class Watch:
     def _ring(self, watcher: asyncio.Task[None]) -> None:
         if not watcher.cancelled():
             watcher.exception()
-            self.rang = True
-            self._task.cancel()
+            if not self._over:  # a sign that is told of after the block ended is none
+                self.rang = True
+                self._task.cancel()
+
+    def end(self) -> None:
+        """From now on the sign means nothing; where it was given before, that stands."""
+        self._over = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._watcher is not None:
+            self._watcher.cancel()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        if self._timer is not None:
-            self._timer.cancel()
+        self.end()
         if not self.rang:
-            if self._watcher is not None:
-                self._watcher.remove_done_callback(self._ring)
-                self._watcher.cancel()
             return False
         self._task.uncancel()
         if kind is None:

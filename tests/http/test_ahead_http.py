@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from asgi_client import Call, Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi.answering import GRACE
 from upstream import Upstream
 
 from cachelayer import CacheLayer, Policy
@@ -95,6 +96,35 @@ async def test_a_caller_who_left_fails_for_himself_alone(
     with pytest.raises(OSError, match="gone"):
         await gone.wait()
     assert len(upstream.requests) == 1 and (await c.chat(asked, **fields)).hit
+
+
+class Served(Call):
+    """As under uvicorn, which says that the client is gone once the last part was sent."""
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        await super()._send(message)
+        if self.answer.complete:
+            self.leave()
+
+
+async def test_the_end_of_a_slow_answer_is_not_taken_for_the_callers_leaving(
+    layer: CacheLayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asgi_client.Call", Served)
+    worked: list[int] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(3 * GRACE)  # as long as models take: the caller's leaving is looked for
+        await upstream(scope, receive, send)
+        for _ in range(9):
+            await asyncio.sleep(0)
+        worked.append(1)
+
+    upstream = Upstream()
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    for at, fields in enumerate(({}, {"stream": True}), 1):
+        assert (await c.chat(f"hello {at}", **fields)).complete
+        assert len(worked) == at and layer.stats()["entries"] == at  # what follows a response is waited for
 
 
 async def test_what_is_asked_behind_a_callers_back_reaches_no_caller(upstream: Upstream) -> None:
