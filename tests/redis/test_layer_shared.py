@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redis_records import eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.flow.breaker import State
 from cachelayer.testing import Gate
 
 PATIENT = Budgets(store="2s")
@@ -150,6 +152,24 @@ async def test_a_dead_redis_costs_reasons_and_then_nothing_and_comes_back_by_its
                 if (await ask.outcome(f"again {i}")).misses["redis"] is Reason.ABSENT:
                     break
                 await asyncio.sleep(0.05)
+
+
+async def test_a_redis_that_stands_again_is_asked_at_once_however_long_the_pause(
+    own_server: Callable[..., Server],
+) -> None:
+    server = own_server()
+    async with layer_on(server, budgets=Budgets(store="2s")) as layer:
+        ask, shared = layer.wrap(Gate(opened=True), name="ask"), layer._shared
+        assert shared is not None
+        shared.breaker.pause = shared.breaker.longest = shared.breaker._pause = 3600.0
+        server.kill()
+        while shared.breaker.state is not State.OPEN:
+            await ask(f"q{shared.breaker.share}")
+        assert (await ask.outcome("q")).misses["redis"] is Reason.BREAKER_OPEN
+        own_server(port=server.port)
+        await eventually(shared.breaker.allow)
+        shared.breaker.abandoned()
+        assert (await ask.outcome("again")).misses["redis"] is Reason.ABSENT
 
 
 async def test_a_frozen_redis_costs_a_caller_its_budget_at_most(own_server: Callable[..., Server]) -> None:
