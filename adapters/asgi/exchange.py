@@ -22,6 +22,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
 START, BODY = "http.response.start", "http.response.body"
+_BODY_ENDS, _TRAILERS_END = (BODY, "more_body"), ("http.response.trailers", "more_trailers")
+"""Of which kind a response's last message is, and what it has not."""
 
 
 class NotCached(Exception):
@@ -40,17 +42,16 @@ class Unshared:
 
     async def rest(self) -> AsyncIterator[Message]:
         """Every message of the response, from the start, as the app sends them."""
-        for message in self.messages:
-            yield message
-        if self.messages and _is_last(self.messages[-1]):
-            return
+        early, ends = iter(self.messages), _BODY_ENDS
         while True:
             try:
-                message = await self.channel.take()
+                message = next(early, None) or await self.channel.take()
             except Ended:
                 raise Unanswered from None
+            if message.get("trailers"):
+                ends = _TRAILERS_END
             yield message
-            if _is_last(message):
+            if message["type"] == ends[0] and not message.get(ends[1], False):
                 return
 
 
@@ -200,10 +201,6 @@ class Exchange:
         """Wait for what the app does after its response. Raises what it raises."""
         if self.channel is not None:
             await self._channels.finished(self.channel)
-
-
-def _is_last(message: Message) -> bool:
-    return message["type"] == BODY and not message.get("more_body", False)
 
 
 async def _run(app: App, scope: MutableMapping[str, Any], request: bytes, channel: Channel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,8 @@ class Call:
 
     def __init__(self, app: Any, scope: dict[str, Any], messages: list[dict[str, Any]]) -> None:
         self.answer = Answer()
+        self.note: Callable[[Any], object] = lambda message: None
+        """Told of every message."""
         self._messages = messages
         self._left, self._progress = asyncio.Event(), asyncio.Event()
         self.window: asyncio.Semaphore | None = None
@@ -61,9 +64,12 @@ class Call:
         return {"type": "http.disconnect"}
 
     async def _send(self, message: dict[str, Any]) -> None:
+        self.note(message)
         if self._left.is_set():
             if self.raises:
                 raise OSError("the client is gone")
+            return
+        if message["type"] == "http.response.trailers":
             return
         if message["type"] == "http.response.start":
             self.answer.status, self.answer.headers = message["status"], list(message.get("headers", ()))

@@ -237,3 +237,30 @@ async def test_what_is_no_cached_route_gets_the_servers_own_channels(
     scope = {"type": kind, "method": method, "path": path, "headers": []}
     await CacheLayerMiddleware(app, layer=layer)(scope, receive, send)
     assert seen[0] is scope and seen[1] is receive and seen[2] is send
+
+
+async def test_trailers_pass_and_are_not_kept(layer: CacheLayer) -> None:
+    calls = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        calls.append(await receive())
+        json_type = (b"content-type", b"application/json")
+        headers = [json_type, (b"trailer", b"x-sum")] if len(calls) % 2 else [json_type]
+        await send({"type": "http.response.start", "status": 200, "headers": headers, "trailers": True})
+        await send({"type": "http.response.body", "body": b'{"a":', "more_body": True})
+        await send({"type": "http.response.body", "body": b"1}"})
+        for more in (True, False):
+            await send(
+                {"type": "http.response.trailers", "headers": [(b"x-sum", b"1")], "more_trailers": more}
+            )
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    for asked in (1, 2):
+        call = c.chatting("hello")
+        seen: list[Any] = []
+        call.note = seen.append
+        answer = await call.wait()
+        assert [message["type"].rpartition(".")[2] for message in seen] == [
+            "start", "body", "body", "trailers", "trailers",
+        ]  # fmt: skip
+        assert len(calls) == asked and "kept:trailers" in answer.header("cache-status")
