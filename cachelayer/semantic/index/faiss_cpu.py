@@ -27,10 +27,6 @@ _KERNEL_PAGES = 4
 _EFFORT = ((16_000, 0.6), (50_000, 0.8), (200_000, 1.0))
 """Share of the search effort that keeps recall@8 above 0.99 in a graph of so many rows; beyond it takes twice."""
 
-_SPARSE = 200_000
-"""Rows from which every list of links is filled: FAISS's pruning leaves 14 of 64, by which 1.5 % of a million's nearest
-rows are not found whatever the effort."""
-
 
 class FaissIndex(PackedIndex):
     """Exact up to `promote_at` rows a partition; beyond, an HNSW graph (arXiv:1603.09320) and a short exact tail.
@@ -204,7 +200,6 @@ class Graph:
 
     def add(self, rows: Vectors) -> None:
         """On one thread, in C++, with the interpreter free for others."""
-        self._index.keep_max_size_level0 = self.rows >= _SPARSE
         with one_thread(self._faiss):
             self._index.add(np.ascontiguousarray(rows))
         self.rows = int(self._index.ntotal)
