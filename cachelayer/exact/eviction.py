@@ -6,6 +6,7 @@ Different from ARC:
 
 * What adapts is not a size but a ratio of ages: the front of the window goes before the front of the main queue once
   its age is at least `patience` times the other's. At 1, where it starts, that is LRU; near 0 a policy of frequency.
+  Small deviations from 1 are not acted upon.
 * Nothing moves on a hit (lazy promotion, as in CLOCK, SIEVE and S3-FIFO). A hit leaves its time in the slot, and the
   slot is put where it belongs when it comes to the front; which makes the order that of LRU all the same.
 * Entries are of unequal worth: the worth w being cost / weight over the same of a mean entry, clipped, an entry comes
@@ -25,8 +26,9 @@ from .ghosts import Ghost, Ghosts
 from .slot import Slot
 
 WINDOW, MAIN, PROBATION = 1, 2, 3
-_SETTLE = 32
-"""Slots that were hit and are put where they belong per eviction, at most."""
+_SETTLE = 128
+"""Slots that were hit and are put where they belong per eviction, at most. Of a longer run of hits at the front one is
+lost."""
 _SMALL = 100
 """The window and the probation keep at least this part of the budget."""
 _PRESSURE = 7.0
@@ -35,6 +37,8 @@ queue lost more."""
 _HORIZON = 1.5
 """An entry's return counts within this many evictions, in slots held."""
 _MIN_PATIENCE = 0.01
+_PLAY = 0.7
+"""Down to here `patience` acts as 1, plain LRU: returns by chance move it, and what they say is not worth a detour."""
 _FREQUENCY = 0.1
 """Below this patience a slot of the main queue that was hit has a second round."""
 _CLIP, _LEAST = 8.0, 1.0 / 8.0
@@ -51,7 +55,7 @@ class Eviction:
 
     def __init__(self, max_bytes: int) -> None:
         self.patience = 1.0
-        """Age of the window's front, relative to the main queue's, at which it goes first; 0.01 to 1."""
+        """Age of the window's front, relative to the main queue's, at which it goes first; 0.01 to 1, see `_PLAY`."""
         self.stubbornness = -1.0
         """Above 0 newcomers are put on probation; -1 to 1."""
         self._small = max_bytes // _SMALL
@@ -130,7 +134,8 @@ class Eviction:
         self._reach = once_age if once_age > again_age else again_age
         if again is None:
             return (once, window) if once is not None else (self._probation.front(), self._probation)
-        if once is None or window.bytes <= self._small or once_age < self.patience * again_age:
+        patience = self.patience if self.patience < _PLAY else 1.0
+        if once is None or window.bytes <= self._small or once_age < patience * again_age:
             return again, main
         return once, window
 

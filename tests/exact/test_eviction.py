@@ -204,13 +204,13 @@ def test_a_clock_that_stands_still_is_no_obstacle() -> None:
 
 
 def test_one_eviction_looks_at_a_bounded_number_of_slots() -> None:
-    """All 5,000 slots were hit: still one call settles some dozens at most, and evicts."""
+    """All 5,000 slots were hit: still one call settles a few hundred at most, and evicts."""
     policy, slots = Eviction(5_000_000), [slot_of(key) for key in range(5_000)]
     for now, slot in enumerate(slots):
         policy.add(slot, float(now))
         slot.hits += 1
     assert policy.evict(6_000.0) is not None
-    assert sum(slot.seen != slot.hits for slot in slots) > 4_900
+    assert sum(slot.seen != slot.hits for slot in slots) > 4_700
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.booleans()), max_size=300))
