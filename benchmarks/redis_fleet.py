@@ -227,10 +227,17 @@ def run_failover(seconds: float) -> dict[str, Row]:
         return asyncio.run(failover(url, seconds, primaries[0].kill))
 
 
+def run_control(seconds: float) -> dict[str, Row]:
+    """The same with nobody's death: what the machine does by itself."""
+    with redis_cluster() as (url, _):
+        return asyncio.run(failover(url, seconds, lambda: None))
+
+
 PARTS = {
     "stampede": run_stampede,
     "mixed load with invalidations": run_mixed,
     "death of a primary": run_failover,
+    "primary spared (control)": run_control,
 }
 
 
