@@ -92,13 +92,14 @@ class Many:
         return not self.futures
 
     def set_result(self, reply: Any, /) -> None:
-        futures, self.futures = self.futures, []  # whoever watches this holds no values
+        futures = self.futures
         self._done(len(futures))
         values: Sequence[Any] = (
             reply if type(reply) is list and len(reply) == len(futures) else [reply] * len(futures)
         )
         if self.reads is not None:
             values = self.reads.open(self, values)
+        self.futures = []  # whoever watches this holds no values
         for future, value in zip(futures, values, strict=True):
             if not future.done():
                 future.set_result(value)
