@@ -7,7 +7,6 @@ from typing import Any
 
 from .call import Call, Landing
 from .flow.attempt import Faults
-from .flow.eager import Starter
 from .flow.race import race
 from .protocols import Clock
 from .semantic.inflight import Flight, InFlight
@@ -21,7 +20,6 @@ class Rides:
 
     def __init__(self, flights: InFlight, faults: Faults, clock: Clock) -> None:
         self._flights, self._faults, self._clock = flights, faults, clock
-        self._starter = Starter()
 
     def head_start(self, call: Call) -> float:
         """Seconds that the similar tier has before the backend is called beside it."""
@@ -38,7 +36,7 @@ class Rides:
         miss: Callable[[], Coroutine[Any, Any, Found]],
     ) -> Coroutine[Any, Any, tuple[Found, bool]]:
         """What `lookup` finds within its head start, else what `miss` brings if that is first; and whether it found."""
-        return race(self._starter, lookup, miss, self.head_start(call), unread)
+        return race(lookup, miss, self.head_start(call), unread)
 
     async def ride(self, call: Call, flight: Flight) -> Landing | None:
         """The flight's answer as this caller's own; None where it has none to share or takes too long."""

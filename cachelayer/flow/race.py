@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
-from .eager import Starter
-
 T = TypeVar("T")
 
 
@@ -54,7 +52,6 @@ class _Race(Generic[T]):
 
 
 async def race(
-    starter: Starter,
     lookup: Coroutine[Any, Any, T | None],
     call: Callable[[], Coroutine[Any, Any, T]],
     head_start: float,
@@ -63,12 +60,10 @@ async def race(
     """(result, whether the lookup gave it). `call` starts once the lookup gave None or took `head_start` seconds.
 
     What the call raises is raised, unless the lookup still answers. Neither outlives this coroutine; what the call made
-    and nobody gets is given to `unwanted`. The lookup's first step runs at once.
+    and nobody gets is given to `unwanted`.
     """
     loop = asyncio.get_running_loop()
-    looking, at_once = starter.start(loop, lookup)
-    if looking is None:
-        return (at_once, True) if at_once is not None else (await call(), False)
+    looking = loop.create_task(lookup)
     beside = _Race(looking, call)
     timer = loop.call_later(head_start, beside.begin)
     taken = False

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from cachelayer.flow.eager import Starter
 from cachelayer.flow.race import race
 
 
@@ -36,7 +35,7 @@ async def settle() -> None:
 async def test_a_lookup_that_answers_in_time_needs_no_call() -> None:
     lookup, call = Side(), Side()
     lookup.end.set_result("found")
-    assert await race(Starter(), lookup.run(), call.run, 10) == ("found", True)
+    assert await race(lookup.run(), call.run, 10) == ("found", True)
     assert not call.begun.is_set()
 
 
@@ -44,14 +43,14 @@ async def test_a_lookup_that_finds_nothing_starts_the_call_at_once() -> None:
     lookup, call = Side(), Side()
     lookup.end.set_result(None)
     call.end.set_result("made")
-    assert await race(Starter(), lookup.run(), call.run, 10) == ("made", False)
+    assert await race(lookup.run(), call.run, 10) == ("made", False)
 
 
 @pytest.mark.parametrize("winner", ["lookup", "call"])
 async def test_after_the_head_start_the_first_answer_wins_and_the_loser_is_cancelled(winner: str) -> None:
     lookup, call = Side(), Side()
     sides = {"lookup": lookup, "call": call}
-    racing = asyncio.create_task(race(Starter(), lookup.run(), call.run, 0.001))
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     sides[winner].end.set_result(winner)
     assert await racing == (winner, winner == "lookup")
@@ -62,7 +61,7 @@ async def test_after_the_head_start_the_first_answer_wins_and_the_loser_is_cance
 
 async def test_a_late_lookup_that_finds_nothing_leaves_the_call_to_answer() -> None:
     lookup, call = Side(), Side()
-    racing = asyncio.create_task(race(Starter(), lookup.run(), call.run, 0.001))
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     lookup.end.set_result(None)
     await settle()
@@ -73,7 +72,7 @@ async def test_a_late_lookup_that_finds_nothing_leaves_the_call_to_answer() -> N
 @pytest.mark.parametrize("found", ["found", None])
 async def test_a_failing_call_is_raised_only_where_the_lookup_finds_nothing(found: str | None) -> None:
     lookup, call = Side(), Side()
-    racing = asyncio.create_task(race(Starter(), lookup.run(), call.run, 0.001))
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     call.end.set_exception(ConnectionError("down"))
     await settle()
@@ -87,7 +86,7 @@ async def test_a_failing_call_is_raised_only_where_the_lookup_finds_nothing(foun
 
 async def test_cancelling_the_race_cancels_both() -> None:
     lookup, call = Side(), Side()
-    racing = asyncio.create_task(race(Starter(), lookup.run(), call.run, 0.001))
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
     await call.begun.wait()
     racing.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -99,7 +98,7 @@ async def test_cancelling_the_race_cancels_both() -> None:
 async def test_what_the_call_made_and_nobody_gets_is_given_back() -> None:
     lookup, call = Side(), Side()
     back: list[Any] = []
-    racing = asyncio.create_task(race(Starter(), lookup.run(), call.run, 0.001, back.append))
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001, back.append))
     await call.begun.wait()
     call.end.set_result("made")
     lookup.end.set_result("found")
