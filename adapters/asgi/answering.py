@@ -76,6 +76,7 @@ class Answering(Delivery):
                 await self._after(exchange)
         finally:
             exchange.close()
+            exchange.ahead = self.watch = None  # no cycles for the collector
 
     async def _left(self) -> None:
         while (await self.r.receive())["type"] != "http.disconnect":

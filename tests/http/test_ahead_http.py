@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import json
 from typing import Any
 
 import pytest
-from asgi_client import Call, Client
+from asgi_client import Call, Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.adapters.asgi.answering import GRACE
 from upstream import Upstream
@@ -168,3 +170,44 @@ async def test_stored_is_said_of_what_is_found_again_and_of_nothing_else(
     told = (await c.chat(said)).header("cache-status")
     assert ("; stored;" in told) is ("kept:" not in told)
     assert (await c.chat(said)).hit is ("; stored;" in told)
+
+
+async def test_a_miss_leaves_nothing_to_the_collector(c: Client) -> None:
+    async def miss(at: int) -> None:
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/v1/chat/completions",
+            "query_string": b"",
+            "headers": KEY,
+        }
+        body = [{"type": "http.request", "body": json.dumps(ask(f"hello {at}")).encode()}]
+
+        async def receive() -> Any:
+            return body.pop() if body else {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+
+        await app(scope, receive, send)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (c.app if through else c.app.app)(scope, receive, send)
+
+    sent: list[str] = []
+    left = {}
+    for through in (False, True):
+        for at in range(3):
+            await miss(at)
+        gc.collect()
+        gc.disable()
+        try:
+            for at in range(10, 30):
+                await miss(at)
+            left[through] = gc.collect()
+        finally:
+            gc.enable()
+    assert len(sent) == 2 * 2 * 23 and left[True] < left[False] + 20, left
+
+
+KEY = [(b"authorization", b"Bearer a"), (b"content-type", b"application/json")]
