@@ -121,6 +121,8 @@ class Policy(_Settings):
     """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
     shadow: float | Literal["auto"] = "auto"
     """Share of similar hits re-asked behind the caller's back; 0 leaves the tier unverified."""
+    shadow_limit: int = 1000
+    """Such calls that one function may cost in an hour, whatever the share; 0: no limit."""
     fresh: Literal["auto", "bypass", "off"] | Callable[[str], bool] = "auto"
     """Questions that ask for what changes by the hour ("now", "latest", prices, weather): 'auto' keeps their answers
     for `fresh_ttl` at most; 'bypass' also never compares them by meaning; or a function of the text that tells them."""
@@ -160,8 +162,8 @@ class Policy(_Settings):
             _share("shadow", self.shadow)
         if self.max_bytes != 0 or isinstance(self.max_bytes, bool):
             _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
-        for name, least in (("max_item_bytes", 1), ("variants", 1), ("quarantine", 0), ("write_quota", 0)):
-            _whole(name, getattr(self, name), least)
+        for name in ("max_item_bytes", "variants", "quarantine", "write_quota", "shadow_limit"):
+            _whole(name, getattr(self, name), 1 if name in ("max_item_bytes", "variants") else 0)
         if not callable(self.fresh) and self.fresh not in ("auto", "bypass", "off"):
             remedy = "give 'auto', 'bypass', 'off', or a function of the question that returns bool"
             raise ConfigurationError("fresh", self.fresh, remedy)

@@ -21,6 +21,7 @@ from .semantic.tier import SimilarTier
 
 LONGEST = 60.0
 """Seconds that the backend, or the owner's judge, may take for what nobody waits for."""
+HOUR = 3600.0
 
 
 class Shadows:
@@ -32,14 +33,29 @@ class Shadows:
         recorder: Recorder,
         faults: Faults,
         background: Background,
+        now: Callable[[], float],
     ) -> None:
         self._similar_to, self._recorder = similar_to, recorder
-        self._faults, self._background = faults, background
+        self._faults, self._background, self._now = faults, background, now
+        self._spent: dict[str, tuple[float, int]] = {}
+        """By function: when its hour began, and the checks since."""
+
+    def may_check(self, call: Call) -> bool:
+        """Whether a hit may be asked again: the function is pure, its owner wants checks, its hour is not spent."""
+        policy = call.policy
+        if not policy.pure or policy.shadow == 0 or call.function.plain:
+            return False
+        began, spent = self._spent.get(call.function.name, (0.0, 0))
+        return not policy.shadow_limit or spent < policy.shadow_limit or self._now() - began >= HOUR
 
     def check(self, call: Call, ask: Ask) -> None:
-        """Start a check in the caller's context, unless the function is not pure or its owner wants none."""
-        if call.policy.pure and call.policy.shadow != 0 and not call.function.plain:
-            self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
+        """Start a check in the caller's context, where it may be asked again."""
+        if not ask.checkable:
+            return
+        now, name = self._now(), call.function.name
+        began, spent = self._spent.get(name, (now, 0))
+        self._spent[name] = (now, 1) if now - began >= HOUR else (began, spent + 1)
+        self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
 
     async def _attempt(self, call: Call, ask: Ask) -> None:
         await self._faults.attempt("shadow", self._checked(call, ask), LONGEST)

@@ -68,7 +68,7 @@ class Tiers:
         self.elsewhere: Elsewhere | None = None
         if shared is not None:
             shared.found = self._found
-        self.shadows = Shadows(self.similar_to, self.recorder, faults, background)
+        self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
@@ -184,7 +184,7 @@ class Tiers:
         policy, who = call.policy, call.principal
         text = identity.text if call.function.own is None else f"{identity.text} {call.digest:032x}"
         ask = Ask(call.function.name, identity.partition(), text, identity.turns, self._bound(call),
-                  who, policy.quarantine, policy.write_quota)  # fmt: skip
+                  who, policy.quarantine, policy.write_quota, self.shadows.may_check(call))  # fmt: skip
         ask.judge = self.shadows.judge(call.function)
         ask.argument = call.function.compared(call.args, call.kwargs)
         return ask

@@ -180,6 +180,8 @@ class Query:
     """Earlier turns, oldest first; empty outside conversations."""
     principal: str = ""
     """Who asks, where callers are named."""
+    checkable: bool = True
+    """Whether a hit may be asked again behind the caller's back; what may not is no part of any estimate."""
 
 
 @dataclass(frozen=True, slots=True)

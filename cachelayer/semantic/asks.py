@@ -36,6 +36,8 @@ class Ask:
     principal: str = ""
     quarantine: int = 0
     write_quota: int = 0
+    checkable: bool = True
+    """Whether a hit may be asked again behind the caller's back."""
     preview: bool = False
     """Only to explain: nothing is accounted."""
     boards: bool = False

@@ -44,8 +44,9 @@ def band(risk: float) -> int:
 class Calibration:
     """Corrects foretold risks by what came.
 
-    `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a foretold risk that no evidence takes away; `trusting`: take what is foretold as it is until
-    something came of it; `strength`: wrong answers that a band's own count needs to weigh as much as the line.
+    `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a foretold risk that no
+    evidence takes away; `trusting`: take what is foretold as it is until something came of it; `strength`: wrong
+    answers that a band's own count needs to weigh as much as the line.
     """
 
     _KERNEL = np.exp(-0.5 * (np.subtract.outer(np.arange(BANDS), np.arange(BANDS)) / 1.5) ** 2)

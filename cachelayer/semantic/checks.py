@@ -51,7 +51,7 @@ class Checks(Register):
         judged: Judgement,
     ) -> bool:
         """Whether to check this hit; what is not checked counts at once."""
-        probability = self._probability(here, account, fn.corrected(judged))
+        probability = self._probability(here, account, fn.corrected(judged)) if query.checkable else 0.0
         if probability <= 0.0:
             return False
         if self._random() >= probability:

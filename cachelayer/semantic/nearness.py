@@ -102,7 +102,7 @@ class NearnessDecider:
         if decision.entry is None:
             return decision
         self._hits += 1
-        share = self._share()
+        share = self._share() if query.checkable else 0.0
         drawn = share > 0.0 and self._random() < share
         if drawn and len(self._drawn) < 4096:
             self._drawn[scope, query.text, decision.entry] = share

@@ -133,7 +133,7 @@ class SimilarTier:
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)
         tokens = embedded.tokens[0] if embedded.tokens is not None else None
-        return Query(ask.text, vector, tokens, ask.turns, ask.principal)
+        return Query(ask.text, vector, tokens, ask.turns, ask.principal, ask.checkable)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None

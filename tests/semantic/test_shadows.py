@@ -1,0 +1,107 @@
+"""Shadow checks cost what the owner allows, and what may not be checked is no part of any estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Policy
+from cachelayer.testing import ManualClock, WordEmbedder
+from cachelayer.types import Candidate, Query
+
+FIRST = "what is the way to the old station"
+BESIDE = [f"{FIRST} {word}" for word in ("please", "now then", "dear", "friend", "kindly", "sir")]
+MANY = [f"{FIRST} {word} {more}" for word in ("please", "dear", "friend", "kindly") for more in "abcdefgh"]
+
+
+class Sure:
+    """A verifier that takes every candidate for right."""
+
+    identity = "sure"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        return [(1.0, "")] * len(candidates)
+
+
+def layered(clock: ManualClock | None = None, **policy: Any) -> tuple[CacheLayer, Any, list[str]]:
+    layer = CacheLayer(
+        embedder=WordEmbedder(), verifier=Sure(), clock=clock or ManualClock(),
+        policy=Policy(**{"shadow": 1.0, "max_error_rate": 0.5, **policy}),
+    )  # fmt: skip
+    called: list[str] = []
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        called.append(question)
+        return "left"
+
+    return layer, ask, called
+
+
+async def asked(layer: CacheLayer, ask: Any, questions: Sequence[str]) -> None:
+    for question in questions:
+        assert (await ask.outcome(question)).match == "similar"
+        await layer.flush()
+
+
+def told(layer: CacheLayer) -> dict[str, Any]:
+    """What the error budget says of the function."""
+    found: dict[str, Any] = layer.stats()["similar"]["decider"]["ask"]["0.5"]
+    return found
+
+
+async def test_checks_of_a_function_stay_below_its_limit_an_hour_and_begin_anew_in_the_next() -> None:
+    clock = ManualClock()
+    layer, ask, called = layered(clock, shadow_limit=2)
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        await asked(layer, ask, BESIDE[:4])
+        assert called == [FIRST, *BESIDE[:2]]
+        clock.advance(3600.0)
+        await asked(layer, ask, BESIDE[4:])
+        assert called == [FIRST, *BESIDE[:2], *BESIDE[4:]]
+
+
+async def test_what_is_beyond_the_limit_speaks_neither_for_nor_against_the_estimate() -> None:
+    layer, ask, called = layered(shadow=0.5, shadow_limit=1)
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        rest = iter(MANY)
+        while len(called) < 2:
+            await asked(layer, ask, [next(rest)])
+        before = told(layer)
+        await asked(layer, ask, list(rest))
+        after = told(layer)
+    assert before["checks"] == after["checks"] == 1
+    assert before["interval"] == after["interval"]
+    assert before["hits"] < after["hits"] == len(MANY)
+
+
+@pytest.mark.parametrize("policy", [{"pure": False}, {"shadow_limit": 0, "shadow": 0}])
+async def test_a_function_that_is_never_checked_is_unverified_and_claims_nothing(
+    policy: dict[str, Any],
+) -> None:
+    layer, _, called = layered(shadow=0.5)
+
+    @layer.cached(name="ask2", **policy)
+    async def ask(question: str) -> str:
+        called.append(question)
+        return "left"
+
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        await asked(layer, ask, MANY)
+        account = layer.stats()["similar"]["decider"]["ask2"]["0.5"]
+    assert called == [FIRST]
+    assert (account["state"], account["interval"]) == ("unverified", (0.0, 1.0))
+
+
+@pytest.mark.parametrize("value", [-1, 1.5, True, "many"])
+def test_a_limit_that_is_no_whole_number_is_refused(value: Any) -> None:
+    with pytest.raises(ConfigurationError, match="shadow_limit"):
+        Policy(shadow_limit=value)
