@@ -27,11 +27,11 @@ EDGES: Final = tuple(math.exp(v) for v in np.linspace(math.log(1e-4), math.log(0
 BANDS: Final = len(EDGES) + 1
 _BORDERS: Final = np.array([EDGES[0] * EDGES[0] / EDGES[1], *EDGES, 0.6])
 _MIDDLE: Final = np.sqrt(_BORDERS[:-1] * _BORDERS[1:])
-_PIVOT: Final = -1.0
+PIVOT: Final = -1.0
 """Log odds of wrong at which functions agree, but for the shift."""
 _SHIFTS, _SLOPES = (v.ravel() for v in np.meshgrid(np.linspace(-2, 2, 33), np.linspace(0.4, 2.0, 33)))
 _RATIOS: Final = 1.0 / (1.0 + np.exp(-(
-    _PIVOT + _SHIFTS[:, None] + np.outer(_SLOPES, np.log(_MIDDLE / (1.0 - _MIDDLE)) - _PIVOT)
+    PIVOT + _SHIFTS[:, None] + np.outer(_SLOPES, np.log(_MIDDLE / (1.0 - _MIDDLE)) - PIVOT)
 ))) / _MIDDLE  # fmt: skip
 """(grid, BANDS): what came for what was foretold, were this shift and slope the true ones."""
 
@@ -63,9 +63,7 @@ class Calibration:
     ) -> None:
         self._least = least
         self._strength, self._keep = strength, 1.0 - 1.0 / memory
-        self._prior = -0.5 * (
-            ((_SHIFTS - shift[0]) / shift[1]) ** 2 + ((_SLOPES - slope[0]) / slope[1]) ** 2
-        )
+        self._prior = -0.5 * (((_SHIFTS - shift[0]) / shift[1]) ** 2 + ((_SLOPES - slope[0]) / slope[1]) ** 2)
         self._likelihood = np.zeros_like(self._prior)
         self.foretold = np.zeros(BANDS)
         self.wrong = np.zeros(BANDS)
@@ -85,7 +83,7 @@ class Calibration:
         self.foretold[at] += risk
         self.wrong[at] += not right
         odds = math.log(risk / max(1.0 - risk, 1e-9))
-        wrong_odds = _PIVOT + _SHIFTS + _SLOPES * (odds - _PIVOT)
+        wrong_odds = PIVOT + _SHIFTS + _SLOPES * (odds - PIVOT)
         self._likelihood -= np.logaddexp(0.0, wrong_odds if right else -wrong_odds)
         self._set_factors()
 
