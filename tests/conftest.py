@@ -44,8 +44,8 @@ class Stall:
 def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
     """Measures every callback and task step from here to the end of the test.
 
-    What earlier tests left on the heap is kept from the garbage collector, for good: by then its full passes take half a
-    second or more, and each test with this meter would make one.
+    What earlier tests left on the heap is kept from the garbage collector, for good: by then its full passes take half
+    a second or more, and each test with this meter would make one.
     """
     longest, run = Stall(), asyncio.Handle._run
 
