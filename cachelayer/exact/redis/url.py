@@ -105,7 +105,7 @@ def _address(url: str, text: str) -> Address:
 
 def _number(url: str, text: str) -> int:
     if not text.isascii() or not text.isdecimal():
-        raise _bad(url, f"{text!r} is not a number")
+        raise _bad(url, f"{text!r} is not a number; give one, as in redis://127.0.0.1:6379/0")
     return int(text)
 
 
