@@ -116,8 +116,11 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
     from matplotlib import pyplot
 
     groups = list(dict.fromkeys(t.group for t in trials))
-    figure, axes = pyplot.subplots(1, len(groups), figsize=(4 * len(groups), 3.8), squeeze=False)
-    for axis, group in zip(axes[0], groups, strict=True):
+    across = (len(groups) + 1) // 2
+    figure, axes = pyplot.subplots(2, across, figsize=(4 * across, 7.4), squeeze=False)
+    for axis in axes.flat[len(groups) :]:
+        axis.remove()
+    for axis, group in zip(axes.flat, groups, strict=False):
         mine = [t for t in trials if t.group == group]
         mine = [t for t in mine if t.kind not in ("the same again", "same history, last words reworded")]
         same = np.array([t.same for t in mine])
