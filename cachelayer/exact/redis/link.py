@@ -88,6 +88,7 @@ class Link:
         self._news: list[asyncio.Future[None]] = []
         self._seen = (0, 0.0)
         self._rest: asyncio.Future[None] | None = None
+        self._hurried = False
 
     def open(self) -> None:
         """Begin to connect; does not wait."""
@@ -114,7 +115,8 @@ class Link:
         return self.pipe
 
     def hurry(self) -> None:
-        """Try again now: there is word that the server is back."""
+        """Try again now: there is word that the server is back. Whoever asks for the pipe waits for that attempt."""
+        self._hurried, self.failures = True, 0
         if self._rest is not None and not self._rest.done():
             self._rest.set_result(None)
 
@@ -138,9 +140,12 @@ class Link:
 
     async def _keep(self) -> None:
         while not self._closed:
+            self._hurried = False
             try:
                 pipe, replies = await within(DIAL, self._dial())
             except (OSError, StoreFault) as fault:
+                if self._hurried:
+                    continue  # that attempt began before the word came
                 self.failures += 1
                 why = fault if isinstance(fault, StoreFault) else type(fault).__name__
                 self.fault = StoreFault(f"cannot connect to Redis: {why}")
