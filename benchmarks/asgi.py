@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
 import apps
 import peers
 import streams
-from load import ASGI_HEADERS, Connection, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
+from load import Connection, asgi_post, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
 
 Result = dict[str, Any]
 
@@ -62,13 +62,7 @@ async def once(app: Any, body: bytes) -> tuple[float, float, float]:
             last = time.perf_counter()
             first = first or last
 
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": apps.CHAT,
-        "query_string": b"",
-        "headers": ASGI_HEADERS,
-    }
+    scope = asgi_post(apps.CHAT)
     started = time.perf_counter()
     await app(scope, receive, send)
     return first - started, last - started, time.perf_counter() - started

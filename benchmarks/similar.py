@@ -56,11 +56,12 @@ def one_of_each(paths: Sequence[Path]) -> dict[str, str]:
     return {text: label for label, text in firsts.items() if len(text) < 200}
 
 
-class Prefilled:
+class Prefilled(OnnxEmbedder):
     """The real embedder, which does not embed again what the layer was filled with in an earlier run."""
 
     def __init__(self, path: Path | None) -> None:
-        self.inner, self._path = OnnxEmbedder(), path
+        super().__init__()
+        self._path = path
         self._known: dict[str, NDArray[np.float32]] = {}
         self._kept = False
         if path is not None and path.exists():
@@ -68,31 +69,20 @@ class Prefilled:
                 self._known = dict(zip(kept["texts"].tolist(), kept["vectors"], strict=True))
                 self._kept = True
 
-    @property
-    def identity(self) -> str:
-        return self.inner.identity
-
-    @property
-    def dimension(self) -> int:
-        return self.inner.dimension
-
-    async def start(self) -> None:
-        await self.inner.start()
-
     async def embed(self, texts: Sequence[str]) -> Embedded:
         if not all(text in self._known for text in texts):
-            return await self.inner.embed(texts)
+            return await super().embed(texts)
         vectors = np.stack([self._known[text] for text in texts])
         return Embedded(vectors, np.ones(len(texts), np.bool_))
 
     async def keep(self, texts: Sequence[str]) -> None:
         """Write the vectors of the fill, once."""
         if self._path is not None and not self._kept:
-            made = [(await self.inner.embed(texts[at : at + 64])).vectors for at in range(0, len(texts), 64)]
+            made = [
+                (await super(Prefilled, self).embed(texts[at : at + 64])).vectors
+                for at in range(0, len(texts), 64)
+            ]
             np.savez(self._path, texts=np.array(texts), vectors=np.concatenate(made))
-
-    async def aclose(self) -> None:
-        await self.inner.aclose()
 
 
 async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[CacheLayer, Any, list[str]]:
@@ -127,7 +117,7 @@ async def filled(args: argparse.Namespace, labels: dict[str, str]) -> tuple[Cach
 
 async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[str, Any]:
     """Microseconds: of the embedder alone, of hits, and their stages."""
-    embedder = layer._similar.embedder.inner.inner  # type: ignore[union-attr]
+    embedder = layer._similar.embedder.inner  # type: ignore[union-attr]
     alone: list[float] = []
     whole: list[float] = []
     stages: dict[str, list[float]] = {stage: [] for stage in STAGES}

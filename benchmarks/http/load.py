@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 HEADERS = (
@@ -22,7 +23,12 @@ HEADERS = (
     b"x-stainless-runtime: CPython\r\nx-stainless-os: Linux\r\nx-stainless-arch: x64\r\n"
 )
 
-ASGI_HEADERS = [(name, value) for name, _, value in (line.partition(b": ") for line in HEADERS.splitlines())]
+_ASGI_HEADERS = [(name, value) for name, _, value in (line.partition(b": ") for line in HEADERS.splitlines())]
+
+
+def asgi_post(path: str) -> dict[str, Any]:
+    """The scope of a POST with these headers, for an app without a socket."""
+    return {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": _ASGI_HEADERS}
 
 
 def free_port() -> int:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from typing import Any
 
 import apps
-from load import ASGI_HEADERS, HEADERS, free_port, process, rss_of, uvicorn
+from load import HEADERS, asgi_post, free_port, process, rss_of, uvicorn
 
 
 async def _post(port: int, body: bytes) -> bytes:
@@ -99,15 +99,8 @@ def memory_in_process(streams: int) -> dict[str, Any]:
             if cut and message.get("body"):
                 left.set()
 
-        scope = {
-            "type": "http",
-            "method": "POST",
-            "path": apps.CHAT,
-            "query_string": b"",
-            "headers": ASGI_HEADERS,
-        }
         with suppress(OSError):
-            await app(scope, receive, send)
+            await app(asgi_post(apps.CHAT), receive, send)
 
     async def run() -> dict[int, float]:
         rng, told = random.Random(3), {}
