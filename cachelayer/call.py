@@ -54,6 +54,7 @@ class Scope:
     lane: str | None = None
     """The tenant, where nothing else is set, so that raw forms may be used."""
     build: Build | None = None
+    """What is being made here."""
 
 
 class Entered:
@@ -201,6 +202,7 @@ class Call:
     lease: Lease | None = None
     """The right to call the backend for all processes, until the answer is stored."""
     judged: tuple[Any, Reason | None] | None = None
+    """An answer, and what was found against keeping it before it was kept."""
     stale: Slot | None = None
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None

@@ -140,7 +140,7 @@ class Engine:
         now = self._now()
         call.timings["backend"] = now - started
         landing = self.keeper.keep(call, answer, now - started, now)
-        if self.tiers.shared is not None or call.function.similar:
+        if self.tiers.wanted(call):
             self.tiers.keep(call, landing)
         if call.function.comparison is not None:
             call.function.comparison.see(call, landing, self.tiers)

@@ -108,7 +108,7 @@ class Handle:
             if not function.keyed:
                 raise ConfigurationError("arguments", function.name, str(fault)) from None
         except Exception as fault:
-            if self._faults.forgives("key", fault):
+            if self._faults.forgives("key", fault) is not None:
                 call.reason = Reason.NOT_KEYABLE
                 return call
             raise

@@ -38,23 +38,27 @@ class Shadows:
         self._similar_to, self._recorder = similar_to, recorder
         self._faults, self._background, self._now = faults, background, now
         self._spent: dict[str, tuple[float, int]] = {}
-        """By function: when its hour began, and the checks since."""
+        """By function, its last hour."""
 
     def may_check(self, call: Call) -> bool:
         """Whether a hit may be asked again: the function is pure, its owner wants checks, its hour is not spent."""
         policy = call.policy
         if not policy.pure or policy.shadow == 0 or call.function.plain:
             return False
-        began, spent = self._spent.get(call.function.name, (0.0, 0))
-        return not policy.shadow_limit or spent < policy.shadow_limit or self._now() - began >= HOUR
+        return not policy.shadow_limit or self._hour(call.function.name)[1] < policy.shadow_limit
+
+    def _hour(self, name: str) -> tuple[float, int]:
+        """When a function's present hour began, and the checks since."""
+        now = self._now()
+        hour = self._spent.get(name)
+        return (now, 0) if hour is None or now - hour[0] >= HOUR else hour
 
     def check(self, call: Call, ask: Ask) -> None:
         """Start a check in the caller's context, where it may be asked again."""
         if not ask.checkable:
             return
-        now, name = self._now(), call.function.name
-        began, spent = self._spent.get(name, (now, 0))
-        self._spent[name] = (now, 1) if now - began >= HOUR else (began, spent + 1)
+        began, spent = self._hour(call.function.name)
+        self._spent[call.function.name] = (began, spent + 1)
         self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
 
     async def _attempt(self, call: Call, ask: Ask) -> None:

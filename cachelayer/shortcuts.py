@@ -72,8 +72,8 @@ class Shortcuts:
         self.bytes -= weight
 
     def find(self, function: Function, scope: Scope | None, args: Any, kwargs: Any) -> Slot | None:
-        """What a raw form leads to, where nothing has to be noted on the way."""
-        if not function.formed or function.tracing is not None or function.stats.ledger is not None:
+        """What a raw form of a `formed` function leads to, where nothing has to be noted on the way."""
+        if function.tracing is not None or function.stats.ledger is not None:
             return None
         if scope is None:
             return function.lane.find(args, kwargs)

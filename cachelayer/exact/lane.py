@@ -93,7 +93,6 @@ class Lane:
                 self.marshalled = True
         except (TypeError, ValueError):
             return
-        raw = bytes(
-            bytearray(raw)
-        )  # orjson's own keeps the whole buffer that it was written in: 4, 8, 16 KiB
+        # orjson's own keeps the whole buffer that it was written in: 4, 8, 16 KiB
+        raw = bytes(bytearray(raw))
         memory.link(slot, table, xxh3_64_intdigest(raw), raw)

@@ -53,12 +53,11 @@ class Faults:
                 raise
         return guard.reason
 
-    def forgives(self, stage: str, fault: BaseException) -> bool:
-        """Count a fault that goes no further; False for what does: cancellations and configuration faults."""
+    def forgives(self, stage: str, fault: BaseException | None) -> Reason | None:
+        """Count a fault that goes no further: its reason; None for what does: cancellations, configuration faults."""
         if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
-            return False
-        self.report(stage, fault)
-        return True
+            return None
+        return self.report(stage, fault)
 
     def guard(self, stage: str) -> _Guard:
         """For `with`: a fault inside is counted and goes no further; may be used again and again."""
@@ -84,7 +83,8 @@ class _Guard:
         return None
 
     def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
-        if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
+        reason = self._faults.forgives(self._stage, fault)
+        if reason is None:
             return False
-        self.reason = self._faults.report(self._stage, fault)
+        self.reason = reason
         return True

@@ -90,9 +90,8 @@ def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generato
         thrown: BaseException | None = None
         sent = None
         try:
-            if (
-                waits_for is not None or stepped
-            ):  # who waits for his next turn only has it with the task's own
+            # who waits for his next turn only has it with the task's own
+            if waits_for is not None or stepped:
                 sent = yield waits_for
         except GeneratorExit:
             work.close()
