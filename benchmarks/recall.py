@@ -1,4 +1,4 @@
-r"""Recall@8 of the promoted index against exact search at sizes where a graph takes minutes to build.
+r"""Recall@8 of the promoted index against exact search at sizes that take a while to fill.
 
     OMP_NUM_THREADS=1 python benchmarks/recall.py --vectors V.npy --sizes 100000 1000000 --out benchmarks/results/recall
 

@@ -1,7 +1,7 @@
 r"""Candidate search through the index, beside bare FAISS indexes of the same vectors, in the same run.
 
     OMP_NUM_THREADS=1 python benchmarks/search.py --data DIR [DIR ...] --vectors V.npy \
-        --out benchmarks/results/search
+        --graphs DIR --out benchmarks/results/search
 
 One task: every system answers the same changing queries in turn; p50 and p99 of single calls. Many tasks: each system
 in turn for a second, several rounds, median; bare indexes are called one by one on the loop, the index through
@@ -29,36 +29,13 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
+from bare_faiss import K, Search, Vectors, bare
 
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.searches import Searches
 
-K, QUERIES = 8, 1000
-Vectors = NDArray[np.float32]
-Search = Callable[[Vectors], tuple[NDArray[np.float32], NDArray[np.int64]]]
-
-
-def bare(rows: Vectors, index: FaissIndex, own: bool) -> dict[str, Search]:
-    """FAISS alone: exact, HNSW as users have it, and HNSW over float16; both with the parameters of the index.
-
-    `own`: the graph of the index itself, called directly, in the place of both.
-    """
-    width = rows.shape[1]
-    flat = faiss.IndexFlatIP(width)
-    hnsw = faiss.IndexHNSWFlat(width, 32, faiss.METRIC_INNER_PRODUCT)
-    half = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, 32, faiss.METRIC_INNER_PRODUCT)
-    for graph in (hnsw, half):
-        graph.hnsw.efConstruction, graph.hnsw.efSearch = 200, FaissIndex(width).effort(len(rows))
-    out: dict[str, Search] = {}
-    built = {"bare flat": flat} if own else {"bare flat": flat, "bare HNSW32": hnsw, "bare HNSW32 fp16": half}
-    for name, each in built.items():
-        each.add(rows)
-        out[name] = lambda q, each=each: each.search(q, K)
-    graph = index._partitions[b"p"].view.graph if own else None
-    if graph is not None:
-        out["bare HNSW32"] = lambda q: graph._index.search(q, K)
-    return out
+QUERIES = 1000
 
 
 def one_task(systems: dict[str, Search], queries: Vectors) -> dict[str, tuple[float, float]]:
@@ -140,7 +117,8 @@ def measure(size: int, rows: Vectors, queries: Vectors, args: argparse.Namespace
     begun = time.perf_counter()
     index.maintain()
     promoted = time.perf_counter() - begun
-    systems = bare(rows, index, args.own_graph)
+    sieve = index._partitions[b"p"].view.sieve
+    systems = bare(rows, sieve.compared if sieve else 0, args.graphs)
     ours = {
         "index": lambda q: index.search(b"p", q, K),
         "packed (no FAISS)": lambda q: packed.search(b"p", q, K),
@@ -225,11 +203,7 @@ def main() -> None:
     )
     parser.add_argument("--vectors", type=Path, help="where to keep the vectors of --data (.npy)")
     parser.add_argument("--sizes", nargs="+", type=int, default=[1000, 10_000, 100_000])
-    parser.add_argument(
-        "--own-graph",
-        action="store_true",
-        help="the bare HNSW is the index's own graph: one build instead of three",
-    )
+    parser.add_argument("--graphs", type=Path, help="where to keep the bare HNSW graphs between runs")
     parser.add_argument("--tasks", type=int, default=64)
     parser.add_argument("--stalls", type=int, default=100_000, help="entries of the stall measurement")
     parser.add_argument("--seconds", type=float, default=1.0, help="per system and round, many tasks")

@@ -57,7 +57,7 @@ OPTIONAL = {
     "redis": ("cachelayer.exact.redis",),
     "hiredis": ("cachelayer.exact.redis.pipe", "cachelayer.exact.redis.store"),
     "cryptography": ("cachelayer.exact.redis.seal",),
-    "faiss": ("cachelayer.semantic.index.faiss_cpu", "cachelayer.semantic.index.faiss_gpu"),
+    "faiss": ("cachelayer.semantic.index.codes",),
     "onnxruntime": ("cachelayer.semantic.embed.onnx",),
     "tokenizers": ("cachelayer.semantic.embed.onnx",),
     "sentence_transformers": ("cachelayer.semantic.embed.sentence_transformers",),

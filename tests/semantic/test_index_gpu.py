@@ -15,7 +15,7 @@ from numpy_device import NumpyDevice
 
 pytest.importorskip("faiss")
 
-from cachelayer.semantic.index.faiss_cpu import Graph
+from cachelayer.semantic.index.codes import Codes
 from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, OnDevice, unavailable
 from cachelayer.semantic.index.reference import NumpyIndex
 
@@ -49,7 +49,7 @@ def agree(index, oracle):
 
 
 def shelf(index):
-    return index._partitions[b"p"].view.graph
+    return index._partitions[b"p"].view.sieve
 
 
 def test_large_partitions_live_on_the_device_and_growth_adds_without_a_copy(made):
@@ -66,7 +66,7 @@ def test_large_partitions_live_on_the_device_and_growth_adds_without_a_copy(made
     assert index.device_bytes == 2 * 3500 * DIMENSION
 
 
-def test_a_lost_device_is_counted_and_a_graph_takes_over(made):
+def test_a_lost_device_is_counted_and_codes_take_over(made):
     index, oracle, devices = made
     fill(index, oracle)
     devices[0].fault = RuntimeError("CUDA error 999: unknown error")
@@ -74,7 +74,7 @@ def test_a_lost_device_is_counted_and_a_graph_takes_over(made):
     assert index.fallbacks == {"device lost": 1} and index.lost
     assert index.due
     index.maintain()
-    assert isinstance(shelf(index), Graph)
+    assert isinstance(shelf(index), Codes)
     agree(index, oracle)
     assert index.device_bytes == 0 and index.fallbacks == {"device lost": 1}
 
@@ -89,7 +89,7 @@ def test_a_full_device_is_counted_and_the_partition_stays_on_the_host(made):
     finally:
         NumpyDevice.room = 10**9
     agree(index, oracle)
-    assert isinstance(shelf(index), Graph)
+    assert isinstance(shelf(index), Codes)
     assert index.fallbacks == {"out of memory": 1} and not index.lost
 
 
@@ -99,7 +99,7 @@ def test_the_memory_budget_is_kept_and_what_exceeds_it_is_counted():
     fill(index, oracle)
     index.add(b"q", NAMES[3000:5000] + 10_000, ROWS[3000:5000])
     index.maintain()
-    assert isinstance(index._partitions[b"q"].view.graph, Graph)
+    assert isinstance(index._partitions[b"q"].view.sieve, Codes)
     assert index.fallbacks == {"over the memory budget": 1}
     assert index.device_bytes == 2 * 3000 * DIMENSION
     agree(index, oracle)
@@ -123,7 +123,7 @@ def test_without_a_gpu_the_index_serves_and_says_why():
         pytest.skip("there is a GPU")
     index, oracle = FaissGpuIndex(DIMENSION, promote_at=1024), NumpyIndex(DIMENSION)
     fill(index, oracle)
-    assert index.fallbacks == {reason: 1} and isinstance(shelf(index), Graph)
+    assert index.fallbacks == {reason: 1} and isinstance(shelf(index), Codes)
     agree(index, oracle)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ...types import Vectors
-from .faiss_cpu import FaissIndex, Graph, load_faiss
+from .codes import Codes, load_faiss
+from .faiss_cpu import FaissIndex
 from .packed import Found
-from .pages import PAGE, Page
+from .pages import PAGE, Page, View, name_rows
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,7 +30,7 @@ class FaissGpuIndex(FaissIndex):
     """As FaissIndex, with partitions of `promote_at` rows and more compared exactly on GPU `device`.
 
     The host keeps the float32 rows: what the device cannot hold (`max_bytes` of float16 rows, or its memory) or
-    loses is served from there, exactly at first and by an HNSW graph once `maintain` has built it.
+    loses is served from there, exactly at first and by codes once `maintain` has made them.
     `fallbacks` counts why. One call uses the device at a time; many queries in one call share its reading, so put
     `Searches(index, workers=1, inline_work=0, limit=...)` in front.
     """
@@ -43,9 +43,8 @@ class FaissGpuIndex(FaissIndex):
         max_bytes: int | None = None,
         promote_at: int = 4 * PAGE,
         open_device: Callable[[], Device] | None = None,
-        **graph: int,
     ) -> None:
-        super().__init__(dimension, promote_at=promote_at, **graph)
+        super().__init__(dimension, promote_at=promote_at)
         self.fallbacks: Counter[str] = Counter()
         reason = "" if open_device else unavailable()
         self.lost = bool(reason)
@@ -58,42 +57,40 @@ class FaissGpuIndex(FaissIndex):
     def device_bytes(self) -> int:
         """Bytes of rows on the device, those that `maintain` is about to publish not counted."""
         with self._lock:
-            graphs = [home.view.graph for home in self._partitions.values()]
-        return sum(graph.bytes for graph in graphs if isinstance(graph, OnDevice))
+            sieves = [home.view.sieve for home in self._partitions.values()]
+        return sum(sieve.bytes for sieve in sieves if isinstance(sieve, OnDevice))
 
-    def _graph_over(self, pages: tuple[Page, ...], old: Any = None) -> Any:
+    def _sieve_over(self, pages: tuple[Page, ...], old: Any = None) -> Any:
         if isinstance(old, OnDevice) and (self.lost or old.failed):
             old = None
         rows = sum(page.count for page in pages)
-        if self.lost or rows < self.promote_at or isinstance(old, Graph):
-            return super()._graph_over(pages, old)
+        if self.lost or rows < self.promote_at or isinstance(old, Codes):
+            return super()._sieve_over(pages, old)
         needed = 2 * rows * self.dimension - (old.bytes if old else 0)
         if self.device_bytes + needed > self._max_bytes:
             self.fallbacks["over the memory budget"] += 1
-            return super()._graph_over(pages, super()._new_graph())
+            return super()._sieve_over(pages, super()._new_sieve(pages))
         try:
-            return super()._graph_over(pages, old)
+            return super()._sieve_over(pages, old)
         except RuntimeError as fault:
             self._count(fault)
-            return super()._graph_over(pages, super()._new_graph())
+            return super()._sieve_over(pages, super()._new_sieve(pages))
 
-    def _new_graph(self) -> Any:
-        return super()._new_graph() if self.lost else OnDevice(self._open(), self.dimension)
+    def _new_sieve(self, pages: tuple[Page, ...]) -> Any:
+        return super()._new_sieve(pages) if self.lost else OnDevice(self._open(), self.dimension)
 
-    def _read_graph(self, path: Path) -> Graph | None:
-        return super()._read_graph(path) if self.lost else None
-
-    def _from_graph(self, graph: Any, pages: tuple[Page, ...], queries: Vectors, k: int) -> Found | None:
-        if not isinstance(graph, OnDevice):
-            return super()._from_graph(graph, pages, queries, k)
-        if graph.failed or self.lost:
+    def _from_sieve(self, view: View, queries: Vectors, k: int) -> Found | None:
+        sieve = view.sieve
+        if not isinstance(sieve, OnDevice):
+            return super()._from_sieve(view, queries, k)
+        if sieve.failed or self.lost:
             return None
         try:
-            return super()._from_graph(graph, pages, queries, k)
+            return super()._from_sieve(view, queries, k)
         except RuntimeError as fault:
-            graph.failed = True
+            sieve.failed = True
             self._count(fault)
-            self._due.add(pages[0].home.key)
+            self._due.add(view.pages[0].home.key)
             return None
 
     def work(self, partition: bytes) -> int:
@@ -110,13 +107,12 @@ class FaissGpuIndex(FaissIndex):
 
 
 class OnDevice:
-    """The first `rows` rows of a device's; as Graph, position i is row i of the partition's pages."""
-
-    kept = False
+    """The first `rows` rows of a device's; as Codes, position i is row i of the partition's pages."""
 
     def __init__(self, device: Device, dimension: int, rows: int = 0) -> None:
         self.device, self.rows = device, rows
         self.failed = False
+        self.ids = np.full(1, -1, np.int64)
         self._dimension = dimension
 
     @property
@@ -132,15 +128,20 @@ class OnDevice:
         self.rows += len(rows)
 
     def search(self, queries: Vectors, k: int, stretch: float) -> Found:
-        """As Graph's; exact search needs no more effort for dead rows."""
+        """As Codes'; exact search needs no more effort for dead rows."""
         scores, positions = self.device.search(queries, k)
         return scores, np.where(positions < self.rows, positions, -1)
 
-    def set_effort(self, search: int) -> None:
-        """Exact search knows none."""
+    def outgrown(self, rows: int) -> bool:
+        """Rows that are not coded never are."""
+        return False
 
-    def share_rows(self, pages: tuple[Page, ...]) -> None:
+    def settle(self) -> None:
+        """Nothing is left to do."""
+
+    def share(self, pages: tuple[Page, ...]) -> None:
         """The host keeps its rows."""
+        self.ids = name_rows(pages, self.rows)
 
 
 class GpuRows:

@@ -1,4 +1,4 @@
-"""The directory of a persistent index: a lock, a manifest, a snapshot with its graphs, and journals.
+"""The directory of a persistent index: a lock, a manifest, a snapshot, and journals.
 
 The manifest names the generation that counts. Snapshot g holds what came before journal g; a journal g+1 beside
 it belongs to a snapshot that was begun and never finished, and is read after journal g.
@@ -11,8 +11,6 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import xxhash
 
 from .journal import Journal, Replay
 from .packed import PackedIndex
@@ -63,7 +61,7 @@ class IndexFiles:
             for stale in self.directory.glob("journal-*"):
                 stale.unlink()
             journal = self._new_journal()
-            self._write_manifest("", {})
+            self._write_manifest("")
             self._sweep()
             return Loaded(0, 0, reason), journal
         lost, journal = self._replay(index)
@@ -76,15 +74,8 @@ class IndexFiles:
 
     def fold(self, index: PackedIndex) -> None:
         """Write all that `index` holds as the snapshot of this generation, and drop what came before."""
-        parts = list(index.export())
         path = self._path("snapshot")
-        digest = write_snapshot(path, parts, self._dimension)
-        graphs = {}
-        for number, part in enumerate(parts):
-            if part.graph is not None:
-                part.graph.save(self._graph_path(number))
-                graphs[str(number)] = _digest(self._graph_path(number))
-        self._write_manifest(digest, graphs)
+        self._write_manifest(write_snapshot(path, list(index.export()), self._dimension))
         self.snapshot_size = path.stat().st_size
         self._sweep()
 
@@ -94,7 +85,7 @@ class IndexFiles:
             manifest = json.loads((self.directory / "manifest.json").read_text())
             self._generation = int(manifest["generation"])
             identity, dimension = manifest["identity"], manifest["dimension"]
-            digest, graphs = manifest["snapshot"], dict(manifest["graphs"])
+            digest = manifest["snapshot"]
         except FileNotFoundError:
             return "nothing there"
         except (ValueError, KeyError, TypeError) as fault:
@@ -106,17 +97,12 @@ class IndexFiles:
             return ""
         path = self._path("snapshot")
         try:
-            for number, (key, ids, vectors) in enumerate(read_snapshot(path, self._dimension, digest)):
-                index.adopt(key, ids, vectors, self._whole_graph(number, graphs.get(str(number))))
+            for key, ids, vectors in read_snapshot(path, self._dimension, digest):
+                index.adopt(key, ids, vectors)
         except (Corrupt, FileNotFoundError) as fault:
             return str(fault)
         self.snapshot_size = path.stat().st_size
         return ""
-
-    def _whole_graph(self, number: int, digest: str | None) -> Path | None:
-        """A saved graph; where it is damaged it is built again, so none is no loss."""
-        path = self._graph_path(number)
-        return path if digest and path.exists() and _digest(path) == digest else None
 
     def _replay(self, index: PackedIndex) -> tuple[int, Journal]:
         lost = 0
@@ -149,14 +135,13 @@ class IndexFiles:
         path.unlink(missing_ok=True)
         return Journal(path, self._generation, self._dimension, self._identity)
 
-    def _write_manifest(self, digest: str, graphs: dict[str, str]) -> None:
+    def _write_manifest(self, digest: str) -> None:
         content = {
             "version": 1,
             "identity": self._identity,
             "dimension": self._dimension,
             "generation": self._generation,
             "snapshot": digest,
-            "graphs": graphs,
         }
         with whole_file(self.directory / "manifest.json") as file:
             file.write(json.dumps(content, indent=1).encode())
@@ -169,17 +154,6 @@ class IndexFiles:
 
     def _path(self, kind: str) -> Path:
         return self.directory / f"{kind}-{self._generation}"
-
-    def _graph_path(self, number: int) -> Path:
-        return self.directory / f"graph-{self._generation}-{number}"
-
-
-def _digest(path: Path) -> str:
-    found = xxhash.xxh3_128()
-    with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            found.update(chunk)
-    return found.hexdigest()
 
 
 def _number(path: Path) -> int:

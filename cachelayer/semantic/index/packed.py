@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from .checks import check_k, check_queries, check_rows
 from .pages import PAGE, Page, Partition, Repacked, View
 from .slab import Slab
 from .snapshot import Part
-from .topk import Best, largest
+from .topk import Best, largest, padded
 
 Found = tuple[NDArray[np.float32], NDArray[np.int64]]
 Pairs = list[tuple[float, int]]
@@ -91,7 +90,7 @@ class PackedIndex:
         if not view.pages:
             return padded(len(queries), k)
         if len(queries) == 1:
-            return found([self._one(view, queries[0], k)], k)
+            return self._one(view, queries, k)
         return self._many(view, queries, k)
 
     def __contains__(self, key: int) -> bool:
@@ -117,24 +116,19 @@ class PackedIndex:
         with self._lock:
             homes = list(self._partitions.values())
         for home in homes:
-            pages, graph = home.view
-            graph = graph if graph is not None and graph.kept else None
+            pages = home.view.pages
             blocks, ids = [], []
             for page in pages:
                 count = page.count
                 names = page.ids[:count].copy()
-                keep_all = graph is not None or not page.dead
-                alive: slice | NDArray[np.bool_] = slice(None) if keep_all else names >= 0
+                alive: slice | NDArray[np.bool_] = names >= 0 if page.dead else slice(None)
                 blocks.append((page.vectors[:count], alive))
                 ids.append(names[alive])
             if pages:
-                yield Part(home.key, np.concatenate(ids), blocks, graph)
+                yield Part(home.key, np.concatenate(ids), blocks)
 
-    def adopt(self, key: bytes, ids: NDArray[np.int64], vectors: Vectors, graph: Path | None = None) -> None:
-        """Take a partition over as `export` gave it, its vectors where they are: mapped from a file, say.
-
-        `graph` is a file that its graph saved itself to; it is not needed here.
-        """
+    def adopt(self, key: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
+        """Take a partition over as `export` gave it, its vectors where they are: mapped from a file, say."""
         home = Partition(key, self._slab)
         pages = []
         for at in range(0, len(ids), PAGE):
@@ -143,8 +137,7 @@ class PackedIndex:
             page.dead = int((names < 0).sum())
             home.live += len(names) - page.dead
             pages.append(page)
-        read = self._read_graph(graph) if graph else None
-        self._publish(home, tuple(pages), read if read and read.rows <= len(ids) else None)
+        self._publish(home, tuple(pages))
         if home.live:
             with self._lock:
                 self._partitions[key] = home
@@ -182,8 +175,8 @@ class PackedIndex:
         """End maintenance at its next page; searches go on."""
         self._closed = True
 
-    def _one(self, view: View, query: NDArray[np.float32], k: int) -> Pairs:
-        return self._scan_one(view.pages, query, k)
+    def _one(self, view: View, queries: Vectors, k: int) -> Found:
+        return found([self._scan_one(view.pages, queries[0], k)], k)
 
     def _many(self, view: View, queries: Vectors, k: int) -> Found:
         return self._scan_many(view.pages, queries, k)
@@ -242,25 +235,22 @@ class PackedIndex:
         if not old:
             return
         repacked = Repacked(home, old)
-        graph = self._graph_over(repacked.pages)
+        sieve = self._sieve_over(repacked.pages)
         with self._lock:
             if self._partitions.get(home.key) is not home:
                 return
             pages = repacked.settle(home.view.pages[len(old) :])
-            self._publish(home, pages, graph)
+            self._publish(home, pages, sieve)
             self._note(home)
         for page in pages:  # one lock per page: a write waits for a page, not for a partition
             with self._lock:
                 self._point_to((page,))
 
-    def _graph_over(self, pages: tuple[Page, ...]) -> Any:
-        """An approximate index over the first of `pages`; exact search has none."""
+    def _sieve_over(self, pages: tuple[Page, ...]) -> Any:
+        """What finds candidates among the rows of `pages`; exact search has none."""
 
-    def _read_graph(self, path: Path) -> Any:
-        """The graph that was saved there, or None where it does not serve here."""
-
-    def _publish(self, home: Partition, pages: tuple[Page, ...], graph: Any = None) -> None:
-        home.view = View(pages, graph)
+    def _publish(self, home: Partition, pages: tuple[Page, ...], sieve: Any = None) -> None:
+        home.view = View(pages, sieve)
 
     def _point_to(self, pages: tuple[Page, ...]) -> None:
         for page in pages:
@@ -293,8 +283,3 @@ def pages_from(pages: tuple[Page, ...], start: int) -> Iterator[tuple[Page, int]
     skipped = start // PAGE
     for number, page in enumerate(pages[skipped:]):
         yield page, 0 if number else start % PAGE
-
-
-def padded(queries: int, k: int) -> Found:
-    """No neighbours at all."""
-    return np.full((queries, k), -np.inf, dtype=np.float32), np.full((queries, k), -1, dtype=np.int64)

@@ -77,6 +77,13 @@ class Page:
                 page.ids[rows[0]] = -1
                 page.dead += 1
 
+    def keep_ids_in(self, room: NDArray[np.int64]) -> None:
+        """Move the ids to `room` (PAGE,); the rows get as much."""
+        room[: self.count] = self.ids[: self.count]
+        if len(self.ids) < PAGE:
+            self._room_for_rows(PAGE)
+        self.ids = room
+
     def _grow(self, needed: int) -> None:
         small = isinstance(self._rows, Held) and needed <= SMALL
         exact = small or needed <= _EXACT_FIT
@@ -85,18 +92,27 @@ class Page:
         ids[: self.count] = self.ids[: self.count]
         self.ids = ids
         if not small:
-            old = self.vectors
-            rows = np.empty((room, old.shape[1]), dtype=old.dtype)
-            rows[: self.count] = old[: self.count]
-            self._rows = rows
+            self._room_for_rows(room)
+
+    def _room_for_rows(self, room: int) -> None:
+        old = self.vectors
+        rows = np.empty((room, old.shape[1]), dtype=old.dtype)
+        rows[: self.count] = old[: self.count]
+        self._rows = rows
 
 
 class View(NamedTuple):
     """What a reader sees of a partition, replaced as a whole. All pages but the last are full."""
 
     pages: tuple[Page, ...]
-    graph: Any = None
-    """An approximate index over the rows of the first pages, where there is one."""
+    sieve: Any = None
+    """What finds candidates among the first rows, where there is one."""
+
+    @property
+    def rows(self) -> int:
+        """Rows kept, dead ones included."""
+        pages = self.pages
+        return (len(pages) - 1) * PAGE + pages[-1].count if pages else 0
 
 
 class Partition:
@@ -111,13 +127,11 @@ class Partition:
 
     @property
     def rows(self) -> int:
-        """Rows kept, dead ones included."""
-        pages = self.view.pages
-        return (len(pages) - 1) * PAGE + pages[-1].count if pages else 0
+        return self.view.rows
 
     def let_go(self) -> None:
         """Nothing lives here any more: small pages are let go of now, not when the collector finds the circle."""
-        if self.view.graph is None:
+        if self.view.sieve is None:
             self.view = View(())
 
     @property
@@ -176,10 +190,13 @@ class Repacked:
         return np.concatenate([page.ids[rows] for page, rows in zip(self._old, self._kept, strict=True)])
 
 
-def ids_of(pages: tuple[Page, ...], positions: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids of rows by their positions in `pages`, of the same shape; -1 for the dead and for position -1."""
-    if len(pages) > positions.size:  # copying all ids would cost more than looking up a few
-        flat = (int(pages[at // PAGE].ids[at % PAGE]) if at >= 0 else -1 for at in positions.ravel().tolist())
-        return np.fromiter(flat, np.int64, positions.size).reshape(positions.shape)
-    every = np.concatenate([*(page.ids[:PAGE] for page in pages), [-1]])
-    return np.asarray(every[positions], dtype=np.int64)
+def name_rows(pages: tuple[Page, ...], rows: int) -> NDArray[np.int64]:
+    """The ids of the first `rows` rows, and of some more, in one array that their pages write to from now on.
+
+    Its last is -1, what position -1 is called. Called under the lock.
+    """
+    pages = pages[: -(-rows // PAGE)]
+    every = np.full(len(pages) * PAGE + 1, -1, dtype=np.int64)
+    for number, page in enumerate(pages):
+        page.keep_ids_in(every[number * PAGE : (number + 1) * PAGE])
+    return every

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import xxhash
@@ -32,8 +32,6 @@ class Part(NamedTuple):
     key: bytes
     ids: NDArray[np.int64]
     blocks: Sequence[tuple[NDArray[np.float32] | NDArray[np.float16], slice | NDArray[np.bool_]]]
-    graph: Any = None
-    """An approximate index over the first rows, where there is one; dead rows (id -1) then keep their place."""
 
 
 class Corrupt(ValueError):

@@ -67,3 +67,19 @@ class Best:
         starts = np.searchsorted(owners[order], np.arange(queries))
         first = order[starts[:, None] + np.arange(k)]
         self.scores, self.ids = values[first], names[first]
+
+
+def best_of(scores: Scores, ids: NDArray[np.int64], k: int) -> tuple[Scores, NDArray[np.int64]]:
+    """The k best of each row (q, n), padded; id -1 never wins."""
+    short = k - scores.shape[1]
+    if short > 0:
+        scores = np.pad(scores, ((0, 0), (0, short)))
+        ids = np.pad(ids, ((0, 0), (0, short)), constant_values=-1)
+    scores = np.where(ids < 0, np.float32(-np.inf), scores)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, order, 1), np.take_along_axis(ids, order, 1)
+
+
+def padded(queries: int, k: int) -> tuple[Scores, NDArray[np.int64]]:
+    """No neighbours at all."""
+    return np.full((queries, k), -np.inf, dtype=np.float32), np.full((queries, k), -1, dtype=np.int64)
