@@ -203,6 +203,8 @@ class Call:
     """The right to call the backend for all processes, until the answer is stored."""
     judged: tuple[Any, Reason | None] | None = None
     """An answer, and what was found against keeping it before it was kept."""
+    told = False
+    """Whether its caller is given the answer before it is kept."""
     stale: Slot | None = None
     """An entry past its TTL that may still serve where the backend fails."""
     similar: Any = None
@@ -274,6 +276,8 @@ class Landing:
     epoch = 0
     """In which its making began, where it was made here."""
     build: Build | None = None
+    pending = False
+    """Whether it is kept in the loop's next turn."""
 
     def __init__(self, source: Source, call: Call | None = None) -> None:
         """`call`: for which its answer is made here."""

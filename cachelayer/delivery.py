@@ -47,6 +47,13 @@ class Delivery:
         """The outcome, and the entry that stands behind it."""
         return self.outcome(call, landing, led), landing.slot
 
+    def handed(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome | None, Slot | None]:
+        """The same, but no outcome of what this caller was told already."""
+        if led and call.told:
+            self._count(call, landing, led)
+            return None, None
+        return self.with_slot(call, landing, led)
+
     def _count(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
         """Count one caller; the source and match that the caller is told."""
         source, function = landing.source, call.function

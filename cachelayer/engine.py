@@ -22,6 +22,7 @@ from .flow.tee import Tee
 from .keeper import Keeper
 from .parts import Noting
 from .policy import NOT_TIGHTENED
+from .promised import Promised
 from .protocols import Clock
 from .tiers import Tiers
 from .types import Outcome, Reason, Source
@@ -46,6 +47,7 @@ class Engine:
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
         self._now = clock.monotonic
         self.flights = SingleFlight(clock)
+        self.promised = Promised(keeper, self.flights, self._flight_key, self._kept)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
 
         self.serve: Served[Outcome] = partial(self._path, self.delivery.outcome)
@@ -54,6 +56,8 @@ class Engine:
         """The answer alone."""
         self.landed: Served[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
         """The outcome, and the entry that stands behind it."""
+        self.handed: Served[tuple[Outcome | None, Slot | None]] = partial(self._path, self.delivery.handed)
+        """The same, but no outcome of an answer that its caller was told already (`Call.told`)."""
 
     async def _path(self, told: Told, call: Call) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
@@ -139,12 +143,17 @@ class Engine:
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
         now = self._now()
         call.timings["backend"] = now - started
+        if call.told:
+            return self.promised.landing(call, answer, now - started)
         landing = self.keeper.keep(call, answer, now - started, now)
+        self._kept(call, landing)
+        return landing
+
+    def _kept(self, call: Call, landing: Landing) -> None:
         if self.tiers.wanted(call):
             self.tiers.keep(call, landing)
         if call.function.comparison is not None:
             call.function.comparison.see(call, landing, self.tiers)
-        return landing
 
     def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         landing = Landing(BACKEND, call)

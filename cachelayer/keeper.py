@@ -124,7 +124,7 @@ class Keeper(Holdings):
         reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         if reason is not None:
             return self._refuse(call, landing, reason)
-        return self._put(call, landing, frozen, answer, now)
+        return self.put(call, landing, frozen, answer, now)
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
         """What an answer itself and its caller have against keeping it, found before `keep`, which takes it as said."""
@@ -160,7 +160,7 @@ class Keeper(Holdings):
             self._refuse(call, landing, reason)
             return
         landing.frozen = frozen = self._stream(call, chunks)
-        self._put(call, landing, frozen, answer, self.clock.monotonic())
+        self.put(call, landing, frozen, answer, self.clock.monotonic())
 
     @staticmethod
     def _stream(call: Call, chunks: Sequence[Frozen]) -> Frozen:
@@ -237,7 +237,8 @@ class Keeper(Holdings):
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 
-    def _put(self, call: Call, landing: Landing, frozen: Frozen, answer: Any, now: float) -> Landing:
+    def put(self, call: Call, landing: Landing, frozen: Frozen, answer: Any, now: float) -> Landing:
+        """Keep an answer that was found admissible."""
         function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         asked = call.identity is not None and call.identity.text is not None

@@ -90,6 +90,10 @@ class Answering(Delivery):
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
             outcome, slot = await self._landed(exchange, fields)
+            if outcome is None:
+                assert exchange.ahead is not None
+                await exchange.ahead.sent()
+                return
             if exchange.ahead is not None:
                 await self._first(exchange, outcome)
                 return
@@ -122,13 +126,16 @@ class Answering(Delivery):
             if not exchange.begun:
                 await self._alone(fields)
 
-    async def _landed(self, exchange: Exchange, fields: Fields) -> tuple[Outcome, Any]:
-        """The outcome, and what is behind it. The exchange is left with its `ahead` only where that was of use."""
+    async def _landed(self, exchange: Exchange, fields: Fields) -> tuple[Outcome | None, Any]:
+        """The outcome, and what is behind it; no outcome of an answer that is handed over already.
+
+        The exchange is left with its `ahead` only where that was of use.
+        """
         call = self.served.handle.now((exchange,), fields)
         if self.served.ahead and call.reason is None:
             exchange.ahead = Ahead(self.r, call, self.watch)
         try:
-            outcome, slot = await self.served.engine.landed(call)
+            outcome, slot = await self.served.engine.handed(call)
         finally:  # whoever asks the app through it from now on does so behind the caller's back
             if exchange.ahead is not None and not exchange.ahead.given:
                 exchange.ahead = None
@@ -177,9 +184,6 @@ class Answering(Delivery):
             if type(answer) is tuple:
                 await send({"type": BODY, "body": exchange.body, "more_body": False})
                 return
-        elif type(answer) is tuple:
-            await ahead.sent()
-            return
         try:
             await anext(answer)
             if ahead is not None:

@@ -124,7 +124,7 @@ class Exchange:
         try:
             answer = await self._answer(channel)
             if type(answer) is tuple and self.ahead is not None:
-                await self.ahead.whole(self, answer)
+                self.ahead.whole(self, answer)
         except Failed:
             if self._twin:
                 channel.close()

@@ -13,7 +13,7 @@ Work = Coroutine[Any, Any, None]
 
 
 class Aside:
-    """One work, which never holds up who began it for longer than a turn of the loop, nor fails there."""
+    """One work, which neither holds up who began it nor fails there."""
 
     __slots__ = ("_error", "_task")
 
@@ -21,14 +21,13 @@ class Aside:
         self._task: asyncio.Task[Any] | None = None
         self._error: BaseException | None = None
 
-    async def begin(self, starter: Starter, work: Work) -> None:
-        """Run `work` until it first waits, then give the loop a turn: what was written to a socket goes out in it."""
+    def begin(self, starter: Starter, work: Work) -> None:
+        """Run `work` until it first waits."""
         with suppress(Exception):  # `ended` raises it
             begun, _ = starter.start(asyncio.get_running_loop(), self._noted(work))
             if begun is not None:
                 self._task = begun
                 begun.add_done_callback(_heard)
-        await asyncio.sleep(0)
 
     async def ended(self) -> None:
         """Wait for the end. Raises what the work raised; whoever is cancelled meanwhile cancels the work."""
@@ -43,6 +42,11 @@ class Aside:
         except BaseException as error:
             self._error = error
             raise
+
+
+async def turn() -> None:
+    """Give the loop a turn: what was written to a socket goes out in it."""
+    await asyncio.sleep(0)
 
 
 def _heard(task: asyncio.Task[Any]) -> None:

@@ -83,7 +83,7 @@ class SingleFlight:
         task, result = self.starter.start(loop, start(given))
         if task is not None:
             return self._await(key, self._flying(key, proof, loop, task), loop, True, wait)
-        if getattr(result, "recording", None) is not None:
+        if getattr(result, "recording", None) is not None or getattr(result, "pending", False):
             # who comes in this turn, at least, shares it
             self._flying(key, proof, loop, None, result)
         return result, True

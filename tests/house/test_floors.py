@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shortcuts",
             "tiers",
         }
-        | {"accounts", "arrivals", "comparing", "tracing", "local", "rides", "shadows"},
+        | {"accounts", "arrivals", "comparing", "promised", "tracing", "local", "rides", "shadows"},
     ),
     ({"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"},),
     ({"partial"},),
