@@ -46,9 +46,8 @@ class RiskModel:
         self._rate, self._grow = rate, 1.0 + 1.0 / memory
 
     def encode(self, features: Floats) -> Floats:
-        x = np.empty(len(self.weights))
-        np.clip((features - self.prior.mean) / self.prior.scale, -6.0, 6.0, out=x[:-1])
-        x[-1] = 1.0
+        x = np.ones(len(self.weights))
+        np.minimum(np.maximum((features - self.prior.mean) / self.prior.scale, -6.0), 6.0, out=x[:-1])
         return x
 
     def risk(self, x: Floats) -> float:

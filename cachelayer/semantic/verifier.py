@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-
 from ..types import Candidate, Query, Turn
 from .contexts import measures, serious
 from .guards import FACTS, GUARDS, veto
@@ -97,8 +95,7 @@ class PairVerifier:
                 rows.append(features(mine, other, c.similarity, table))
                 asked.append((len(out) - 1, other))
         if rows:
-            sure = load_judge("pairs").probabilities(np.array(rows, np.float32)).tolist()
-            for (at, other), p in zip(asked, sure, strict=True):
+            for (at, other), p in zip(asked, load_judge("pairs").probabilities(rows), strict=True):
                 out[at] = (p, veto(mine.signature, other.signature) if p < DOUBTFUL else "")
         return out
 
@@ -122,8 +119,7 @@ class PairVerifier:
         if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
             return 0.0, guard or "context"
         a, b = serious(mine, self._read), serious(other, self._read)
-        row = np.array([measures(a, b, load_judge("turns").logits, words())], np.float32)
-        both = p * float(load_judge("talks").probabilities(row)[0])
+        both = p * load_judge("talks").probabilities([measures(a, b, load_judge("turns").logits, words())])[0]
         return both, guard or ("context" if both < DOUBTFUL else "")
 
     def _read(self, text: str) -> Reading:

@@ -19,7 +19,7 @@ Floats = NDArray[np.float32]
 SAME, KIN, OPPOSITE, KIND, SIBLING, SLIP, OTHER = range(7)
 """Relations: a shared sense; derived from one another; opposites; one is a kind of the other; two of a kind; a slip of
 the pen; nothing known."""
-_NONE: Final[frozenset[int]] = frozenset()
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Words:
@@ -35,13 +35,9 @@ class Words:
         )
         self._senses, self._kinds = arrays["senses"], arrays["kinds"]
         self._size = len(names)
-        self._opposites = self._pairs(arrays["opposites"])
-        self._kin = self._pairs(arrays["kin"])
-        self._related: dict[tuple[str, str], int] = {}
-        self._sets: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
-
-    def _pairs(self, pairs: NDArray[Any]) -> frozenset[int]:
-        return frozenset((pairs[:, 0].astype(np.int64) * self._size + pairs[:, 1]).tolist())
+        self._names = names
+        self._opposites, self._kin = _both_ways(arrays["opposites"]), _both_ways(arrays["kin"])
+        self._meanings: dict[int, _Meaning] = {}
 
     def vectors(self, ids: list[int]) -> Floats:
         """(n, width), rows of length 1; zero for ids of -1."""
@@ -54,55 +50,62 @@ class Words:
         return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / math.log1p(self._size)
 
     def relation(self, a: str, b: str) -> int:
-        """The surest relation between two different words; of two that are in the table found once.
+        """The surest relation between two different words.
 
-        Others, names among them, are not remembered: they are somebody's.
+        What a word of the table means is kept; nothing is of others, names among them: they are somebody's.
         """
-        if a not in self.ids or b not in self.ids:
-            return self._relation(a, b)
-        found = self._related.get((a, b))
-        if found is None:
-            if len(self._related) > 50_000:
-                self._related.clear()
-            found = self._related[a, b] = self._relation(a, b)
-        return found
-
-    def _relation(self, a: str, b: str) -> int:
-        i, j = self.ids.get(a, -1), self.ids.get(b, -1)
-        if b in ANTONYMS.get(a, ()) or _prefixed(a, b) or _prefixed(b, a):
-            return OPPOSITE
-        if i < 0 or j < 0:
+        i, j = self.ids.get(a), self.ids.get(b)
+        if i is None or j is None:
+            if b in opposites(a) or a in opposites(b):
+                return OPPOSITE
             return SLIP if slip(a, b) else OTHER
-        pair = i * self._size + j if i < j else j * self._size + i
-        if pair in self._opposites:
+        senses_a, kinds_a, against_a, kin = self._meanings.get(i) or self._mean(i)
+        senses_b, kinds_b, against_b, _ = self._meanings.get(j) or self._mean(j)
+        if j in against_a or i in against_b:
             return OPPOSITE
-        senses_a, kinds_a = self._meanings(i)
-        senses_b, kinds_b = self._meanings(j)
         if not senses_a.isdisjoint(senses_b):
             return SAME
-        if pair in self._kin:
+        if j in kin:
             return KIN
         if not senses_a.isdisjoint(kinds_b) or not senses_b.isdisjoint(kinds_a):
             return KIND
         return OTHER if kinds_a.isdisjoint(kinds_b) else SIBLING
 
-    def _meanings(self, at: int) -> tuple[frozenset[int], frozenset[int]]:
-        found = self._sets.get(at)
-        if found is None:
-            if len(self._sets) > 20_000:
-                self._sets.clear()
-            found = self._sets[at] = (
-                frozenset(self._senses[at].tolist()) - {0} or _NONE,
-                frozenset(self._kinds[at].tolist()) - {0} or _NONE,
-            )
+    def _mean(self, at: int) -> _Meaning:
+        if len(self._meanings) > 20_000:
+            self._meanings.clear()
+        found = self._meanings[at] = (
+            frozenset(self._senses[at].tolist()) - {0},
+            frozenset(self._kinds[at].tolist()) - {0},
+            _of(self._opposites, at).union(self.ids.get(w, -1) for w in opposites(self._names[at])),
+            _of(self._kin, at),
+        )
         return found
 
 
-def _prefixed(longer: str, shorter: str) -> bool:
-    """'unlock' is a negative of 'lock'."""
-    if len(shorter) <= 3 or len(longer) <= len(shorter) or not longer.endswith(shorter):
-        return False
-    return longer[: -len(shorter)] in NEGATIVE_PREFIXES
+_Meaning = tuple[frozenset[int], frozenset[int], frozenset[int], frozenset[int]]
+"""Of one word: its senses, what they are kinds of, its opposites and its kin, these two as ids of words."""
+
+
+def _both_ways(pairs: NDArray[Any]) -> NDArray[np.int32]:
+    """(n, 2) pairs of ids to (2, 2n): each from either side, by rising first."""
+    both = np.concatenate([pairs, pairs[:, ::-1]]).astype(np.int32)
+    return np.ascontiguousarray(both[np.argsort(both[:, 0], kind="stable")].T)
+
+
+def _of(pairs: NDArray[np.int32], at: int) -> frozenset[int]:
+    """What `at` is paired with."""
+    first, last = np.searchsorted(pairs[0], (at, at + 1)).tolist()
+    return frozenset(pairs[1, first:last].tolist())
+
+
+def opposites(word: str) -> frozenset[str]:
+    """Words known to say the opposite, and what is left without a negative prefix: 'lock' of 'unlock'."""
+    plain = ANTONYMS.get(word, _NONE)
+    if not word.startswith(NEGATIVE_PREFIXES):
+        return plain
+    bases = (word[len(prefix) :] for prefix in NEGATIVE_PREFIXES if word.startswith(prefix))
+    return plain.union(base for base in bases if len(base) > 3)
 
 
 def slip(a: str, b: str) -> bool:

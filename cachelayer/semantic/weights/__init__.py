@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -32,12 +34,21 @@ class Judge:
         self.logits = Trees(
             arrays["feature"], arrays["threshold"], arrays["mask"], arrays["value"], float(arrays["start"])
         ).logits
-        self._grid, self._risk = arrays["grid"], arrays["risk"]
+        self._grid: list[float] = arrays["grid"].tolist()
+        self._risk: list[float] = arrays["risk"].tolist()
 
-    def probabilities(self, x: NDArray[np.float32]) -> NDArray[np.float64]:
-        """(n, d) measures to (n,) probabilities."""
-        out: NDArray[np.float64] = 1.0 - np.interp(self.logits(x), self._grid, self._risk)
-        return out
+    def probabilities(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """n rows of d measures to n probabilities."""
+        return [1.0 - self._risk_of(score) for score in self.logits(np.array(rows, np.float32)).tolist()]
+
+    def _risk_of(self, score: float) -> float:
+        """Between two scores of the grid by interpolation; beyond either end as there."""
+        grid, risk = self._grid, self._risk
+        at = bisect_right(grid, score)
+        if at == 0 or at == len(grid):
+            return risk[min(at, len(grid) - 1)]
+        low, high = grid[at - 1], grid[at]
+        return risk[at - 1] + (risk[at] - risk[at - 1]) / (high - low) * (score - low)
 
 
 @cache
