@@ -43,6 +43,8 @@ class Faults:
         """The result of `work`, BUDGET where it took longer than `budget` seconds, or the reason of its fault."""
         guard = _Guard(self, stage)
         with guard:
+            if budget is None:
+                return await work
             limit = asyncio.timeout(budget)
             try:
                 async with limit:

@@ -12,11 +12,13 @@ import contextvars
 import types
 from asyncio import current_task
 from asyncio.tasks import _enter_task, _leave_task
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from typing import Any
 
 Work = Coroutine[Any, Any, Any]
+Told = Sequence[Callable[[Any], object]]
+_Given = tuple[Work, Any, contextvars.Context, Told]
 
 
 class Starter:
@@ -25,9 +27,12 @@ class Starter:
     def __init__(self) -> None:
         self._ready: list[_Standby] = []
 
-    def start(self, loop: asyncio.AbstractEventLoop, work: Work) -> tuple[asyncio.Task[Any] | None, Any]:
+    def start(
+        self, loop: asyncio.AbstractEventLoop, work: Work, told: Told = ()
+    ) -> tuple[asyncio.Task[Any] | None, Any]:
         """Run `work` until it first waits, as a task of its own: (that task, None), or where it never waited
-        (None, its result).
+        (None, its result). Those that are in `told` when the task ends well are called with its result in its last
+        step, a turn of the loop before the task's own callbacks.
 
         Raises what `work` raised before it ever waited.
         """
@@ -53,7 +58,7 @@ class Starter:
             _leave_task(loop, task)
             if caller is not None:
                 _enter_task(loop, caller)
-        standby.go(work, waits_for, context)
+        standby.go(work, waits_for, context, told)
         return task, None
 
 
@@ -64,22 +69,25 @@ class _Standby:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ready: list[_Standby]) -> None:
         self.loop = loop
-        self._given: asyncio.Future[tuple[Work, Any, contextvars.Context]] = loop.create_future()
+        self._given: asyncio.Future[_Given] = loop.create_future()
         self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given, ready))
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
 
-    def go(self, work: Work, waits_for: Any, context: contextvars.Context) -> None:
+    def go(self, work: Work, waits_for: Any, context: contextvars.Context, told: Told) -> None:
         """Go on with `work`, which waits for `waits_for`."""
         asyncio.tasks._register_task(self.task)
-        self._given.set_result((work, waits_for, context))
+        self._given.set_result((work, waits_for, context, told))
 
 
-async def _go_on(given: asyncio.Future[tuple[Work, Any, contextvars.Context]], ready: list[_Standby]) -> Any:
-    work, waits_for, context = await given
+async def _go_on(given: asyncio.Future[_Given], ready: list[_Standby]) -> Any:
+    work, waits_for, context, told = await given
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))
-    return await _steps(work, waits_for, context)
+    result = await _steps(work, waits_for, context)
+    for one in told:
+        one(result)
+    return result
 
 
 @types.coroutine

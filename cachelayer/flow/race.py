@@ -16,34 +16,39 @@ def _drop(made: object) -> None:
 class _Race(Generic[T]):
     """The call beside the lookup: started by a timer, and what it does to the lookup when it is first."""
 
-    def __init__(self, looking: asyncio.Task[T | None], call: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        self._looking, self._call = looking, call
+    __slots__ = ("_call", "_cancelling", "_looking", "_task", "_won", "calling")
+
+    def __init__(self, task: asyncio.Task[Any], call: Callable[[], Coroutine[Any, Any, T]]) -> None:
+        self._task, self._call = task, call
+        self._cancelling = task.cancelling()
         self.calling: asyncio.Task[T] | None = None
-        self.won = False
+        self._looking, self._won = True, False
 
     def begin(self) -> None:
-        if not self._looking.done():
-            self.calling = asyncio.get_running_loop().create_task(self._call())
-            self.calling.add_done_callback(self._over)
+        self.calling = asyncio.get_running_loop().create_task(self._call())
+        self.calling.add_done_callback(self._over)
 
     def _over(self, made: asyncio.Task[T]) -> None:
-        if not made.cancelled() and made.exception() is None and not self._looking.done():
-            self.won = True
-            self._looking.cancel()
+        if not made.cancelled() and made.exception() is None and self._looking:
+            self._won = True
+            self._task.cancel()
 
-    async def found(self) -> T | None:
+    async def found(self, lookup: Coroutine[Any, Any, T | None]) -> T | None:
         """What the lookup found, or None; raises what it raised."""
+        found = None
         try:
-            return await self._looking
+            found = await lookup
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if not self.won or (task is not None and task.cancelling()):
+            if not self._won or self._task.cancelling() > self._cancelling + 1:  # somebody else wants the end
                 raise
-            return None
+        finally:
+            self._looking = False
+            if self._won:
+                self._task.uncancel()
+        return found
 
     def end(self, unwanted: Callable[[T], object] | None) -> None:
         """Cancel what still runs; `unwanted` is told what the call made."""
-        self._looking.cancel()
         calling = self.calling
         if calling is None or calling.cancel() or unwanted is None:
             return
@@ -59,16 +64,16 @@ async def race(
 ) -> tuple[T, bool]:
     """(result, whether the lookup gave it). `call` starts once the lookup gave None or took `head_start` seconds.
 
-    What the call raises is raised, unless the lookup still answers. Neither outlives this coroutine; what the call made
-    and nobody gets is given to `unwanted`.
+    The lookup runs in the caller's task, as it mostly ends alone. What the call raises is raised, unless the lookup
+    still answers. Neither outlives this coroutine; what the call made and nobody gets is given to `unwanted`.
     """
-    loop = asyncio.get_running_loop()
-    looking = loop.create_task(lookup)
-    beside = _Race(looking, call)
-    timer = loop.call_later(head_start, beside.begin)
+    task = asyncio.current_task()
+    assert task is not None
+    beside = _Race(task, call)
+    timer = task.get_loop().call_later(head_start, beside.begin)
     taken = False
     try:
-        found = await beside.found()
+        found = await beside.found(lookup)
         timer.cancel()
         if found is not None:
             return found, True

@@ -80,9 +80,12 @@ class SingleFlight:
         loop = get_running_loop()
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
             return self._await(key, flight, loop, False, wait)
-        task, result = self.starter.start(loop, start(given))
+        told: list[Callable[[Any], object]] = []
+        task, result = self.starter.start(loop, start(given), told)
         if task is not None:
-            return self._await(key, self._flying(key, proof, loop, task), loop, True, wait)
+            flight = self._flying(key, proof, loop, task)
+            told.append(partial(self._tell, key, flight))
+            return self._await(key, flight, loop, True, wait)
         if getattr(result, "recording", None) is not None or getattr(result, "pending", False):
             # who comes in this turn, at least, shares it
             self._flying(key, proof, loop, None, result)
@@ -194,12 +197,19 @@ class SingleFlight:
         _settle(waiter, flight.result, Alone() if flight.error or flight.loop is not loop else None)
 
     def _land(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
+        if flight.landed:  # its riders were told in its task's last step
+            return
         if task.cancelled():
             self._deliver(key, flight, None, Alone())
         elif (error := task.exception()) is not None:
             self._deliver(key, flight, None, error)
         else:
             self._deliver(key, flight, task.result(), None)
+
+    def _tell(self, key: Hashable, flight: Flight, result: Any) -> None:
+        """A turn before `_land`; not where the result is kept in between, as who comes then would find neither."""
+        if not getattr(result, "pending", False):
+            self._deliver(key, flight, result, None)
 
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
         recording = None if error is not None else getattr(result, "recording", None)

@@ -4,6 +4,7 @@ ended in the same words."""
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ MOST = 64
 """Entries of one conversation that are compared; the latest."""
 FETCHED = 32
 """Neighbours that are fetched for a request with earlier turns, of which the best stay."""
+
+
+_Live = tuple[float, int, Entry]
+_RANK = itemgetter(0, 1)
 
 
 class Conversations:
@@ -68,16 +73,21 @@ def gather(
 
     What was asked in the same conversation comes first, then entries before which the assistant said the same.
     """
-    assert ask.query is not None
-    near = list(zip(scores.tolist(), ids.tolist(), strict=True))
-    same = talks.near(ask.partition, ask.turns, ask.query.vector, max(1, k // 2))
-    taken = {entry for _, entry in same}
+    near = zip(scores.tolist(), ids.tolist(), strict=True)
     live = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and e.partition == ask.partition]
-    found = [(s, i, e) for s, i, e in live if i not in taken]
+    lost = int((ids >= 0).sum()) - len(live)
     if ask.turns:
-        last = ask.turns[-1]
-        found.sort(key=lambda f: (f[2].turns[-1:] == (last,), f[0]), reverse=True)
-    best = sorted([*same, *((s, i) for s, i, _ in found)][:k], reverse=True)
-    held = [(score, entry_id, entries[entry_id]) for score, entry_id in best]
-    out = [Candidate(entry_id, score, e.text, e.answer, e.turns) for score, entry_id, e in held]
-    return out, sum(i >= 0 for _, i in near) - len(live)
+        live = _by_talk(ask, live, entries, talks, k)
+    live.sort(key=_RANK, reverse=True)
+    return [Candidate(entry_id, score, e.text, e.answer, e.turns) for score, entry_id, e in live[:k]], lost
+
+
+def _by_talk(
+    ask: Ask, live: list[_Live], entries: Mapping[int, Entry], talks: Conversations, k: int
+) -> list[_Live]:
+    assert ask.query is not None
+    same = talks.near(ask.partition, ask.turns, ask.query.vector, max(1, k // 2))
+    taken, last = {entry for _, entry in same}, ask.turns[-1:]
+    found = [one for one in live if one[1] not in taken]
+    found.sort(key=lambda one: (one[2].turns[-1:] == last, one[0]), reverse=True)
+    return [*((score, entry, entries[entry]) for score, entry in same), *found][:k]

@@ -103,3 +103,29 @@ async def test_what_the_call_made_and_nobody_gets_is_given_back() -> None:
     call.end.set_result("made")
     lookup.end.set_result("found")
     assert await racing == ("found", True) and back == ["made"]
+
+
+async def test_a_cancellation_that_comes_with_the_calls_answer_still_ends_the_race() -> None:
+    lookup, call = Side(), Side()
+    racing = asyncio.create_task(race(lookup.run(), call.run, 0.001))
+    await call.begun.wait()
+    call.end.set_result("made")
+    await asyncio.sleep(0)  # the call's task has ended; the race is told in the same turn as it is cancelled
+    asyncio.get_running_loop().call_soon(racing.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await racing
+    assert lookup.cancelled
+
+
+async def test_a_call_that_wins_leaves_no_cancellation_behind() -> None:
+    lookup, call = Side(), Side()
+
+    async def racing() -> tuple[Any, int]:
+        won = await race(lookup.run(), call.run, 0.001)
+        await asyncio.sleep(0)
+        return won, asyncio.current_task().cancelling()  # type: ignore[union-attr]
+
+    task = asyncio.create_task(racing())
+    await call.begun.wait()
+    call.end.set_result("made")
+    assert await task == (("made", False), 0)

@@ -51,6 +51,8 @@ class CachedEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         check_texts(texts)
+        if len(texts) == 1:
+            return await self._one(texts)
         found = self._look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
@@ -66,6 +68,25 @@ class CachedEmbedder:
             complete=np.array([entry[1] for entry in entries]),
             tokens=tokens if len(tokens) == len(entries) else None,
         )
+
+    async def _one(self, texts: Sequence[str]) -> Embedded:
+        """The same for what lookups ask."""
+        (text,) = texts
+        with self._lock:
+            entry = self._entries.get(text)
+            if entry is not None:
+                self._entries.move_to_end(text)
+                self.hits += 1
+            else:
+                self.misses += 1
+        if entry is not None:
+            vector, complete, states = entry
+            return Embedded(vector[None], np.array([complete]), None if states is None else (states,))
+        made = await self.inner.embed(texts)
+        self.put(
+            text, made.vectors[0], bool(made.complete[0]), None if made.tokens is None else made.tokens[0]
+        )
+        return made
 
     def put(
         self,

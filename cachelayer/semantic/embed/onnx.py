@@ -6,10 +6,9 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import MissingExtra
 from ...flow.pool import Pool
@@ -65,18 +64,16 @@ class OnnxEmbedder:
         check_texts(texts)
         if self._encoder is None:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
-        run, share = self._pool.run, -(-len(texts) // self._pool.workers)
+        run, encode, share = self._pool.run, self._encoder.encode, -(-len(texts) // self._pool.workers)
         parts = [texts[i : i + share] for i in range(0, len(texts), share)]
-        encode = self._encoder.encode
         self._calls, self._items = self._calls + len(parts), self._items + len(texts)
         self._under_way += len(parts)
         try:
             if len(parts) == 1:
-                return _joined(await run(encode, parts[0], self._tokens))
-            done = await asyncio.gather(*(run(encode, part, self._tokens) for part in parts))
+                return await run(encode, texts, self._tokens)
+            return _joined(await asyncio.gather(*(run(encode, part, self._tokens) for part in parts)))
         finally:
             self._under_way -= len(parts)
-        return _joined([item for part in done for item in part])
 
     def stats(self) -> dict[str, int]:
         """Batches encoded by one thread each, texts in them, batches that wait for a thread."""
@@ -97,12 +94,6 @@ class OnnxEmbedder:
                 self._encoder = encoder
 
 
-class _Item(NamedTuple):
-    vector: NDArray[np.float32]
-    complete: bool
-    tokens: NDArray[np.float16] | None
-
-
 class _Encoder:
     """Model and tokenizer; `encode` may run on many threads at once."""
 
@@ -113,17 +104,18 @@ class _Encoder:
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._end = self._tokenizer.encode("").ids[-1]
 
-    def encode(self, texts: Sequence[str], tokens: bool) -> list[_Item]:
-        return [self._one(text, tokens) for text in texts]
+    def encode(self, texts: Sequence[str], tokens: bool) -> Embedded:
+        made = [self._one(text, tokens) for text in texts]
+        return made[0] if len(made) == 1 else _joined(made)
 
-    def _one(self, text: str, tokens: bool) -> _Item:
+    def _one(self, text: str, tokens: bool) -> Embedded:
         ids, complete = self._read(text)
-        feed = {"ids": np.array([ids], dtype=np.int64)}
+        feed, covered = {"ids": np.array([ids], dtype=np.int64)}, np.array([complete])
         if not tokens:
-            return _Item(self._session.run(["vector"], feed)[0][0], complete, None)
+            return Embedded(self._session.run(["vector"], feed)[0], covered)
         vector, middle, last = self._session.run(["vector", "middle", "last"], feed)
         states = np.concatenate([middle[0], last[0]], axis=1).astype(np.float16)
-        return _Item(vector[0], complete, states)
+        return Embedded(vector, covered, (states,))
 
     def _read(self, text: str) -> tuple[list[int], bool]:
         """Token ids, at most a window of them, and whether they cover the whole text.
@@ -139,11 +131,11 @@ class _Encoder:
         return ids, complete
 
 
-def _joined(items: list[_Item]) -> Embedded:
-    rows = tuple(item.tokens for item in items if item.tokens is not None)
+def _joined(parts: Sequence[Embedded]) -> Embedded:
+    rows = tuple(row for part in parts for row in part.tokens or ())
     return Embedded(
-        vectors=np.stack([item.vector for item in items]),
-        complete=np.array([item.complete for item in items]),
+        vectors=np.concatenate([part.vectors for part in parts]),
+        complete=np.concatenate([part.complete for part in parts]),
         tokens=rows or None,
     )
 
