@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from . import lexicon as lx
-from .signature import Signature, stem
+from .lexemes import JOINING, stem
+from .signature import Signature
 
 Guard = Callable[[Signature, Signature], bool]
 
@@ -39,9 +40,9 @@ def identifiers(a: Signature, b: Signature) -> bool:
 
 def names(a: Signature, b: Signature) -> bool:
     """Each side names something that the other does not mention in any spelling."""
-    if not a.names or not b.names:
-        return bool((a.names - b.stems) or (b.names - a.stems)) and _cased(a, b)
-    return bool(a.names - b.stems) or bool(b.names - a.stems)
+    if a.names.issubset(b.stems) and b.names.issubset(a.stems):
+        return False
+    return bool(a.names and b.names) or _cased(a, b)
 
 
 def _cased(a: Signature, b: Signature) -> bool:
@@ -56,9 +57,10 @@ def negation(a: Signature, b: Signature) -> bool:
 
 def antonyms(a: Signature, b: Signature) -> bool:
     """A word stands against its opposite: 'on' / 'off', 'enable' / 'disable', 'able' / 'unable'."""
-    only_left, only_right = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
-    if not only_left or not only_right:
+    left, right = a.vocabulary, b.vocabulary
+    if right.isdisjoint(a.against) and left.isdisjoint(b.against):
         return False
+    only_left, only_right = left - right, right - left
     for word in only_left & _OPPOSED:
         if not only_right.isdisjoint(lx.ANTONYMS[word]):
             return True
@@ -80,19 +82,18 @@ def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:
 
 def roles(a: Signature, b: Signature) -> bool:
     """The same things in swapped places: 'from A to B' / 'from B to A', 'A beats B' / 'B beats A'."""
-    if a.stems != b.stems or len(a.stems) < 2:
-        shared_left, shared_right = dict(a.roles), dict(b.roles)
-        same = [k for k in shared_left if k in shared_right]
-        return any(
-            shared_left[p] == shared_right[q] != shared_left[q] == shared_right[p]
-            for i, p in enumerate(same)
-            for q in same[i + 1 :]
-        )
+    if len(a.stems) < 2 or a.stems != b.stems:
+        return len(a.roles) > 1 and len(b.roles) > 1 and _swapped(dict(a.roles), dict(b.roles))
     if a.content == b.content:
-        return dict(a.roles) != dict(b.roles) and set(a.words) == set(b.words)
+        return a.roles != b.roles and dict(a.roles) != dict(b.roles) and set(a.words) == set(b.words)
     if len(a.stems) < 3 and not a.roles:
         return False  # "lost my card" / "my card is lost"
     return not _joined_by_and(a, b)
+
+
+def _swapped(left: dict[str, str], right: dict[str, str]) -> bool:
+    same = [k for k in left if k in right]
+    return any(left[p] == right[q] != left[q] == right[p] for i, p in enumerate(same) for q in same[i + 1 :])
 
 
 def _joined_by_and(a: Signature, b: Signature) -> bool:
@@ -102,8 +103,7 @@ def _joined_by_and(a: Signature, b: Signature) -> bool:
 
 def quantifiers(a: Signature, b: Signature) -> bool:
     """'all' against 'some', 'only' added or dropped, 'except', 'both'."""
-    differing = a.quantifiers ^ b.quantifiers
-    return bool(differing - {"just", "many"})
+    return a.quantifiers != b.quantifiers and not (a.quantifiers ^ b.quantifiers) <= {"just", "many"}
 
 
 def modality(a: Signature, b: Signature) -> bool:
@@ -113,14 +113,13 @@ def modality(a: Signature, b: Signature) -> bool:
 
 def conjunct(a: Signature, b: Signature) -> bool:
     """One of two things joined by 'and' or 'or' is missing on the other side."""
-    return _half(a, b) or _half(b, a)
+    return a.joins != b.joins and (_half(a, b) if a.joins else _half(b, a))
 
 
 def _half(a: Signature, b: Signature) -> bool:
-    if not _JOINED.isdisjoint(b.words):
-        return False
+    """`a` joins something, `b` does not."""
     for i, word in enumerate(a.words):
-        if word in _JOINED:
+        if word in JOINING:
             before = (
                 next((stem(w) for w in a.words[i - 1 :: -1] if w not in lx.FUNCTION_WORDS), "") if i else ""
             )
@@ -130,13 +129,12 @@ def _half(a: Signature, b: Signature) -> bool:
     return False
 
 
-_JOINED: Final = frozenset(("and", "or", "nor", "plus"))
-
-
 def question(a: Signature, b: Signature) -> bool:
     """Two different question words: 'who' / 'when', 'how many' / 'how'."""
-    known = {"", "other", "yesno"}
-    return a.question != b.question and a.question not in known and b.question not in known
+    return a.question != b.question and a.question not in _OPEN and b.question not in _OPEN
+
+
+_OPEN: Final = ("", "other", "yesno")
 
 
 def language(a: Signature, b: Signature) -> bool:

@@ -1,43 +1,40 @@
-"""One text, read once: its signature and its words with weights and vectors. Kept per entry."""
+"""One text, read once: its signature and its words with weights and vectors."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexicon import CHATTER, FUNCTION_WORDS, GREETINGS, PLEASANTRIES
-from .signature import Signature, signature, stem
+from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
+from .signature import Signature, signature
 from .words import Words
 
 LONGEST: Final = 200
 """Words of content that are aligned; a longer text is compared by what these and its signature say."""
-POSSESSORS: Final = {
-    "my": "me", "i": "me", "me": "me", "mine": "me", "i'm": "me", "i've": "me", "i'd": "me", "im": "me", "your": "you",
-    "his": "he", "he": "he", "him": "he", "her": "she", "she": "she", "hers": "she", "their": "they", "they": "they",
-    "them": "they", "our": "we", "we": "we", "us": "we",
-}  # fmt: skip
-CONDITIONS: Final = frozenset(
-    "if unless except excluding without while until when after before during because despite instead besides".split()
-)
-PREPOSITIONS: Final = frozenset(
-    "from to into onto in on at by with without for of off out up down over under about between through via".split()
-)
+_NONE: Final[frozenset[str]] = frozenset()
+_EMPTY: Final = ((), (), (), (), ())
 
 
-@dataclass(frozen=True, slots=True)
 class Reading:
-    """What the comparison of pairs reads. Arrays have n rows, one per word of content."""
+    """What the comparison of pairs reads. Arrays have n rows, one per word of content.
 
+    Everything but the signature is made when it is first asked for.
+    """
+
+    __slots__ = (
+        "_table", "_text", "ands", "chatter", "conditions", "content", "foreign", "idle", "ids", "known", "mean",
+        "possessors", "prepositions", "reply", "signature", "stems", "total", "vectors", "weights",
+    )  # fmt: skip
     signature: Signature
     content: tuple[str, ...]
     """Words that carry meaning, lower-case, in order; n of them."""
     stems: tuple[str, ...]
+    ids: tuple[int, ...]
+    """Places in the table of words; -1 where it has none."""
     known: tuple[bool, ...]
     """Whether the table of words has it."""
     weights: tuple[float, ...]
@@ -52,8 +49,6 @@ class Reading:
     ands: int
     foreign: bool
     """Not English: by its function words, or since more words are unknown than function words are there."""
-    capitals: frozenset[str]
-    """Words that are written with a capital anywhere but at the start."""
     idle: bool
     """A pleasantry: 'Thanks a lot!'."""
     chatter: bool
@@ -61,48 +56,77 @@ class Reading:
     reply: bool
     """What an assistant may say to that."""
 
+    def __init__(self, text: str, signature: Signature, table: Words) -> None:
+        self._text, self.signature, self._table = text, signature, table
+
+    @property
+    def capitals(self) -> frozenset[str]:
+        """Words that are written with a capital anywhere but at the start."""
+        return self.signature.names
+
+    def ready(self) -> None:
+        """Make what every comparison asks for."""
+        _ = self.vectors, self.signature.vocabulary
+
+    def __getattr__(self, name: str) -> object:
+        if name in _OF_WORDS:
+            self._weigh()
+        elif name == "vectors":
+            self.vectors = self._table.vectors(self.ids)
+        elif name == "mean":
+            mean = np.array(self.weights, np.float32) @ self.vectors
+            length = math.sqrt(float(mean @ mean))
+            self.mean = mean / length if length > 0.0 else mean
+        elif name in _OF_TURNS:
+            said = self.signature
+            self.idle = _idle(said.words) or _SMILES.issuperset(self._text)
+            self.chatter, self.reply = _chatter(said), _reply(said)
+        else:
+            raise AttributeError(name)
+        return getattr(self, name)
+
+    def _weigh(self) -> None:
+        """Fill in what is known of the words one by one."""
+        signed, lexemes = self.signature, self._table.lexemes
+        said = [lexemes[word] for word in signed.words]
+        kept = [one.aligned for one in said if not one.function][:LONGEST]
+        self.content, self.stems, self.ids, self.known, self.weights = (
+            zip(*kept, strict=True) if kept else _EMPTY
+        )
+        self.total = sum(self.weights) or 1e-6
+        self.foreign = not signed.english
+        if not self.foreign and not all(self.known):
+            strange = [base for word, base, at, *_ in kept if at < 0 and word.isalpha()]
+            unnamed = sum(base not in signed.names for base in strange)
+            self.foreign = unnamed > len(signed.words) - len(kept)
+        links = [one for one in said if one.links]
+        self.possessors = frozenset([one.possessor for one in links if one.possessor]) if links else _NONE
+        self.conditions = frozenset([one.word for one in links if one.condition]) if links else _NONE
+        self.prepositions = frozenset([one.word for one in links if one.preposition]) if links else _NONE
+        self.ands = signed.words.count("and") + signed.words.count("or") if signed.joins else 0
+
+
+_OF_WORDS: Final = frozenset(
+    (
+        "content",
+        "stems",
+        "ids",
+        "known",
+        "weights",
+        "total",
+        "foreign",
+        "possessors",
+        "conditions",
+        "prepositions",
+        "ands",
+    )
+)
+_OF_TURNS: Final = ("chatter", "idle", "reply")
+
 
 def read(text: str, table: Words) -> Reading:
-    """Pure; about 8 us a word."""
-    signed = signature(text)
-    kept = [w for w in signed.words if w not in FUNCTION_WORDS][:LONGEST]
-    bases = [w.removesuffix("'s") for w in kept]
-    ids = [table.ids.get(w, -1) for w in bases]
-    strange = sum(
-        i < 0 and w.isalpha() and stem(w) not in signed.names for w, i in zip(bases, ids, strict=True)
-    )
-    weights = tuple(table.weight(w, i) for w, i in zip(bases, ids, strict=True))
-    everything = signed.vocabulary
-    vectors, mean = vectors_of(bases, weights, table)
-    return Reading(
-        signature=signed,
-        content=tuple(bases),
-        stems=tuple(stem(w) for w in bases),
-        known=tuple(i >= 0 for i in ids),
-        weights=weights,
-        total=sum(weights) or 1e-6,
-        vectors=vectors,
-        mean=mean,
-        possessors=frozenset(POSSESSORS[w] for w in everything if w in POSSESSORS),
-        conditions=everything & CONDITIONS,
-        prepositions=everything & PREPOSITIONS,
-        ands=signed.words.count("and") + signed.words.count("or"),
-        foreign=not signed.english or strange > len(signed.words) - len(kept),
-        capitals=signed.names,
-        idle=_idle(signed.words) or _SMILES.issuperset(text),
-        chatter=_chatter(signed),
-        reply=_reply(signed),
-    )
-
-
-def vectors_of(
-    content: Sequence[str], weights: Sequence[float], table: Words
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """`vectors` and `mean` of a reading."""
-    vectors = table.vectors([table.ids.get(w, -1) for w in content])
-    mean = np.array(weights, np.float32) @ vectors
-    length = math.sqrt(float(mean @ mean))
-    return vectors, mean / length if length > 0.0 else mean
+    """Pure; about 4 us a word."""
+    return Reading(text, signature(text, table.lexemes), table)
 
 
 _SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")

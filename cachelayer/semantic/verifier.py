@@ -66,7 +66,7 @@ class PairVerifier:
 
     def prepare(self, text: str) -> None:
         """Read a text now, while its vector is made, instead of at its first comparison."""
-        self._read(text)
+        self._read(text).ready()
 
     def signature(self, text: str) -> Signature:
         """What the guards read of a text, which is read whole: it will be compared."""

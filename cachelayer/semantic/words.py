@@ -5,14 +5,15 @@ Relations are those of WordNet 3.0 (Fellbaum 1998); vectors are the default embe
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .lexicon import ANTONYMS, FUNCTION_WORDS, NEGATIVE_PREFIXES
+from .lexemes import Lexemes
+from .lexicon import ANTONYMS, NEGATIVE_PREFIXES
 from .weights import load_arrays
 
 Floats = NDArray[np.float32]
@@ -33,21 +34,16 @@ class Words:
         self._vectors = np.vstack(
             [vectors / np.linalg.norm(vectors, axis=1, keepdims=True), 0.0 * vectors[:1]]
         )
+        self.lexemes = Lexemes(self.ids)
         self._senses, self._kinds = arrays["senses"], arrays["kinds"]
         self._size = len(names)
         self._names = names
         self._opposites, self._kin = _both_ways(arrays["opposites"]), _both_ways(arrays["kin"])
         self._meanings: dict[int, _Meaning] = {}
 
-    def vectors(self, ids: list[int]) -> Floats:
+    def vectors(self, ids: Sequence[int]) -> Floats:
         """(n, width), rows of length 1; zero for ids of -1."""
-        return self._vectors[ids]
-
-    def weight(self, word: str, at: int) -> float:
-        """How much a word says, 0.15 .. 1.2: rare words more, function words little."""
-        if word in FUNCTION_WORDS:
-            return 0.15
-        return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / math.log1p(self._size)
+        return self._vectors.take(np.array(ids, np.intp), axis=0)
 
     def relation(self, a: str, b: str) -> int:
         """The surest relation between two different words.

@@ -97,10 +97,10 @@ def test_a_change_in_the_middle_of_a_long_turn_is_a_change() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     verifier = PairVerifier()
-    verifier._readings.most = 100_000
+    verifier._readings.most = 1_000_000
     for i in range(200):
         verifier.prepare(f"{i} " * 1000)
-    assert verifier._readings.bytes <= 100_000
+    assert verifier._readings.bytes <= 1_000_000
     assert 1 < len(verifier._readings) < 50
     verifier.clear()
     assert not len(verifier._readings)

@@ -1,32 +1,51 @@
 """What is kept of a text is what was read of it, and what is kept is bounded."""
 
-from dataclasses import fields
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.reading import read
+from cachelayer.semantic.lexemes import Lexeme, Lexemes
+from cachelayer.semantic.reading import Reading, read
 from cachelayer.semantic.readings import HOT, Readings
+from cachelayer.semantic.signature import signature
 from cachelayer.semantic.words import words
 
 TEXTS = st.lists(
-    st.sampled_from("Pay 5.50 euros to Ann from my card, not her's on Friday! a_b1 👍 +".split())
-)
+    st.sampled_from(
+        "Pay 5.50 euros to Ann from my card, not her's on Friday! a_b1 👍 + twenty five hundred % & UNLOCK it’s "
+        "third NEXT week 2nd 5kg ` - und für must all days I'm".split()
+    )
+).map(" ".join)
+ANY = st.one_of(st.text(max_size=60), TEXTS)
 
 
-@given(st.one_of(st.text(max_size=60), TEXTS.map(" ".join)))
+class Plodding(Lexemes):
+    """Takes the long way with every word."""
+
+    def __getitem__(self, low: str) -> Lexeme:
+        return replace(super().__getitem__(low), plain=False)
+
+
+@given(ANY)
+def test_the_quick_way_through_a_text_reads_what_the_long_way_reads(text: str) -> None:
+    assert signature(text, words().lexemes) == signature(text, Plodding({})) == signature(text)
+
+
+@given(ANY)
 @example("half a pair \ud800")
 @example("")
-def test_a_text_unpacked_reads_as_when_it_was_read(text: str) -> None:
+def test_a_text_kept_reads_as_when_it_was_read(text: str) -> None:
     kept, fresh = Readings(2**20), read(text, words())
-    kept.get(text, words())
-    kept._hot.clear()
+    kept.get(text, words()).ready()
+    kept._hot.popitem()[1].signature.cool()
     again = kept.get(text, words())
-    kept._hot.clear()
     assert again.signature == fresh.signature == kept.signature(text, words())
-    for field in fields(fresh):
-        mine, other = getattr(again, field.name), getattr(fresh, field.name)
+    assert again.signature.vocabulary == frozenset(fresh.signature.words)
+    for name in set(Reading.__annotations__) - {"signature"}:
+        mine, other = getattr(again, name), getattr(fresh, name)
         assert type(mine) is type(other)
         assert np.array_equal(mine, other) if isinstance(mine, np.ndarray) else mine == other
 
@@ -38,7 +57,37 @@ def test_the_least_recently_used_go_first() -> None:
         kept.get(f"text number {i} of many", words())
     assert kept.bytes <= 20_000
     assert 5 < len(kept) < 40
-    assert "the first of all" in kept._packed
+    assert "the first of all" in kept._kept
     assert len(kept._hot) <= HOT
+    assert kept._hot.keys() <= kept._kept.keys()
     kept.clear()
     assert not len(kept) and not kept._hot and not kept.bytes
+
+
+def test_a_text_larger_than_all_that_may_be_kept_is_read_and_not_kept() -> None:
+    kept = Readings(20_000)
+    kept.get("a short one", words())
+    assert kept.get("12 words " * 1000, words()).signature.numbers
+    assert kept.bytes <= 20_000 and kept._hot.keys() <= kept._kept.keys()
+
+
+def test_bytes_are_counted_truthfully() -> None:
+    texts = [
+        f"How do I move {i} from Anna{i} to my savings account at the Bank of Essex?" for i in range(1500)
+    ]
+    for text in texts[:50]:
+        read(text, words())
+    kept = Readings(2**24)
+    tracemalloc.start()
+    for i in range(len(texts)):
+        kept.get(f"{texts[i]} ", words())
+    taken = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert 0.9 * taken < kept.bytes < 1.4 * taken
+
+
+def test_words_that_are_not_public_are_not_remembered() -> None:
+    lexemes = words().lexemes
+    signature("Why did Zbigniewa42 owe the xqzzle's heir money?", lexemes)
+    assert "money" in lexemes and "why" in lexemes
+    assert not {"zbigniewa42", "xqzzle's", "xqzzle"} & lexemes.keys()

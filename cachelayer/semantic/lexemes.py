@@ -1,0 +1,159 @@
+"""All that is asked of a single word, compiled once for each word that is public: one look a word, not twenty.
+
+Words that neither the shipped table nor the lexicon has are compiled each time and never remembered: they are
+somebody's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from . import lexicon as lx
+
+_NONE: Final[frozenset[str]] = frozenset()
+POSSESSORS: Final = {
+    "my": "me", "i": "me", "me": "me", "mine": "me", "i'm": "me", "i've": "me", "i'd": "me", "im": "me", "your": "you",
+    "his": "he", "he": "he", "him": "he", "her": "she", "she": "she", "hers": "she", "their": "they", "they": "they",
+    "them": "they", "our": "we", "we": "we", "us": "we",
+}  # fmt: skip
+CONDITIONS: Final = frozenset(
+    "if unless except excluding without while until when after before during because despite instead besides".split()
+)
+PREPOSITIONS: Final = frozenset(
+    "from to into onto in on at by with without for of off out up down over under about between through via".split()
+)
+JOINING: Final = frozenset(("and", "or", "nor", "plus"))
+_DATES: Final = lx.RELATIVE_DAYS | lx.MONTHS | lx.WEEKDAYS
+_MARKED: Final = frozenset().union(
+    lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, _DATES, lx.PERIODS, lx.DIRECTIONS, lx.FOREIGN,
+    lx.QUANTIFIERS, lx.MODALS, JOINING,
+)  # fmt: skip
+"""Words of which a reader notes more than that they are there."""
+_LISTED: Final = (
+    _MARKED | lx.FUNCTION_WORDS | lx.NEGATIONS | CONDITIONS | PREPOSITIONS | frozenset(POSSESSORS)
+)
+
+
+Aligned = tuple[str, str, int, bool, float]
+"""Without a possessive ending: the word; its stem; its place in the table of words, or -1; whether that has it; and how
+much it says, 0.15 .. 1.2: rare words more, function words little."""
+
+
+@dataclass(slots=True, eq=False)
+class Lexeme:
+    """One word, lower-case, with a plain apostrophe."""
+
+    word: str
+    stem: str
+    aligned: Aligned
+    function: bool
+    foreign: bool
+    """A function word of another language, or not written in ASCII."""
+    figure: bool
+    """Letters and digits: 'a4', 'covid-19'."""
+    negation: bool
+    against: tuple[str, ...]
+    """Its opposites, and what follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'."""
+    plain: bool
+    """Nothing but `function`, `stem` and `against` matters: neither of the above nor of what follows."""
+    date: str = ""
+    unit: str = ""
+    period: bool = False
+    direction: bool = False
+    joins: bool = False
+    """'and', 'or', 'nor', 'plus'."""
+    quantifiers: frozenset[str] = _NONE
+    modals: frozenset[str] = _NONE
+    links: bool = False
+    """Any of the three that follow."""
+    possessor: str = ""
+    """Who is meant: 'me' of 'mine'."""
+    condition: bool = False
+    preposition: bool = False
+
+
+class Lexemes(dict[str, Lexeme]):
+    """Words to what is known of them; any string may be asked for. `ids`: places in the table of words."""
+
+    def __init__(self, ids: Mapping[str, int]) -> None:
+        super().__init__()
+        self._ids = ids
+        self._log_size = math.log1p(len(ids))
+
+    def __missing__(self, low: str) -> Lexeme:
+        word = low.replace("\u2019", "'")
+        found = self.get(word)
+        if found is None:
+            found = self._compile(word)
+            if word in _LISTED:
+                _look_up(found)
+                self[word] = found
+            elif word in self._ids:
+                self[word] = found
+        return found
+
+    def _compile(self, word: str) -> Lexeme:
+        base = word.removesuffix("'s")
+        at, short = self._ids.get(base, -1), stem(word)
+        weight = 0.15 if base in lx.FUNCTION_WORDS else self._rarity(at)
+        function, ascii_ = word in lx.FUNCTION_WORDS, word.isascii()
+        figure = len(word) > 1 and not word.isalpha() and any(c.isdigit() for c in word)
+        negation = word in lx.NEGATIONS or word.endswith("n't")
+        against = tuple(sorted(lx.ANTONYMS.get(word, ())))
+        if word.startswith(lx.NEGATIVE_PREFIXES):
+            against += tuple(word[len(p) :] for p in lx.NEGATIVE_PREFIXES if word.startswith(p) and word != p)
+        return Lexeme(
+            word=word,
+            stem=short,
+            aligned=(base, stem(base) if base != word else short, at, at >= 0, weight),
+            function=function,
+            foreign=not ascii_ or word in lx.FOREIGN,
+            figure=figure,
+            negation=negation,
+            against=against,
+            plain=ascii_ and not figure and not negation and word not in _MARKED,
+        )
+
+    def _rarity(self, at: int) -> float:
+        return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / self._log_size
+
+
+def _look_up(found: Lexeme) -> None:
+    """What the lexicon says of a word that it has."""
+    word = found.word
+    found.date = _DATES.get(word, "")
+    found.unit = lx.UNITS.get(word, "")
+    found.period = word in lx.PERIODS
+    found.direction = word in lx.DIRECTIONS
+    found.joins = word in JOINING
+    found.quantifiers = frozenset((lx.QUANTIFIERS[word],)) if word in lx.QUANTIFIERS else _NONE
+    found.modals = frozenset((lx.MODALS[word],)) if word in lx.MODALS else _NONE
+    found.possessor = POSSESSORS.get(word, "")
+    found.condition = word in CONDITIONS
+    found.preposition = word in PREPOSITIONS
+    found.links = bool(found.possessor) or found.condition or found.preposition
+
+
+def stem(word: str) -> str:
+    """A light suffix stripper: plural, -ed, -ing, -ly, possessive. Deterministic; made for equality only."""
+    if word.endswith(("'s", "\u2019s")):
+        word = word[:-2]
+    n = len(word)
+    if n <= 3:
+        return word
+    if word.endswith("ies") and n > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for suffix in ("ing", "ed", "ly"):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word

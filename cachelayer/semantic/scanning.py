@@ -1,0 +1,190 @@
+"""One pass over a text: what is noted word by word, number by number, mark by mark."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from . import lexicon as lx
+from .lexemes import Lexeme
+
+TOKEN: Final = re.compile(
+    r"(?P<code>`[^`]+`)"
+    r"|(?P<link>(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+    r"|(?P<minus>(?<![\w)\]])-(?=\.?\d)|(?<=\d )-(?= \d))"
+    r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-z%]*)(?![\w])"
+    "|(?P<word>[^\\W_]+(?:['\u2019._/+#-][^\\W_]+)*[+#]*)"
+    r"|(?P<sym>[€£¥%]|\$(?![^\W\d]))"
+    r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf-]+)"
+    r"|(?P<stop>[.!?\n])",
+    re.IGNORECASE,
+)
+_FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
+"""Smiles and greetings that add nothing to words."""
+_ORDINAL_TAILS: Final = ("st", "nd", "rd", "th")
+
+
+NONE: Final[frozenset[str]] = frozenset()
+
+
+def number(text: str) -> str:
+    """One spelling per value: '1,000' and '1000.0' are '1000'; times and dates keep their separators."""
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        text = text.replace(",", "")
+    if text.count(".") == 1 and text.replace(".", "").isdigit():
+        text = text.rstrip("0").rstrip(".")
+    return text.lstrip("0") or "0" if text.isdigit() else text
+
+
+class Scan:
+    """What was noted so far."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.content: list[str] = []
+        self.numbers: list[tuple[str, str]] = []
+        self.against: list[str] = []
+        self.dates: set[str] = set()
+        self.ids: set[str] = set()
+        self.names: set[str] = set()
+        self.roles: list[tuple[str, str]] = []
+        self.quantifiers = self.modals = NONE
+        self.negations = 0
+        self.direction = ""
+        self.opening = True
+        self.joins = False
+        self.currency = ""
+        self.pending: int | None = None
+        self.minus = False
+        self.faces: list[str] = []
+        self.balance = 0  # English function words less foreign ones
+
+    def flush_number(self) -> None:
+        if self.pending is not None:
+            self.add_number(str(self.pending), "")
+            self.pending = None
+
+    def add_number(self, value: str, unit: str) -> None:
+        self.numbers.append((value, unit or self.currency))
+        self.currency = ""
+        self.content.append(value)
+        self.role(value)
+
+    def role(self, what: str) -> None:
+        if self.direction:
+            self.roles.append((self.direction, what))
+            self.direction = ""
+
+    def digits(self, value: str, tail: str) -> None:
+        self.flush_number()
+        sign, self.minus = "-" if self.minus else "", False
+        self.words.append(value + tail)
+        if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
+            self.ids.add(value + tail)
+            self.content.append(value + tail)
+            self.role(value + tail)
+            return
+        unit = "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, "")
+        self.add_number(sign + number(value), unit)
+
+    def sign(self, mark: str) -> None:
+        """Anything that is neither word nor punctuation may turn the meaning."""
+        if not _FACES.issuperset(mark):
+            self.flush_number()
+            self.ids.add(mark)
+        else:
+            self.faces.append(mark)
+
+    def word(self, raw: str, lexeme: Lexeme) -> None:
+        """Any word; the last of `words`."""
+        low = lexeme.word
+        self.joins |= lexeme.joins
+        if lexeme.quantifiers:  # the one set that all texts share, where nothing is to be added
+            self.quantifiers = (
+                self.quantifiers | lexeme.quantifiers if self.quantifiers else lexeme.quantifiers
+            )
+        if lexeme.modals:
+            self.modals = self.modals | lexeme.modals if self.modals else lexeme.modals
+        if not self.spelled_number(low) and not (lexeme.unit and self.measured(lexeme.unit)):
+            self.classify(raw, lexeme)
+        self.opening = False
+
+    def measured(self, unit: str) -> bool:
+        """Whether it is the unit of the number before it."""
+        if len(self.words) < 2 or not self.numbers or self.numbers[-1][1]:
+            return False
+        last = self.words[-2]
+        found = last[0].isdigit() or last in lx.CARDINALS or last in lx.MULTIPLIERS
+        if found:
+            self.numbers[-1] = (self.numbers[-1][0], unit)
+        return found
+
+    def spelled_number(self, low: str) -> bool:
+        if low in lx.CARDINALS:
+            value = lx.CARDINALS[low]
+            if self.pending is not None and self.pending % 10 == 0 and self.pending >= 20 and value < 10:
+                self.pending += value
+            else:
+                self.flush_number()
+                self.pending = value
+            return True
+        after_digits = bool(self.numbers) and len(self.words) > 1 and self.words[-2][0].isdigit()
+        if low in lx.MULTIPLIERS and (self.pending is not None or after_digits):
+            if self.pending is not None:
+                self.pending *= lx.MULTIPLIERS[low]
+            else:
+                value_text, unit = self.numbers.pop()
+                scaled = float(value_text) if value_text.replace(".", "", 1).isdigit() else 0.0
+                self.numbers.append((number(str(scaled * lx.MULTIPLIERS[low])), unit))
+            return True
+        self.flush_number()
+        if low in lx.ORDINALS:
+            self.add_number(str(lx.ORDINALS[low]), "th")
+            return True
+        return False
+
+    def classify(self, raw: str, lexeme: Lexeme) -> None:
+        low = lexeme.word
+        self.negations += lexeme.negation
+        if lexeme.date:
+            self.dates.add(lexeme.date)
+        elif lexeme.figure:
+            self.ids.add(low)
+        elif not lexeme.function and named(raw, self.opening):
+            self.names.add(lexeme.stem)
+        if lexeme.period and len(self.words) > 1 and self.words[-2] in lx.WHICH_PERIOD:
+            self.dates.add(f"{lx.WHICH_PERIOD[self.words[-2]]} {low}")
+        if lexeme.direction:
+            self.direction = low
+        if lexeme.function:
+            self.balance += 1
+        else:
+            self.balance -= lexeme.foreign
+            self.content.append(lexeme.stem)
+            self.role(lexeme.stem)
+
+    def mark(self, kind: str | None, match: re.Match[str]) -> None:
+        """What is no word."""
+        if kind == "tail":
+            self.digits(match["num"], match["tail"].lower())
+            self.opening = False
+        elif kind == "sym":
+            if match["sym"] == "%" and self.numbers:
+                self.numbers[-1] = (self.numbers[-1][0], "percent")
+            else:
+                self.currency = lx.UNITS[match["sym"]]
+        elif kind == "sign":
+            self.sign(match[0])
+        elif kind == "minus":
+            self.minus = True
+        elif kind == "stop":
+            self.opening = not (match[0] == "." and self.words and self.words[-1] in lx.SHORTENED)
+        else:
+            self.flush_number()
+            self.ids.add(match[0].lower().strip("`.,;"))
+            self.content.append(match[0].lower())
+
+
+def named(raw: str, opening: bool) -> bool:
+    """Whether a word is written as a name is."""
+    return (raw[0].isupper() and not opening) or (len(raw) > 1 and raw.isupper())
