@@ -1,12 +1,13 @@
-r"""A similar hit with real MiniLM, cachelayer beside GPTCache, in one process and with the same entries.
+r"""A similar hit with real MiniLM, cachelayer beside GPTCache and vCache, in one process and with the same entries.
 
     pip install --no-deps gptcache==0.1.44 && pip install cachetools sqlalchemy sentence-transformers
     OMP_NUM_THREADS=1 python benchmarks/similar_peers.py --streams STREAM.jsonl.gz ... --fill DIR ... \
-        [--vectors FILL.npz] --out benchmarks/results/similar_peers
+        [--vectors FILL.npz] [--vcache CHECKOUT] --out benchmarks/results/similar_peers
 
 GPTCache stands as its documentation has it: sqlite and FAISS, distance evaluation, threshold .8, `aadapt`; once with
-the torch model (sentence-transformers) and once with the int8 embedder of this package. All hold the same entries;
-systems take turns on the same texts, and what each serves from its entries is timed.
+the torch model (sentence-transformers) and once with the int8 embedder of this package; vCache likewise
+(`benchmarks/peer_vcache.py`). All hold the same entries; systems take turns on the same texts, and what each serves
+from its entries is timed.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 import similar
+from peer_vcache import vcache
 
 from cachelayer import Source
 from cachelayer.semantic.embed.onnx import open_session, open_tokenizer
@@ -119,6 +121,9 @@ async def measure(args: argparse.Namespace) -> list[dict[str, object]]:
             "GPTCache 0.1.44, torch MiniLM": gptcache(slow, kept, one),
             "GPTCache 0.1.44, int8 MiniLM": gptcache(fast, kept, other),
         }
+        if args.vcache:
+            for name, embed in {"torch": slow, "int8": fast}.items():
+                systems[f"vCache, static .8, {name} MiniLM"] = vcache(args.vcache, embed, kept)
         floors = {"int8 embedder alone": fast, "torch embedder alone": slow}
         took: dict[str, list[float]] = {name: [] for name in (*systems, *floors)}
         for text in left[: args.requests]:
@@ -150,6 +155,7 @@ def main() -> None:
         "--fill", nargs="*", type=Path, default=[], help="streams of which each class gives a text"
     )
     parser.add_argument("--vectors", type=Path, help="as for similar.py: vectors of the fill, kept there")
+    parser.add_argument("--vcache", type=Path, help="a checkout of vCache, to measure it too")
     parser.add_argument("--entries", type=int, default=5000)
     parser.add_argument("--share", type=float, default=0.7, help="of the streams, asked before")
     parser.add_argument("--bound", type=float, default=0.1, help="max_error_rate")
