@@ -129,6 +129,8 @@ class Function:
         self.linkable, self.formed = formed and self.in_memory, formed and not self.in_memory
         """Whether the arguments alone decide the key, so that raw forms may lead to entries; or else to keys."""
         self.templated = any("{" in tag for tag in tags)
+        self.bare = not (self.templated or self.ttl is None or callable(policy.fresh) or self.records)
+        """Whether none of the owner's code is asked how its answers are kept, nor any of them recorded."""
         self.closed = False
         """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
         self.stats = FunctionStats()
@@ -211,6 +213,8 @@ class Call:
     """What the similar tier saw, for learning from the true answer."""
     span: Any = None
     """Of a request that is traced: `tracing.Span`."""
+    later = False
+    """Whether its answer may be kept after its caller has it."""
 
     def __init__(
         self,
@@ -275,9 +279,11 @@ class Landing:
     stored: Reason | None = None
     epoch = 0
     """In which its making began, where it was made here."""
+    due: float | None = None
+    """When it was made, monotonic seconds, where it is yet to be kept."""
+    told = False
+    """Whether its caller has it and is yet to be counted."""
     build: Build | None = None
-    pending = False
-    """Whether it is kept in the loop's next turn."""
 
     def __init__(self, source: Source, call: Call | None = None) -> None:
         """`call`: for which its answer is made here."""

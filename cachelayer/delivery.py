@@ -28,13 +28,16 @@ class Delivery:
 
     def answer(self, call: Call, landing: Landing, led: bool) -> Any:
         """This caller's own answer."""
-        self._count(call, landing, led)
+        if landing.due is not None and led:
+            landing.told = True
+            return landing.answer
+        self.count(call, landing, led)
         answer = landing.answer
         return answer if led and answer is not None else self._own(call, landing, led)
 
     def outcome(self, call: Call, landing: Landing, led: bool) -> Outcome:
         """The answer and how it came to be."""
-        source, match = self._count(call, landing, led)
+        source, match = self.count(call, landing, led)
         call.timings["total"] = self._now() - call.arrived
         hit = source is not BACKEND and source is not BYPASS
         saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
@@ -50,12 +53,14 @@ class Delivery:
     def handed(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome | None, Slot | None]:
         """The same, but no outcome of what this caller was told already."""
         if led and call.told:
-            self._count(call, landing, led)
+            self.count(call, landing, led)
             return None, None
         return self.with_slot(call, landing, led)
 
-    def _count(self, call: Call, landing: Landing, led: bool) -> tuple[Source, Match | None]:
-        """Count one caller; the source and match that the caller is told."""
+    def count(
+        self, call: Call, landing: Landing, led: bool, at: float | None = None
+    ) -> tuple[Source, Match | None]:
+        """Count one caller, who had the answer `at` that time, else has it now; the source and match told."""
         source, function = landing.source, call.function
         stats = function.stats
         if call.parent is not None and not function.closed:
@@ -73,7 +78,7 @@ class Delivery:
             stats.saved_seconds += landing.seconds
             stats.saved_tokens += self._keeper.tokens(function, landing)
         streams = landing.recording is not None  # whose readers are timed at their ends
-        stats.add(call.misses, call.timings, "" if streams else result, self._now() - call.arrived)
+        stats.add(call.misses, call.timings, "" if streams else result, (at or self._now()) - call.arrived)
         if function.records and not (led and streams):  # a stream led is told at its end
             self._recorder.add(call, landing, source, match)
         if stats.ledger is not None:

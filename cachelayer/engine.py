@@ -5,24 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
-from .accounts import account
 from .call import Call, Landing
 from .delivery import Delivery
 from .exact.kinds import ATOMS
 from .exact.slot import Slot
 from .flow.attempt import Faults
 from .flow.portal import Portal
-from .flow.recording import Recording
 from .flow.singleflight import Alone, SingleFlight
-from .flow.tee import Tee
 from .keeper import Keeper
+from .keeping import Keeping, flight_key
 from .parts import Noting
-from .policy import NOT_TIGHTENED
-from .promised import Promised
 from .protocols import Clock
 from .tiers import Tiers
 from .types import Outcome, Reason, Source
@@ -33,7 +29,7 @@ Told = Callable[[Call, Landing, bool], Any]
 Served = Callable[[Call], Coroutine[Any, Any, T]]
 _VALUES = ATOMS | {dict, list, tuple}
 """Classes that are no streams, told by one look."""
-BACKEND, BYPASS, STALE = Source.BACKEND, Source.BYPASS, Source.STALE
+BYPASS, STALE = Source.BYPASS, Source.STALE
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
 
 
@@ -47,12 +43,14 @@ class Engine:
         self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
         self._now = clock.monotonic
         self.flights = SingleFlight(clock)
-        self.promised = Promised(keeper, self.flights, self._flight_key, self._kept)
         self.delivery = Delivery(clock, keeper, tiers.recorder)
+        self.keeping = Keeping(keeper, tiers, self.flights, self.delivery, noting)
+        self.keep = self.keeping.keep
 
         self.serve: Served[Outcome] = partial(self._path, self.delivery.outcome)
         """The answer and how it came to be."""
-        self.answer: Served[Any] = partial(self._path, self.delivery.answer)
+        self._bare = self.delivery.answer
+        self.answer: Served[Any] = partial(self._path, self._bare)
         """The answer alone."""
         self.landed: Served[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
         """The outcome, and the entry that stands behind it."""
@@ -69,10 +67,12 @@ class Engine:
                     return await self._path(told, call)
         if call.reason is not None:
             return told(call, await self._bypass(call), True)
-        hit, key = self.keeper.recall(call, call.arrived), self._flight_key(call)
+        hit, key = self.keeper.recall(call, call.arrived), flight_key(call)
         if hit is None and shared is not None and key not in self.flights:
-            hit = await shared.find(call)
-            if hit is None and function.memory.at(call.digest) is not None:  # landed meanwhile
+            asked = shared.ask(call)
+            call.later = told is self._bare and self.keeping.may_wait(call)
+            hit = await shared.find(call, asked=asked)
+            if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
                 hit = self.keeper.recall(call, self.clock.monotonic())
         if hit is not None:
             if hit.source is STALE:
@@ -86,8 +86,10 @@ class Engine:
             landing, led = ride if type(ride) is tuple else await ride  # type: ignore[misc]
         except Alone:
             landing, led = await lead(call), True
-        if not led and not landing.shareable:
-            landing, led = await lead(call), True
+        if not led:
+            self.keeper.behind.settle()
+            if not landing.shareable:
+                landing, led = await lead(call), True
         return told(call, landing, led)
 
     async def _lead(self, call: Call) -> Landing:
@@ -99,7 +101,7 @@ class Engine:
             raise
 
     async def _answer(self, call: Call) -> Landing:
-        """A real miss: the backend's answer, kept before its caller has it."""
+        """A real miss: the backend's answer, kept or about to be."""
         call.epoch = self.keeper.epoch
         started = self._now()
         call.function.stats.backend_calls += 1
@@ -107,7 +109,7 @@ class Engine:
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
             if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
-                return self._record(call, answer, started)
+                return self.keeping.record(call, answer, started)
         except Exception:
             stale = self._stale(call)
             if stale is not None:
@@ -139,49 +141,6 @@ class Engine:
         if slot is None or not slot.resident or now > slot.ends + call.function.if_error:
             return None
         return self.keeper.landing(slot, STALE, now)
-
-    def keep(self, call: Call, answer: Any, started: float) -> Landing:
-        now = self._now()
-        call.timings["backend"] = now - started
-        if call.told:
-            return self.promised.landing(call, answer, now - started)
-        landing = self.keeper.keep(call, answer, now - started, now)
-        self._kept(call, landing)
-        return landing
-
-    def _kept(self, call: Call, landing: Landing) -> None:
-        if self.tiers.wanted(call):
-            self.tiers.keep(call, landing)
-        if call.function.comparison is not None:
-            call.function.comparison.see(call, landing, self.tiers)
-
-    def _record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
-        landing = Landing(BACKEND, call)
-        landing.recording = recording = Recording(source, **self._recorder(call, landing, started))
-        recording.start(self.flights.starter)
-        return landing
-
-    def _recorder(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
-        def finish(chunks: list[Any]) -> None:
-            self.keeper.keep_stream(call, chunks, self.clock.monotonic() - started, landing)
-            self.tiers.keep(call, landing)
-            if call.function.comparison is not None:
-                call.function.comparison.see(call, landing, self.tiers)
-            if call.function.records:
-                self.tiers.recorder.add(call, landing, BACKEND, None)
-            if call.function.stats.ledger is not None:
-                account(self.keeper, call, landing, hit=False)
-            if call.span is not None:
-                call.span.streamed(chunks)
-
-        def leave() -> None:
-            self.flights.close(self._flight_key(call), landing)
-            if landing.slot is None:
-                self.tiers.let_go(call)
-
-        freeze = partial(self.keeper.freeze_chunk, call)
-        limit = call.policy.max_item_bytes
-        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
 
     async def _bypass(self, call: Call) -> Landing:
         """The backend alone: nothing is read and nothing kept."""
@@ -233,7 +192,7 @@ class Engine:
         function = call.function
         lead = partial(self._lead_now, call)
         try:
-            key, proof = self._flight_key(call), call.canonical
+            key, proof = flight_key(call), call.canonical
             landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
         except Alone:
             landing, led = lead(), True
@@ -252,19 +211,8 @@ class Engine:
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
-            landing = Landing(BACKEND, call)
-            landing.recording = Tee(answer, **self._recorder(call, landing, started))
-            return landing
+            return self.keeping.record_now(call, answer, started)
         return self.keep(call, answer, started)
-
-    @staticmethod
-    def _flight_key(call: Call) -> Hashable:
-        """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way.
-
-        An answer that was begun before an invalidation is not for who came after it.
-        """
-        key = call.digest + (call.since << 128) if call.since else call.digest
-        return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)
 
     def report_wrong(self, entry: str) -> bool:
         """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""
@@ -280,7 +228,7 @@ class Engine:
         """Make a stale entry fresh on the running loop, unless a flight for it is up already."""
         if call.policy.pure:
             self.flights.launch(
-                self._flight_key(call),
+                flight_key(call),
                 partial(self._refreshed, call),
                 max_age=call.function.flight_age,
                 proof=call.canonical,

@@ -13,6 +13,7 @@ from typing import Any
 from .call import MAX_LANES, Call, Function
 from .exact.canonical import encode
 from .exact.memory import Gone, Memory, Slot
+from .flow.behind import Behind
 
 STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
@@ -40,11 +41,11 @@ class Invalidation:
 class Holdings:
     """The memories and their common bookkeeping. Hits through raw forms take no lock."""
 
-    def __init__(self, gone: Callable[[Slot], None]) -> None:
-        self._gone = gone
+    def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
+        self._gone, self.behind = gone, behind
         self._scopes: dict[bytes, tuple[str, str | None]] = {}
         self._log: deque[Invalidation] = deque(maxlen=_LOG)
-        self.memories: list[Memory] = []
+        self._memories: list[Memory] = []
         self.gone: Counter[Gone] = Counter()
         """Entries that left a memory, by why."""
         self.epoch = 0
@@ -53,11 +54,18 @@ class Holdings:
     def reset(self) -> None:
         """A fresh lock: after a fork another thread's hold on the old one would last forever."""
         self.lock = threading.RLock()
+        self.behind.reset()
+
+    @property
+    def memories(self) -> list[Memory]:
+        """All of them, with what was answered until now."""
+        self.behind.settle()
+        return self._memories
 
     def memory(self, max_bytes: int, max_item_bytes: int) -> Memory:
         """A new in-process memory under this keeper's care."""
         memory = Memory(max_bytes, max_item_bytes=max_item_bytes, on_evict=self._left)
-        self.memories.append(memory)
+        self._memories.append(memory)
         return memory
 
     def _left(self, slot: Slot, why: Gone) -> None:
@@ -83,6 +91,7 @@ class Holdings:
 
     def declare(self, **what: Any) -> Invalidation:
         """From now on nothing that was being answered before may be kept under what is given."""
+        self.behind.settle()
         with self.lock:
             self.epoch += 1
             declared = Invalidation(self.epoch, **what)
@@ -159,10 +168,15 @@ class Holdings:
             self.drop(call.function.memory, slot)
         return int(slot is not None)
 
-    @staticmethod
-    def peek(call: Call) -> Slot | None:
+    def at(self, call: Call) -> Slot | None:
+        """What lies under a call's digest, unproven; nothing counted."""
+        if call.digest in self.behind:
+            self.behind.settle()
+        return call.function.memory.at(call.digest)
+
+    def peek(self, call: Call) -> Slot | None:
         """The call's slot, fresh or stale, nothing counted."""
-        slot = call.function.memory.at(call.digest)
+        slot = self.at(call)
         return slot if slot is not None and slot.canonical == call.canonical else None
 
     def drop_digest(self, digest: int) -> None:

@@ -16,6 +16,7 @@ from .exact.codec import Chunks
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
+from .flow.behind import Behind
 from .flow.recording import Handed, Replay
 from .flow.tee import replay
 from .holdings import Holdings
@@ -40,7 +41,7 @@ class Keeper(Holdings):
         faults: Faults,
         gone: Callable[[Slot], None],
     ) -> None:
-        super().__init__(gone)
+        super().__init__(gone, Behind(faults))
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
         self._now = clock.monotonic
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
@@ -54,12 +55,10 @@ class Keeper(Holdings):
 
     def id_of(self, landing: Landing) -> str:
         """The id of the entry behind an outcome, or one of its own where none is."""
-        if landing.slot is not None:
-            return f"e{landing.slot.id:x}"
-        if not landing.id:
+        if landing.slot is None and not landing.id:
             self._ids += 1
             landing.id = f"o{self._ids:x}"
-        return landing.id
+        return landing.id if landing.slot is None else f"e{landing.slot.id:x}"
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -69,6 +68,8 @@ class Keeper(Holdings):
         The call notes why it does not, and how long the key and the lookup took.
         """
         function, landing = call.function, None
+        if call.digest in self.behind:
+            self.behind.settle()
         if call.tightening.no_cache:
             call.misses["memory"] = NO_CACHE
         elif (slot := function.memory.get(call.digest, call.canonical)) is None:
@@ -113,21 +114,20 @@ class Keeper(Holdings):
 
     # writing -----------------------------------------------------------------------------------------------------
 
-    def keep(self, call: Call, answer: Any, seconds: float, now: float) -> Landing:
-        """Freeze the backend's answer, made just `now`, for riders, and keep it where it may be kept."""
-        landing = Landing(BACKEND, call)
-        landing.answer, landing.seconds = answer, seconds
+    def weigh(self, call: Call, landing: Landing) -> bool:
+        """Freeze the backend's answer, for riders and for `place`; whether it may be kept."""
+        answer = landing.answer
         try:
-            landing.frozen = frozen = self._freezer.freeze(answer, share=call.function.share)
+            landing.frozen = self._freezer.freeze(answer, share=call.function.share)
+            reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         except NotKeepable as fault:
-            return self._refuse(call, landing, fault.reason)
-        reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
+            reason = fault.reason
         if reason is not None:
-            return self._refuse(call, landing, reason)
-        return self.put(call, landing, frozen, answer, now)
+            self._refuse(call, landing, reason)
+        return reason is None
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
-        """What an answer itself and its caller have against keeping it, found before `keep`, which takes it as said."""
+        """What an answer itself and its caller have against keeping it, found before `weigh`, which takes that."""
         if call.judged is None or call.judged[0] is not answer:
             call.judged = answer, self._admit(call, answer)
         return call.judged[1]
@@ -155,12 +155,11 @@ class Keeper(Holdings):
         """Keep a stream that ended well."""
         answer, landing.seconds = [chunk.answer() for chunk in chunks], seconds
         call.function.stats.took("backend", seconds)
-        reason = self._admit(call, answer)
-        if reason is not None:
+        if (reason := self._admit(call, answer)) is not None:
             self._refuse(call, landing, reason)
             return
-        landing.frozen = frozen = self._stream(call, chunks)
-        self.put(call, landing, frozen, answer, self.clock.monotonic())
+        landing.frozen = self._stream(call, chunks)
+        self.place(call, landing, answer, self.clock.monotonic())
 
     @staticmethod
     def _stream(call: Call, chunks: Sequence[Frozen]) -> Frozen:
@@ -205,8 +204,7 @@ class Keeper(Holdings):
 
         None where it cannot be. `wall`: now, in Unix seconds.
         """
-        frozen = self._frozen(call, answer) if call.function.in_memory else None
-        if frozen is None:
+        if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
             return None
         now = self.clock.monotonic()
         offset = now - wall
@@ -237,8 +235,9 @@ class Keeper(Holdings):
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 
-    def put(self, call: Call, landing: Landing, frozen: Frozen, answer: Any, now: float) -> Landing:
-        """Keep an answer that was found admissible."""
+    def place(self, call: Call, landing: Landing, answer: Any, now: float) -> None:
+        """Keep an answer that was made just `now`, frozen and found fit."""
+        assert landing.frozen is not None
         function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
         asked = call.identity is not None and call.identity.text is not None
@@ -246,19 +245,20 @@ class Keeper(Holdings):
         if asked and self.faults.attempt_now("fresh", function.passing, call.identity):
             ttl = min(ttl, function.fresh_ttl)
         if ttl <= 0:
-            return self._refuse(call, landing, Reason.TTL_ZERO)
+            self._refuse(call, landing, Reason.TTL_ZERO)
+            return
         ttl *= 1.0 - policy.ttl_jitter * self.random()
         tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
         if call.build is not None:
             tags = tags_with(tags, call.build)
-        slot = self._slot(call, frozen, tags, landing.seconds, now, now + ttl)
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
-                return self._refuse(call, landing, Reason.INVALIDATED)
-            if function.in_memory and not function.memory.put(slot, now):
-                return self._refuse(call, landing, Reason.OVERSIZE)
-        landing.slot = slot
-        return landing
+                self._refuse(call, landing, Reason.INVALIDATED)
+            elif function.in_memory and not function.memory.put(slot, now):
+                self._refuse(call, landing, Reason.OVERSIZE)
+            else:
+                landing.slot = slot
 
     def _slot(
         self,
@@ -286,10 +286,10 @@ class Keeper(Holdings):
         given = self.faults.attempt_now("ttl", lambda: in_seconds("ttl(answer)", ttl(answer)))
         return 0.0 if isinstance(given, Reason) else given
 
-    def _refuse(self, call: Call, landing: Landing, reason: Reason) -> Landing:
+    @staticmethod
+    def _refuse(call: Call, landing: Landing, reason: Reason) -> None:
         landing.stored = reason
         call.function.stats.kept_out[reason] += 1
-        return landing
 
     def _link(self, call: Call, slot: Slot) -> None:
         """Let the call's raw form lead straight to its entry next time."""

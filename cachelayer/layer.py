@@ -111,7 +111,7 @@ class CacheLayer(Watched, Partial):
             own_tier=wiring.own_tiers(self.policy.shadow, rng.random, faults, self._background),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
-        self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._clock)
+        self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._keeper)
         _after_fork(self)
 
     def __repr__(self) -> str:
@@ -229,10 +229,9 @@ class CacheLayer(Watched, Partial):
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, in plain types."""
-        similar = (
-            self._similar.stats() if self._similar is not None else {"state": "off", "why": self._why_off}
-        )
-        functions = {name: f.stats.summary() for name, f in self._registry.functions.items()}
+        off = {"state": "off", "why": self._why_off}
+        similar = off if self._similar is None else self._similar.stats()
+        functions = {name: told.summary() for name, told in self._watching.counters.items()}
         return {"functions": functions, **self._upkeep.stats(), "similar": similar}
 
     async def start(self) -> None:
@@ -254,6 +253,7 @@ class CacheLayer(Watched, Partial):
         """Drain the write-back for at most `timeout`, then stop everything."""
         limit = seconds("timeout", timeout)
         self._watching.stop()
+        self._keeper.behind.settle()
         await self._tiers.writeback.drain(limit)
         await self._tiers.recorder.aclose(limit)
         await self._background.cancel()

@@ -47,7 +47,8 @@ class SharedTier:
         self._listening: asyncio.AbstractEventLoop | None = None
         self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
         self.recall: Recall | None = getattr(store, "recall", None)
-        self.get = store.get if getattr(store, "bounded", False) else self._bounded
+        self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
+        self._ask: Callable[[bytes, float], Any] | None = getattr(store, "ask", None)
         self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
         """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
@@ -64,10 +65,23 @@ class SharedTier:
 
     # reading -----------------------------------------------------------------------------------------------------
 
-    async def find(self, call: Call, *, riders: bool = False) -> Landing | None:
+    def ask(self, call: Call) -> Any:
+        """Send the question of `find` ahead of it, so that what else there is to do is done meanwhile.
+
+        None where `find` is to ask by itself.
+        """
+        ask, told = self._ask, call.looked is not None or call.tightening.no_cache
+        if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
+            return None
+        try:
+            return ask(call.digest.to_bytes(16, "big"), call.function.store_budget)
+        except StoreFault:  # `find` asks again and hears of it
+            return None
+
+    async def find(self, call: Call, *, riders: bool = False, asked: Any = None) -> Landing | None:
         """The answer that any process left for exactly this request, or None with the reason in `call.misses`.
 
-        `riders`: others may want answers made of it.
+        `riders`: others may want answers made of it. `asked`: what `ask` gave.
         """
         self.listen()
         found: Landing | Reason
@@ -75,14 +89,16 @@ class SharedTier:
             found = Reason.NO_CACHE
         elif call.looked is not None:
             found, call.looked = call.looked, None
-        elif not self.breaker.allow():
+        elif asked is None and not self.breaker.allow():
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
             get = self.get if call.deadline is None else self._bounded  # whose budget is like no other's
             try:
                 with self.reading:
-                    record = await get(call.digest.to_bytes(16, "big"), call.canonical, self._budget(call))
+                    if asked is None or await asked[0] is not None:
+                        key, more = call.digest.to_bytes(16, "big"), () if asked is None else (asked,)
+                        record = await get(key, call.canonical, self._budget(call), *more)
                     done = True
             except asyncio.CancelledError:
                 self.breaker.abandoned()

@@ -291,6 +291,7 @@ class Tiers:
 
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until what was answered is stored, findable and shadow-checked."""
+        self.keeper.behind.settle()
         done = await self.writeback.drain(timeout)
         await self.background.settle()
         return await self.recorder.drain(timeout) and done

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from .call import Function
 from .comparing import Comparison
 from .errors import ConfigurationError
+from .keeper import Keeper
 from .observe.cost import Ledger, Prices
 from .observe.health import LoopMeter
 from .observe.otel import Tracer
@@ -18,7 +19,6 @@ from .observe.otel_metrics import OtelMetrics
 from .observe.quality import Hit, Quality, verdicts
 from .observe.readings import Readings
 from .observe.stats import FunctionStats
-from .protocols import Clock
 from .shadows import Shadows
 from .tracing import Tracing
 
@@ -34,10 +34,11 @@ class Watching:
         functions: Mapping[str, Function],
         shadows: Shadows,
         stats: Callable[[], dict[str, Any]],
-        clock: Clock,
+        keeper: Keeper,
     ) -> None:
-        self._functions, self._shadows, self.stats, self._clock = functions, shadows, stats, clock
-        self.readings = Readings(self, clock)
+        self._functions, self._shadows, self.stats = functions, shadows, stats
+        self._clock, self._behind = keeper.clock, keeper.behind
+        self.readings = Readings(self, keeper.clock)
         self.ledger: Ledger | None = None
         self.quality: Quality | None = None
         self.tracer: Tracer | None = None
@@ -52,7 +53,8 @@ class Watching:
 
     @property
     def counters(self) -> Mapping[str, FunctionStats]:
-        """Of every function, by name."""
+        """Of every function, by name; all who have their answers are counted."""
+        self._behind.settle()
         return {name: function.stats for name, function in self._functions.items()}
 
     def metrics(self) -> Metrics:

@@ -86,7 +86,7 @@ class SingleFlight:
             flight = self._flying(key, proof, loop, task)
             told.append(partial(self._tell, key, flight))
             return self._await(key, flight, loop, True, wait)
-        if getattr(result, "recording", None) is not None or getattr(result, "pending", False):
+        if getattr(result, "recording", None) is not None:
             # who comes in this turn, at least, shares it
             self._flying(key, proof, loop, None, result)
         return result, True
@@ -207,9 +207,8 @@ class SingleFlight:
             self._deliver(key, flight, task.result(), None)
 
     def _tell(self, key: Hashable, flight: Flight, result: Any) -> None:
-        """A turn before `_land`; not where the result is kept in between, as who comes then would find neither."""
-        if not getattr(result, "pending", False):
-            self._deliver(key, flight, result, None)
+        """A turn before `_land`."""
+        self._deliver(key, flight, result, None)
 
     def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
         recording = None if error is not None else getattr(result, "recording", None)

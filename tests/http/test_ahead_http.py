@@ -50,7 +50,7 @@ async def test_an_answer_is_sent_before_it_is_kept_and_kept_before_the_next_requ
 
     def seen(message: dict[str, Any]) -> None:
         if message["type"].endswith("body"):
-            kept.append(layer.stats()["entries"])
+            kept.append(len(layer._memory))  # to look through its stats has it kept
             # what a server reads after it wrote is handled a turn later
             asyncio.get_running_loop().call_soon(lambda: later.append(c.chatting(asked)))
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+from collections.abc import Awaitable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import StoreFault
 from ...flow.background import Background
 from ...flow.deadlines import Deadlines
-from ...flow.waiting import Ticker
+from ...flow.waiting import Ticker, within
 from ...protocols import Clock
 from ...types import Reason
 from .calls import call
@@ -25,9 +26,21 @@ from .topology import Topology, parse_nodes
 from .url import Address
 from .waiters import Reads
 
+T = TypeVar("T")
 SURVEY, TOUCH = 1.0, 60.0
 """Seconds between two looks at the cluster, and at the epochs in use."""
 CLUSTER_NODES = pack(b"CLUSTER", b"NODES")
+
+
+class Asked(NamedTuple):
+    """A question that is under way."""
+
+    reply: asyncio.Future[Any]
+    """To come within the budget."""
+    node: Node
+    lane: Lane
+    sequence: int
+    """What was known of changes when it left."""
 
 
 class Lane:
@@ -88,16 +101,14 @@ class Lane:
             await node.ready()
         self.started = True
 
-    def fetch(self, key: bytes, word: bytes, budget: float | None) -> tuple[asyncio.Future[Any], Node]:
-        """Ask for the entry of `key`, whose name is `word`: the reply to come, within `budget` seconds, and from whom.
-
-        Raises StoreFault, as the reply may.
-        """
+    def fetch(self, key: bytes, word: bytes, budget: float | None) -> Asked:
+        """Ask for the entry of `key`, whose name is `word`. Raises StoreFault, as the reply may."""
         kind = None if budget is None else self._reads.get(budget)
         if kind is None and budget is not None:
             kind = self._reads[budget] = Reads(self.deadlines(budget))
         node = self.only or self.topology.route(self._names.entry(key))
-        return (node.reader.pipe or node.reader.need()).get(word, kind), node
+        reply = (node.reader.pipe or node.reader.need()).get(word, kind)
+        return Asked(reply, node, self, self.coherence.sequence)
 
     def deadlines(self, budget: float) -> Deadlines:
         """What ends reads that take longer than `budget` seconds."""
@@ -185,6 +196,16 @@ class Lane:
         if isinstance(reply, Exception):
             raise StoreFault(f"Redis knows of no cluster: {reply}")
         self.topology.take(parse_nodes(_text(reply), address))
+
+
+async def bounded(budget: float | None, work: Awaitable[T]) -> T:
+    """The result of `work`; StoreFault with reason BUDGET after `budget` seconds."""
+    if budget is None:
+        return await work
+    try:
+        return await within(budget, work)
+    except TimeoutError:
+        raise over_budget() from None
 
 
 def over_budget() -> StoreFault:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from ...errors import ConfigurationError, Unusable
-from ...flow.waiting import within
 from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
 from .calls import Request, answers, call
 from .doctor import Finding, examine
 from .erase import Erased, Eraser
 from .feed import Feed
-from .lane import Lane, over_budget
+from .lane import Asked, Lane, bounded
 from .lease import RedisLease
 from .link import Dialer
 from .names import Names, scope_name, tag_name
@@ -30,7 +29,6 @@ from .url import parse, redacted
 from .wire import Wire
 from .writing import TOMB, Writer
 
-T = TypeVar("T")
 TRIES = 3
 
 
@@ -123,20 +121,29 @@ class RedisStore:
 
     # reading ------------------------------------------------------------------------------------------------
 
-    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+    def ask(self, key: bytes, budget: float) -> Asked | None:
+        """Ask ahead of `get` for what is under `key`; None where no connection was made yet. Raises StoreFault."""
+        lane = self._lanes.get(asyncio.get_running_loop())
+        return None if lane is None or not lane.started else lane.fetch(key, self._names.word(key), budget)
+
+    async def get(
+        self, key: bytes, canonical: bytes, budget: float | None = None, asked: Asked | None = None
+    ) -> Record | None:
         """The record under `key` (16 bytes) whose canonical bytes are equal, fresh or stale; None for none.
 
         Raises Unusable, whose reason says why what is there may not be served, or StoreFault; with reason BUDGET where
         an answer took longer than `budget` seconds: cheaper than a timeout around the call. Cancelling is safe.
+        `asked`: what `ask` gave.
         """
-        lane = self._lanes.get(asyncio.get_running_loop())
-        if lane is None or not lane.started:
-            lane = await self._started()
+        if asked is None:
+            lane = self._lanes.get(asyncio.get_running_loop())
+            if lane is None or not lane.started:
+                lane = await self._started()
+            asked = lane.fetch(key, self._names.word(key), budget)
         tries = 0
         while True:
-            coherence, sequence = lane.coherence, lane.coherence.sequence
-            reply, node = lane.fetch(key, self._names.word(key), budget)
-            raw = await reply
+            reply, node, lane, sequence = asked
+            coherence, raw = lane.coherence, await reply
             if raw is None:
                 return None
             if type(raw) is not bytes:
@@ -165,6 +172,7 @@ class RedisStore:
             tries += 1
             if tries == TRIES:
                 raise Unusable("an entry changes faster than it can be read", Reason.INVALIDATED)
+            asked = lane.fetch(key, self._names.word(key), budget)
 
     async def _follow(self, lane: Lane, key: bytes, reply: Any) -> tuple[Any, Any]:
         """What a cluster answers in the end where it first sent us elsewhere."""
@@ -285,13 +293,3 @@ class RedisStore:
 
     def __repr__(self) -> str:
         return f"<RedisStore {self._url} prefix={self._names.prefix.decode()}>"
-
-
-async def bounded(budget: float | None, work: Awaitable[T]) -> T:
-    """The result of `work`; StoreFault with reason BUDGET after `budget` seconds."""
-    if budget is None:
-        return await work
-    try:
-        return await within(budget, work)
-    except TimeoutError:
-        raise over_budget() from None

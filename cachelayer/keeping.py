@@ -1,0 +1,124 @@
+"""What becomes of a backend's answer: weighed at once, kept then or behind its caller's back; streams at their ends."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Hashable, Iterator
+from functools import partial
+from typing import Any
+
+from .accounts import account
+from .call import Call, Landing
+from .delivery import Delivery
+from .flow.recording import Recording
+from .flow.singleflight import SingleFlight
+from .flow.tee import Tee
+from .keeper import Keeper
+from .parts import Noting
+from .policy import NOT_TIGHTENED
+from .tiers import Tiers
+from .types import Source
+
+BACKEND = Source.BACKEND
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+
+
+class Keeping:
+    """Hands answers to the keeper and to the tiers behind it."""
+
+    def __init__(
+        self, keeper: Keeper, tiers: Tiers, flights: SingleFlight, delivery: Delivery, noting: Noting
+    ) -> None:
+        self._keeper, self._tiers, self._flights = keeper, tiers, flights
+        self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
+
+    def may_wait(self, call: Call) -> bool:
+        """Whether a call's answer may be kept after its caller has it: nobody but later callers sees a difference."""
+        function, noting = call.function, self._noting.on or call.parent is not None
+        watched = (
+            call.span is not None or function.stats.ledger is not None or function.comparison is not None
+        )
+        return (
+            function.bare
+            and not noting
+            and not watched
+            and call.tightening is NOT_TIGHTENED
+            and not self._tiers.first(call)
+        )
+
+    def keep(self, call: Call, answer: Any, started: float) -> Landing:
+        """What the backend answered: weighed at once, so that it is kept as it is now; kept now, or `later`."""
+        now = self._now()
+        landing = Landing(BACKEND, call)
+        landing.answer = answer
+        landing.seconds = call.timings["backend"] = now - started
+        fit = self._keeper.weigh(call, landing)
+        if call.later or call.told:
+            landing.due = now
+            self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
+            return landing
+        if fit:
+            self._keeper.place(call, landing, answer, now)
+        self._pass_on(call, landing)
+        return landing
+
+    def _pass_on(self, call: Call, landing: Landing) -> None:
+        if self._tiers.wanted(call):
+            self._tiers.keep(call, landing)
+        if call.function.comparison is not None:
+            call.function.comparison.see(call, landing, self._tiers)
+
+    def _kept_later(self, call: Call, landing: Landing, fit: bool) -> None:
+        """Keep what was put off, and count its caller."""
+        made, landing.due = landing.due, None
+        assert made is not None
+        try:
+            if fit:
+                self._keeper.place(call, landing, landing.answer, made)
+            self._pass_on(call, landing)
+        finally:
+            if landing.told:
+                self._delivery.count(call, landing, True, made)
+
+    def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
+        """A stream that the backend answers with: kept when it has ended well."""
+        landing = Landing(BACKEND, call)
+        landing.recording = recording = Recording(source, **self._hooks(call, landing, started))
+        recording.start(self._flights.starter)
+        return landing
+
+    def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
+        """The same of a plain function."""
+        landing = Landing(BACKEND, call)
+        landing.recording = Tee(source, **self._hooks(call, landing, started))
+        return landing
+
+    def _hooks(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
+        def finish(chunks: list[Any]) -> None:
+            self._keeper.keep_stream(call, chunks, self._now() - started, landing)
+            self._tiers.keep(call, landing)
+            if call.function.comparison is not None:
+                call.function.comparison.see(call, landing, self._tiers)
+            if call.function.records:
+                self._tiers.recorder.add(call, landing, BACKEND, None)
+            if call.function.stats.ledger is not None:
+                account(self._keeper, call, landing, hit=False)
+            if call.span is not None:
+                call.span.streamed(chunks)
+
+        def leave() -> None:
+            self._flights.close(flight_key(call), landing)
+            if landing.slot is None:
+                self._tiers.let_go(call)
+
+        freeze = partial(self._keeper.freeze_chunk, call)
+        limit = call.policy.max_item_bytes
+        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
+
+
+def flight_key(call: Call) -> Hashable:
+    """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way.
+
+    An answer that was begun before an invalidation is not for who came after it.
+    """
+    key = call.digest + (call.since << 128) if call.since else call.digest
+    return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)
