@@ -117,7 +117,7 @@ def _faiss() -> list[Finding]:
         return [Finding("problem", "FAISS", f"{len(here)} distributions: {', '.join(here)}", remedy)]
     if not here:
         return list(checks.gpu(None, 0))
-    from ..semantic.index.faiss_cpu import load_faiss
+    from ..semantic.index.codes import load_faiss
 
     faiss = load_faiss()
     gpus = faiss.get_num_gpus() if hasattr(faiss, "get_num_gpus") else 0

@@ -1,13 +1,12 @@
-"""Boosted regression trees as tables: each feature rules out leaves of all trees at once, no loop over trees.
+"""Boosted regression trees as flat arrays: all comparisons at once, leaves by bit masks, no loop over trees.
 
 Source: Lucchese et al., "QuickScorer: a fast algorithm to rank documents with additive ensembles of regression
-trees", SIGIR 2015. A comparison that fails rules out the leaves to its left; the first leaf left over is the exit. The
-comparisons of one feature, by rising threshold, fail up to the feature's value: so what they leave together is kept
-ready for each number of them, one row of masks for all trees.
+trees", SIGIR 2015. A comparison that fails rules out the leaves to its left; the first leaf left over is the exit.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -15,8 +14,9 @@ from numpy.typing import NDArray
 
 LEAVES: Final = 32
 Floats = NDArray[np.float32]
-_FLOAT_BIAS: Final = 127
-"""Of the exponent of a float32, which lies above 23 bits of fraction (IEEE 754)."""
+_PLACE: Final = np.zeros(37, np.intp)
+_PLACE[[pow(2, i, 37) for i in range(LEAVES)]] = range(LEAVES)
+"""Which bit a power of two is, by its remainder: 2 generates the residues of 37."""
 
 
 class Trees:
@@ -35,35 +35,25 @@ class Trees:
         value: Floats,
         start: float,
     ) -> None:
-        trees = len(feature)
-        asked, nodes = np.unique(
-            np.stack((feature.ravel(), threshold.ravel()), axis=1, dtype=np.float64),
-            axis=0,
-            return_inverse=True,
-        )
-        left = np.full((len(asked), trees), np.uint32(0xFFFFFFFF))
-        np.bitwise_and.at(left, (nodes.ravel(), np.arange(trees).repeat(feature.shape[1])), mask.ravel())
-        self._feature = asked[:, 0].astype(np.intp)
-        self._threshold = asked[:, 1].astype(np.float32)
-        self._starts = np.flatnonzero(np.diff(self._feature, prepend=-1))
-        """Of each feature that is asked for, where its thresholds begin."""
-        self._first = self._starts + np.arange(len(self._starts))
-        self._left = np.concatenate([_together(part) for part in np.split(left, self._starts[1:])])
+        self._trees, self._nodes = (
+            feature.shape
+        )  # kept node by node, so that the masks of a tree meet in one sweep
+        self._feature = feature.T.ravel().astype(np.intp)
+        self._threshold = threshold.T.ravel().astype(np.float32)
+        self._ruled_out = (~mask.T.ravel().astype(np.uint32)).view(np.int32)
         self._value = value.astype(np.float32).ravel()
-        self._tree = np.arange(trees, dtype=np.intp) * LEAVES - _FLOAT_BIAS
+        self._first = np.arange(self._trees, dtype=np.intp) * LEAVES
         self._start = start
 
-    def logits(self, x: Floats) -> NDArray[np.float64]:
-        """(n, d) float32 to (n,) log odds. Pure."""
-        failed = np.less(self._threshold, x.take(self._feature, axis=1))
-        rows = np.add.reduceat(failed, self._starts, axis=1, dtype=np.intp) + self._first
-        alive = np.bitwise_and.reduce(self._left.take(rows, axis=0), axis=1)
-        lowest = (alive & (~alive + np.uint32(1))).astype(np.float32).view(np.int32) >> 23
-        found: NDArray[np.float64] = self._value.take(lowest + self._tree).sum(axis=1, dtype=np.float64)
-        return found + self._start
-
-
-def _together(left: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """(k, t) what each failed comparison leaves, to (k + 1, t): what the first 0 .. k of them leave."""
-    none = np.full((1, left.shape[1]), np.uint32(0xFFFFFFFF))
-    return np.bitwise_and.accumulate(np.concatenate([none, left]), axis=0)
+    def logits(self, rows: Sequence[Sequence[float]]) -> list[float]:
+        """n rows of d numbers, taken as float32, to n log odds. Pure."""
+        x = np.array(rows, np.float32)
+        room = np.subtract(self._threshold, x.take(self._feature, axis=1))
+        gone = room.view(np.int32)  # its sign is that of the comparison: all ones where it fails
+        np.right_shift(gone, 31, out=gone)
+        np.bitwise_and(gone, self._ruled_out, out=gone)
+        alive = ~np.bitwise_or.reduce(gone.reshape(len(x), self._nodes, self._trees), axis=1).view(np.uint32)
+        leaf = _PLACE[(alive & (~alive + np.uint32(1))) % 37]
+        found = self._value.take(leaf + self._first).sum(axis=1, dtype=np.float64) + self._start
+        logits: list[float] = found.tolist()
+        return logits

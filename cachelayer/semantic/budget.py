@@ -12,6 +12,7 @@ valid at any time.
 from __future__ import annotations
 
 import math
+from operator import mul
 from typing import Any, Final
 
 import numpy as np
@@ -56,12 +57,12 @@ class Ledger:
         self.hits = 0
         self.cold = 0.0
         """Sum of risk served on the word of the pair verifier."""
-        self.served = np.zeros(BANDS)
+        self.served = [0.0] * BANDS
         """Sum of foretold risk served, by band."""
         self.charged = 0.0
         """Sum of risk served, as it was corrected at its time."""
-        self._count = np.zeros(BANDS)
-        self._risk = np.zeros(BANDS)
+        self._count = [0.0] * BANDS
+        self._risk = [0.0] * BANDS
         self._seen = 0
         self.limit = bound
         self.typical = bound
@@ -78,9 +79,9 @@ class Ledger:
 
     def see(self, risk: float, calibration: Calibration) -> None:
         """A request with a candidate came, of this foretold risk: what is seen sets the limit."""
-        at = band(risk)
-        self._count *= self._keep
-        self._risk *= self._keep
+        at, keep = band(risk), self._keep
+        self._count = [count * keep for count in self._count]
+        self._risk = [sum_ * keep for sum_ in self._risk]
         self._count[at] += 1.0
         self._risk[at] += risk
         if self._seen % 10 == 0:
@@ -110,7 +111,8 @@ class Ledger:
 
         Never more: where questions changed, what came since says nothing of what was served before.
         """
-        return self.cold + min(self.charged, float(self.served @ calibration.factors))
+        safer: float = sum(map(mul, self.served, calibration.factors))
+        return self.cold + min(self.charged, safer)
 
     def serve_pair(self, risk: float) -> None:
         self.hits += 1
@@ -125,11 +127,11 @@ class Ledger:
         """Fill up from the safest band until the mean meets the target; within the last band by interpolation."""
         target = self.target(self.scale)
         seen = [b for b in range(BANDS) if self._count[b] > 0]
-        means = {b: float(self._risk[b] / self._count[b]) * calibration.factors[b] for b in seen}
+        means = {b: self._risk[b] / self._count[b] * calibration.factors[b] for b in seen}
         total = number = 0.0
         limit = target
         for b in sorted(seen, key=means.__getitem__):
-            more, risk = float(self._count[b]), means[b]
+            more, risk = self._count[b], means[b]
             if total + risk * more <= target * (number + more):
                 total, number = total + risk * more, number + more
                 limit = max(limit, risk * 1.25)
@@ -151,12 +153,14 @@ class Alarm:
     1 / w (Ville 1939). `recent` also restarts at 1 whenever it fell below: it warns early and proves nothing.
     """
 
-    _RATIOS = np.array([1.5, 2.0, 4.0, 10.0, 40.0])
+    _RATIOS: Final = (1.5, 2.0, 4.0, 10.0, 40.0)
     _EVERY: Final = 64
 
     def __init__(self, bound: float) -> None:
         self.bound = bound
-        self._extra = np.minimum(self._RATIOS - 1.0, 0.9 / bound)
+        self._extra = [min(ratio - 1.0, 0.9 / bound) for ratio in self._RATIOS]
+        self._wealth: list[float] = []
+        self._recent: list[float] = []
         self.reset()
 
     def hit(self, probability: float, wrong: bool) -> float:
@@ -164,30 +168,32 @@ class Alarm:
         if probability > 0.0:
             if self._hits % self._EVERY == 0:
                 start = self._hits // self._EVERY + 1
-                self._wealth += 1.0 / (start * (start + 1.0))
+                self._wealth = [wealth + 1.0 / (start * (start + 1.0)) for wealth in self._wealth]
             self._hits += 1
-            factor = 1.0 + probability * self._extra * ((1.0 / probability if wrong else 0.0) - self.bound)
-            self._wealth *= factor
-            np.maximum(self._recent, 1.0, out=self._recent)
-            self._recent *= factor
+            excess = probability * ((1.0 / probability if wrong else 0.0) - self.bound)
+            factors = [1.0 + extra * excess for extra in self._extra]
+            self._wealth = list(map(mul, self._wealth, factors))
+            self._recent = [
+                max(recent, 1.0) * factor for recent, factor in zip(self._recent, factors, strict=True)
+            ]
         return self.wealth
 
     @property
     def wealth(self) -> float:
-        return float(self._wealth.mean())
+        return sum(self._wealth) / len(self._wealth)
 
     def cool(self) -> None:
         """A label came that was no check: an early warning wears off with them too, or few hits would keep it up."""
-        self._recent *= COOLING
+        self._recent = [recent * COOLING for recent in self._recent]
 
     @property
     def recent(self) -> float:
-        return float(self._recent.mean())
+        return sum(self._recent) / len(self._recent)
 
     def reset(self) -> None:
         self._hits = 0
-        self._wealth = np.zeros(len(self._RATIOS))
-        self._recent = np.ones(len(self._RATIOS))
+        self._wealth = [0.0] * len(self._RATIOS)
+        self._recent = [1.0] * len(self._RATIOS)
 
 
 class Shift:

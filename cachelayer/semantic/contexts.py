@@ -39,8 +39,8 @@ FEATURES: Final = (
 Said = tuple[str, Reading, bool]
 """Role and reading of a turn, and whether it may be mere chatter."""
 Pairs = list[tuple[int, int]]
-Judge = Callable[[NDArray[np.float32]], NDArray[np.float64]]
-"""Features of pairs of texts (n, d) to log odds (n,)."""
+Judge = Callable[[Sequence[Sequence[float]]], list[float]]
+"""Features of n pairs of texts to n log odds."""
 
 
 def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -> list[float]:
@@ -181,7 +181,7 @@ def _odds(
     open_ = [(i, j) for i, j in pairs if a[i][1].signature.words != b[j][1].signature.words]
     if open_:
         rows = [_features(a[i][1], b[j][1], table) for i, j in open_]
-        odds.update(zip(open_, judge(np.array(rows, np.float32)).tolist(), strict=True))
+        odds.update(zip(open_, judge(rows), strict=True))
     return odds
 
 

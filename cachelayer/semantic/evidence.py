@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -73,8 +74,8 @@ class Metric:
         self.inverse = np.eye(dimension, dtype=np.float32)
 
     def add(self, x: Vector) -> None:
-        px = self.inverse @ x
-        self.inverse -= np.outer(px, px / (1.0 + float(x @ px)))
+        px = self.inverse.dot(x)
+        self.inverse -= np.outer(px, px / (1.0 + float(x.dot(px))))
 
 
 class Shared:
@@ -91,7 +92,7 @@ class Answers:
 
     def __init__(self, dimension: int) -> None:
         self.sums = np.zeros((16, dimension), np.float32)
-        self.norms = np.zeros(16)
+        self.norms = [0.0] * 16
         self.count = [0] * 16
         self.right = [0.0] * 16
         self.wrong = [0.0] * 16
@@ -101,7 +102,7 @@ class Answers:
         if not self.free:
             size = len(self.count)
             self.sums = np.concatenate([self.sums, np.zeros_like(self.sums)])
-            self.norms = np.concatenate([self.norms, np.zeros(size)])
+            self.norms += [0.0] * size
             self.count += [0] * size
             self.right += [0.0] * size
             self.wrong += [0.0] * size
@@ -111,11 +112,11 @@ class Answers:
     def add(self, answer: int, x: Vector) -> None:
         self.sums[answer] += x
         self.count[answer] += 1
-        self.norms[answer] = math.sqrt(float(self.sums[answer] @ self.sums[answer]))
+        self.norms[answer] = math.sqrt(float(self.sums[answer].dot(self.sums[answer])))
 
     def merge(self, kept: int, gone: int) -> None:
         self.sums[kept] += self.sums[gone]
-        self.norms[kept] = math.sqrt(float(self.sums[kept] @ self.sums[kept]))
+        self.norms[kept] = math.sqrt(float(self.sums[kept].dot(self.sums[kept])))
         self.count[kept] += self.count[gone]
         self.right[kept] += self.right[gone]
         self.wrong[kept] += self.wrong[gone]
@@ -164,12 +165,12 @@ class Neighbourhood:
         ids = list(votes)
         tallies = list(votes.values())
         total, total_wide = sum(t[0] for t in tallies), sum(t[1] for t in tallies)
-        bent = self.metric.inverse @ x
-        sums = self.answers.sums[ids]
-        ridge: list[float] = (sums @ bent).tolist()
-        norms = self.answers.norms[ids].tolist()
+        bent = self.metric.inverse.dot(x)
+        sums = self.answers.sums.take(ids, axis=0)
+        ridge: list[float] = sums.dot(bent).tolist()
+        norms = [self.answers.norms[i] for i in ids]
         centroid = [
-            d / n if n > 0 else t[2] for d, n, t in zip((sums @ x).tolist(), norms, tallies, strict=True)
+            d / n if n > 0 else t[2] for d, n, t in zip(sums.dot(x).tolist(), norms, tallies, strict=True)
         ]
         score = [t[0] / total + r + 0.5 * c for t, r, c in zip(tallies, ridge, centroid, strict=True)]
         order = sorted(range(len(ids)), key=score.__getitem__, reverse=True)
@@ -191,7 +192,7 @@ class Neighbourhood:
                 centroid[best] - max(centroid[i] for i in others) if others else 0.3,
                 ridge[best],
                 ridge[best] - (max(ridge[i] for i in others) if others else 0.0),
-                float(bent @ x),
+                float(bent.dot(x)),
                 last,
                 math.log(max(count, 1)),
                 math.log(max(entries, 1)),
@@ -213,15 +214,15 @@ class Neighbourhood:
         """The best prediction of any other of the first answers, among the candidates' or not."""
         if len(self.answers.count) < 2:
             return 0.0
-        every = self.answers.sums[:_LOOKED_THROUGH] @ bent
+        every = self.answers.sums[:_LOOKED_THROUGH].dot(bent)
         if answer < every.size:
             every[answer] = -1.0
         return float(every.max())
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
-        signatures = self.shared.signatures
-        same = [signatures(k.text) for k in [k for k in known if k.answer == ids[0]][:3]]
-        others = [signatures(k.text) for k in [k for k in known if k.answer != ids[0]][:3]]
+        signatures, best = self.shared.signatures, ids[0]
+        same = [signatures(k.text) for k in islice((k for k in known if k.answer == best), 3)]
+        others = [signatures(k.text) for k in islice((k for k in known if k.answer != best), 3)]
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
 

@@ -77,7 +77,7 @@ def _near(r: Reading, left: list[int], other: Reading) -> Near:
     """How near each word left over comes to each word of the other side."""
     if not left or not other.content:
         return [[0.0]] * len(left)
-    near: Near = (r.vectors.take(left, axis=0) @ other.vectors.T).tolist()
+    near: Near = r.vectors.take(left, axis=0).dot(other.vectors.T).tolist()
     return near
 
 
@@ -112,25 +112,41 @@ def _partners(
     counts = [0.0] * 7
     if not left_a or not left_b:
         return [*counts, 1.0, 1.0, 1.0]
-    close = [(row[j], i, j) for i, row in zip(left_a, near, strict=False) for j in left_b]
-    close.sort(key=_closeness, reverse=True)
-    related = [(*c, table.relation(a.content[c[1]], b.content[c[2]])) for c in close]
+    relation, words_a, words_b = table.relation, a.content, b.content
+    related = [
+        (row[j], i, j, relation(words_a[i], words_b[j]))
+        for i, row in zip(left_a, near, strict=False)
+        for j in left_b
+    ]
+    if len(related) > 1:
+        related.sort(key=_closeness, reverse=True)
+        related.sort(key=_unsure)
     free_a, free_b = set(left_a), set(left_b)
     similar = []
-    for value, i, j, kind in [*(r for r in related if r[3] in _SURE), *related]:
+    for value, i, j, kind in related:
         if i in free_a and j in free_b:
-            free_a.discard(i)
-            free_b.discard(j)
+            free_a.remove(i)
+            free_b.remove(j)
             counts[kind] += 1.0
             similar.append(value)
+            if not free_a or not free_b:
+                break
     return [*counts, max(similar), min(similar), sum(similar) / len(similar)]
 
 
-def _closeness(pair: tuple[float, int, int]) -> float:
+_Related = tuple[float, int, int, int]
+"""How near two words are, their places, and how they are related."""
+
+
+def _closeness(pair: _Related) -> float:
     return pair[0]
 
 
-_SURE = (rel.SAME, rel.KIN, rel.OPPOSITE, rel.SLIP)
+def _unsure(pair: _Related) -> bool:
+    return pair[3] not in _SURE
+
+
+_SURE: Final = frozenset((rel.SAME, rel.KIN, rel.OPPOSITE, rel.SLIP))
 
 
 def _sequence(a: Reading, b: Reading, matched: list[int]) -> list[float]:

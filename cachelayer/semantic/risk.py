@@ -52,7 +52,9 @@ class RiskModel:
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""
-        logit = float(x @ self.weights) / math.sqrt(1.0 + math.pi / 8.0 * float(x @ self.covariance @ x))
+        logit = float(x.dot(self.weights)) / math.sqrt(
+            1.0 + math.pi / 8.0 * float(x.dot(self.covariance).dot(x))
+        )
         return max(1e-6, 1.0 / (1.0 + math.exp(min(50.0, logit))))
 
     def learn(self, x: Floats, right: bool, weight: float = 1.0) -> None:

@@ -23,6 +23,8 @@ from .words import words
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
+QUERIES: Final = 64
+"""Queries for which the judgements of their candidates are remembered."""
 DOUBTFUL: Final = 0.8
 """Probability under which the guard that spoke is named."""
 _SURE: Final = tuple((name, guard) for name, guard in GUARDS if name in (*FACTS, "language"))
@@ -56,13 +58,13 @@ class PairVerifier:
 
     def __init__(self) -> None:
         self._readings = Readings(REMEMBERED)
-        self._judged: tuple[Query | None, dict[tuple[int, str], tuple[float, str]]] = (None, {})
-        """The last query and what was said of it, by entry: a decision may ask twice."""
+        self._judged: dict[int, tuple[Query, dict[tuple[int, str], tuple[float, str]]]] = {}
+        """The last queries and what was said of each, by entry: a decision may ask twice, what it teaches once more."""
 
     def clear(self) -> None:
         """Forget every text that was read."""
         self._readings.clear()
-        self._judged = (None, {})
+        self._judged.clear()
 
     def prepare(self, text: str) -> None:
         """Read a text now, while its vector is made, instead of at its first comparison."""
@@ -73,14 +75,20 @@ class PairVerifier:
         return self._readings.signature(text, words())
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        if self._judged[0] is not query:
-            self._judged = (query, {})
-        known = self._judged[1]
+        known = self._known(query)
         asked = [(c.entry, c.text) for c in candidates]
         new = [c for c, key in zip(candidates, asked, strict=True) if key not in known]
         if new:
             known.update(zip(((c.entry, c.text) for c in new), self._pairs(query, new), strict=True))
         return self._in_context(query, candidates, [known[key] for key in asked])
+
+    def _known(self, query: Query) -> dict[tuple[int, str], tuple[float, str]]:
+        found = self._judged.get(id(query))
+        if found is None:
+            if len(self._judged) >= QUERIES:
+                del self._judged[next(iter(self._judged))]
+            found = self._judged[id(query)] = (query, {})  # held, so that no other gets its id
+        return found[1]
 
     def _pairs(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         """The texts alone; where a sure guard speaks nothing else is read."""

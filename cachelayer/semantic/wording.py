@@ -23,6 +23,7 @@ WORDING: Final = (
 
 HARD: Final = frozenset({"numbers", "identifiers", "dates", "antonyms", "roles"})
 _SMOOTH, _WORDS_PER_ANSWER, _MASS = 8, 400, 6.0
+_NO_WORDS: Final[Mapping[str, int]] = {}
 
 
 class Signatures:
@@ -97,20 +98,20 @@ class Wording:
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
     ) -> tuple[list[float], list[str]]:
         """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
-        total, seen = self.requests + 1.0, self.words
-        shares = {w: (seen.get(w, 0) + 0.5) / total for w in words}
-        out, unseen = [], []
-        for place, (answer, count) in enumerate(zip(answers, counts, strict=True)):
-            mine: Mapping[str, int] = self.by_answer.get(answer, {})
-            used = [w for w in words if w in mine]
-            score = (len(words) - len(used)) * math.log(_MASS / (count + _MASS))
+        total, seen, log = self.requests + 1.0, self.words, math.log
+        masses = {w: _MASS * ((seen.get(w, 0) + 0.5) / total) for w in words}
+        of, most = self.by_answer.get, max(len(words), 1)
+        out = []
+        for answer, count in zip(answers, counts, strict=True):
+            mine = of(answer) or _NO_WORDS
+            used = words & mine.keys()
+            everybody = count + _MASS
+            score = (len(words) - len(used)) * log(_MASS / everybody)
             for word in used:
-                share = shares[word]
-                score += math.log((mine[word] + _MASS * share) / ((count + _MASS) * share))
-            if place == 0:
-                unseen = [w for w in words if w not in mine]
-            out.append(score / max(len(words), 1))
-        return out, unseen
+                mass = masses[word]
+                score += log((mine[word] + mass) * _MASS / (everybody * mass))
+            out.append(score / most)
+        return out, list(words - (of(answers[0]) or _NO_WORDS).keys())
 
     def rarities(self, words: Iterable[str]) -> list[float]:
         """Inverse frequencies, 0 .. about 1."""
@@ -127,8 +128,11 @@ def objections(mine: Signature, entries: Sequence[Signature]) -> tuple[list[int]
     return all_of, nearest
 
 
-def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / max(len(a | b), 1)
+def _overlap(words: frozenset[str], other: frozenset[str]) -> tuple[float, int, int]:
+    """The share of all words that both have, and how many one alone has."""
+    both = len(words & other)
+    left, right = len(words) - both, len(other) - both
+    return both / max(left + right + both, 1), left, right
 
 
 def read(
@@ -146,26 +150,24 @@ def read(
     with how many labelled requests each has in `counts`.
     """
     objected, nearest = objections(mine, same)
-    names = [GUARDS[g][0] for g in objected]
-    hard = any(n in HARD for n in names)
+    hard = any(GUARDS[g][0] in HARD for g in objected)
     words = mine.vocabulary
-    sets = [s.vocabulary for s in same]
-    overlap = max(_overlap(words, s) for s in sets)
-    rival = max((_overlap(words, s.vocabulary) for s in others), default=0.0)
-    left, right = len(words - sets[0]), len(sets[0] - words)
+    overlaps = [_overlap(words, s.vocabulary) for s in same]
+    overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
+    rival = max((_overlap(words, s.vocabulary)[0] for s in others), default=0.0)
     free = bool(objected) and any(not any(g(mine, o) for _, g in GUARDS) for o in others[:2])
     scores, unseen = wording.links(words, counts, answers)
     rare = wording.rarities(unseen)
     weight = sum(wording.rarities(words))
     return [
         float(hard),
-        float(bool(names) and not hard),
+        float(bool(objected) and not hard),
         record.weight(objected),
         float(nearest),
         float(free),
         overlap,
         overlap - rival,
-        math.log1p(min(len(words - s) + len(s - words) for s in sets)),
+        math.log1p(min(mine_alone + its_alone for _, mine_alone, its_alone in overlaps)),
         float(left == 1 and right == 1),
         scores[0],
         scores[0] - max(scores[1:]) if len(scores) > 1 else 1.0,

@@ -39,7 +39,7 @@ class Judge:
 
     def probabilities(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """n rows of d measures to n probabilities."""
-        return [1.0 - self._risk_of(score) for score in self.logits(np.array(rows, np.float32)).tolist()]
+        return [1.0 - self._risk_of(score) for score in self.logits(rows)]
 
     def _risk_of(self, score: float) -> float:
         """Between two scores of the grid by interpolation; beyond either end as there."""
