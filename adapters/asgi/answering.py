@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from .responder import Responder
 
 Fields = Mapping[str, Any]
-GRACE = 0.02
-"""Seconds before a caller's leaving is looked for: an answer that comes sooner needs no watch."""
 
 
 class Answering(Delivery):
@@ -69,7 +67,7 @@ class Answering(Delivery):
                 self.r.send = _past_the_end(self.r.send)
                 await self._led(exchange, fields, raw)
                 return
-            async with Watch(self._left, GRACE) as watch:
+            async with Watch(self._left, self.served.rounds) as watch:
                 self.watch = watch
                 await self._led(exchange, fields, raw)
             if not watch.rang:

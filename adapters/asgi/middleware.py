@@ -12,6 +12,7 @@ from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.flow.channel import Channels
 from cachelayer.flow.eager import Starter
+from cachelayer.flow.watch import Rounds
 
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
@@ -24,6 +25,8 @@ from .routes import CHAT, COMPLETIONS, Route
 from .settings import VARY, Authorize, Settings, Trust, kind_of
 
 ROUTES: tuple[Route, ...] = (CHAT, COMPLETIONS, EMBEDDINGS)
+GRACE = 0.02
+"""Seconds before a caller's leaving is looked for, at most: an answer that comes at once needs no watch."""
 _log = logging.getLogger("cachelayer")
 
 
@@ -32,7 +35,7 @@ class Served:
 
     def __init__(self, route: Route, app: App, layer: CacheLayer, settings: Settings, name: str) -> None:
         self.route, self.app, self.layer, self.settings = route, app, layer, settings
-        self.channels, self.starter = Channels(), Starter()
+        self.channels, self.starter, self.rounds = Channels(), Starter(), Rounds(GRACE)
         self.responder = ItemsResponder if isinstance(route, EmbeddingsRoute) else Responder
         own = layer.policy.ttl
         own = own if callable(own) else seconds("ttl", own)

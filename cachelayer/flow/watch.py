@@ -12,25 +12,25 @@ class Watch:
     """`async with Watch(sign) as watch:` cancels its body once `sign()` returns, and swallows that cancellation.
 
     `watch.rang` tells it happened. A cancellation from elsewhere passes. What `sign` raises counts as the sign.
-    The watch begins after `grace` seconds: work that is done by then pays for a timer only.
+    With `rounds` the watch begins when these come by: work that is done by then pays for next to nothing.
     """
 
-    __slots__ = ("_cancelling", "_grace", "_over", "_sign", "_task", "_timer", "_watcher", "rang")
+    __slots__ = ("_cancelling", "_over", "_round", "_rounds", "_sign", "_task", "_watcher", "rang")
 
-    def __init__(self, sign: Callable[[], Coroutine[Any, Any, None]], grace: float = 0.0) -> None:
-        self._sign, self._grace = sign, grace
+    def __init__(self, sign: Callable[[], Coroutine[Any, Any, None]], rounds: Rounds | None = None) -> None:
+        self._sign, self._rounds = sign, rounds
         self._watcher: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._round: _Round | None = None
         self.rang = self._over = False
 
     async def __aenter__(self) -> Self:
         task = asyncio.current_task()
         assert task is not None
         self._task, self._cancelling = task, task.cancelling()
-        if self._grace:
-            self._timer = asyncio.get_running_loop().call_later(self._grace, self._begin)
-        else:
+        if self._rounds is None:
             self._begin()
+        else:
+            self._round = self._rounds.join(self, task.get_loop())
         return self
 
     def _begin(self) -> None:
@@ -47,8 +47,8 @@ class Watch:
     def end(self) -> None:
         """From now on the sign means nothing; where it was given before, that stands."""
         self._over = True
-        if self._timer is not None:
-            self._timer.cancel()
+        if self._round is not None:
+            self._round.leave(self)
         if self._watcher is not None:
             self._watcher.cancel()
 
@@ -62,3 +62,49 @@ class Watch:
         if kind is None:
             return False
         return kind is asyncio.CancelledError and self._task.cancelling() <= self._cancelling
+
+
+class Rounds:
+    """Begins the watches of all who joined, `grace` seconds after each at most, with one timer for many."""
+
+    def __init__(self, grace: float) -> None:
+        self._step = grace / 2
+        self._round: _Round | None = None
+
+    def join(self, watch: Watch, loop: asyncio.AbstractEventLoop) -> _Round:
+        """From now on; returns where to leave."""
+        made = self._round
+        if made is None or made.loop is not loop:
+            made = self._round = _Round(loop, self._step)
+        made.join(watch)
+        return made
+
+
+class _Round:
+    """Those of one loop."""
+
+    __slots__ = ("_armed", "_early", "_late", "_step", "loop")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, step: float) -> None:
+        self.loop, self._step = loop, step
+        self._early: set[Watch] = set()
+        self._late: set[Watch] = set()
+        self._armed = False
+
+    def join(self, watch: Watch) -> None:
+        self._early.add(watch)
+        if not self._armed:
+            self._armed = True
+            self.loop.call_later(self._step, self._come_by)
+
+    def leave(self, watch: Watch) -> None:
+        self._early.discard(watch)
+        self._late.discard(watch)
+
+    def _come_by(self) -> None:
+        due, self._late, self._early = self._late, self._early, set()
+        for watch in due:
+            watch._begin()
+        self._armed = bool(self._late)
+        if self._armed:
+            self.loop.call_later(self._step, self._come_by)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from asgi_client import Call, Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
-from cachelayer.adapters.asgi.answering import GRACE
+from cachelayer.adapters.asgi.middleware import GRACE
 from upstream import Upstream
 
 from cachelayer import CacheLayer, Policy
