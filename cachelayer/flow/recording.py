@@ -78,7 +78,7 @@ class Recording:
         else:
             self.ended = True
             # not before the landing that carries this recording was handed out
-            self._loop.call_soon(self._closed)
+            self._loop.call_soon(self._over)
 
     def reader(self) -> Reader:
         """A new reader, from the start. Only while `complete`."""
@@ -154,7 +154,12 @@ class Recording:
         self.ended = True
         self.error = asyncio.CancelledError() if task.cancelled() else task.exception()
         self._wake()
+        self._over()
+
+    def _over(self) -> None:
         self._closed()
+        # what is called at the end holds what holds this recording: no cycle is left to the collector
+        self._finish, self._oversize, self._closed = _nothing, _nothing, _nothing
 
     async def take(self, reader: int) -> Any:
         """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
@@ -188,6 +193,10 @@ class Recording:
         elif self._task is not None and not self._task.done():
             self._closed()
             self._loop.call_soon(self._task.cancel)  # not before its first step was taken over
+
+
+def _nothing(*_: Any) -> None:
+    return None
 
 
 class Reader(AsyncIterator[Any]):

@@ -172,7 +172,8 @@ async def test_stored_is_said_of_what_is_found_again_and_of_nothing_else(
     assert (await c.chat(said)).hit is ("; stored;" in told)
 
 
-async def test_a_miss_leaves_nothing_to_the_collector(c: Client) -> None:
+@pytest.mark.parametrize("fields", [{}, {"stream": True}])
+async def test_a_miss_leaves_nothing_to_the_collector(c: Client, fields: dict[str, Any]) -> None:
     async def miss(at: int) -> None:
         scope = {
             "type": "http",
@@ -181,7 +182,7 @@ async def test_a_miss_leaves_nothing_to_the_collector(c: Client) -> None:
             "query_string": b"",
             "headers": KEY,
         }
-        body = [{"type": "http.request", "body": json.dumps(ask(f"hello {at}")).encode()}]
+        body = [{"type": "http.request", "body": json.dumps(ask(f"hello {at}", **fields)).encode()}]
 
         async def receive() -> Any:
             return body.pop() if body else {"type": "http.disconnect"}
@@ -207,7 +208,7 @@ async def test_a_miss_leaves_nothing_to_the_collector(c: Client) -> None:
             left[through] = gc.collect()
         finally:
             gc.enable()
-    assert len(sent) == 2 * 2 * 23 and left[True] < left[False] + 20, left
+    assert len(sent) >= 2 * 2 * 23 and left[True] < left[False] + 20, left
 
 
 KEY = [(b"authorization", b"Bearer a"), (b"content-type", b"application/json")]
