@@ -88,6 +88,8 @@ class Arrivals:
             return False
         took = await self.faults.attempt("arrival", self._take(function, arrival), None)
         self.taken += took is True
+        if self.similar.due:  # nothing may be written here for long
+            self.background.spawn(self.similar.maintain)
         return took is True
 
     async def _take(self, function: Function, arrival: Arrival) -> bool:

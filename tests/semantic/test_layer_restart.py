@@ -68,6 +68,22 @@ async def test_what_was_answered_survives_a_restart_word_for_word_and_by_meaning
     assert backend.calls == []
 
 
+async def test_a_large_scope_gets_its_codes_again_though_nothing_new_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_cpu import FaissIndex
+
+    monkeypatch.setattr(FaissIndex.__init__, "__kwdefaults__", {"promote_at": 1024})
+    questions = [f"number {i}" for i in range(1030)]
+    await asked(layer_in(tmp_path), *questions)
+    layer = layer_in(tmp_path)
+    backend, outcomes = await asked(layer, questions[7])
+    assert outcomes[0].source is Source.MEMORY and backend.calls == []
+    (home,) = layer._similar.index.inner._partitions.values()  # type: ignore[union-attr]
+    assert home.view.sieve.rows >= 1024
+
+
 async def test_what_was_invalidated_or_erased_never_comes_back(tmp_path: Path) -> None:
     backend = Backend()
     layer = layer_in(tmp_path)
