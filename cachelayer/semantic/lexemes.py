@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from . import lexicon as lx
 
-_NONE: Final[frozenset[str]] = frozenset()
+NONE: Final[frozenset[str]] = frozenset()
 POSSESSORS: Final = {
     "my": "me", "i": "me", "me": "me", "mine": "me", "i'm": "me", "i've": "me", "i'd": "me", "im": "me", "your": "you",
     "his": "he", "he": "he", "him": "he", "her": "she", "she": "she", "hers": "she", "their": "they", "they": "they",
@@ -28,13 +27,11 @@ PREPOSITIONS: Final = frozenset(
 JOINING: Final = frozenset(("and", "or", "nor", "plus"))
 _DATES: Final = lx.RELATIVE_DAYS | lx.MONTHS | lx.WEEKDAYS
 _MARKED: Final = frozenset().union(
-    lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, _DATES, lx.PERIODS, lx.DIRECTIONS, lx.FOREIGN,
-    lx.QUANTIFIERS, lx.MODALS, JOINING,
+    lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, _DATES, lx.PERIODS, lx.DIRECTIONS,
+    lx.QUANTIFIERS, lx.MODALS, lx.NEGATIONS, lx.FOREIGN - lx.FUNCTION_WORDS, JOINING,
 )  # fmt: skip
 """Words of which a reader notes more than that they are there."""
-_LISTED: Final = (
-    _MARKED | lx.FUNCTION_WORDS | lx.NEGATIONS | CONDITIONS | PREPOSITIONS | frozenset(POSSESSORS)
-)
+_LISTED: Final = _MARKED.union(lx.FUNCTION_WORDS, lx.ANTONYMS, CONDITIONS, PREPOSITIONS, POSSESSORS)
 
 
 Aligned = tuple[str, str, int, bool, float]
@@ -42,37 +39,37 @@ Aligned = tuple[str, str, int, bool, float]
 much it says, 0.15 .. 1.2: rare words more, function words little."""
 
 
-@dataclass(slots=True, eq=False)
 class Lexeme:
     """One word, lower-case, with a plain apostrophe."""
 
-    word: str
-    stem: str
-    aligned: Aligned
-    function: bool
-    foreign: bool
+    foreign = False
     """A function word of another language, or not written in ASCII."""
-    figure: bool
+    figure = False
     """Letters and digits: 'a4', 'covid-19'."""
-    negation: bool
-    against: tuple[str, ...]
-    """Its opposites, and what follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'."""
-    plain: bool
-    """Nothing but `function`, `stem` and `against` matters: neither of the above nor of what follows."""
-    date: str = ""
-    unit: str = ""
-    period: bool = False
-    direction: bool = False
-    joins: bool = False
+    negation = False
+    number = False
+    """A cardinal, ordinal or multiplier."""
+    date = ""
+    unit = ""
+    period = False
+    direction = False
+    joins = False
     """'and', 'or', 'nor', 'plus'."""
-    quantifiers: frozenset[str] = _NONE
-    modals: frozenset[str] = _NONE
-    links: bool = False
+    quantifiers = NONE
+    modals = NONE
+    links = False
     """Any of the three that follow."""
-    possessor: str = ""
+    possessor = ""
     """Who is meant: 'me' of 'mine'."""
-    condition: bool = False
-    preposition: bool = False
+    condition = False
+    preposition = False
+
+    def __init__(self, word: str, stem: str, aligned: Aligned, function: bool, plain: bool) -> None:
+        self.word, self.stem, self.aligned, self.function = word, stem, aligned, function
+        self.plain = plain
+        """Nothing of the above is true of it but `links`: what is noted is its stem and `against`."""
+        self.against: tuple[str, ...] = ()
+        """Its opposites, and what follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'."""
 
 
 class Lexemes(dict[str, Lexeme]):
@@ -96,26 +93,22 @@ class Lexemes(dict[str, Lexeme]):
         return found
 
     def _compile(self, word: str) -> Lexeme:
-        base = word.removesuffix("'s")
-        at, short = self._ids.get(base, -1), stem(word)
+        base, short = word.removesuffix("'s"), stem(word)
+        at = self._ids.get(base, -1)
         weight = 0.15 if base in lx.FUNCTION_WORDS else self._rarity(at)
-        function, ascii_ = word in lx.FUNCTION_WORDS, word.isascii()
-        figure = len(word) > 1 and not word.isalpha() and any(c.isdigit() for c in word)
-        negation = word in lx.NEGATIONS or word.endswith("n't")
-        against = tuple(sorted(lx.ANTONYMS.get(word, ())))
+        aligned = base, short if base == word else stem(base), at, at >= 0, weight
+        found = Lexeme(word, short, aligned, word in lx.FUNCTION_WORDS, word not in _MARKED)
         if word.startswith(lx.NEGATIVE_PREFIXES):
-            against += tuple(word[len(p) :] for p in lx.NEGATIVE_PREFIXES if word.startswith(p) and word != p)
-        return Lexeme(
-            word=word,
-            stem=short,
-            aligned=(base, stem(base) if base != word else short, at, at >= 0, weight),
-            function=function,
-            foreign=not ascii_ or word in lx.FOREIGN,
-            figure=figure,
-            negation=negation,
-            against=against,
-            plain=ascii_ and not figure and not negation and word not in _MARKED,
-        )
+            found.against = tuple(
+                [word[len(p) :] for p in lx.NEGATIVE_PREFIXES if word.startswith(p) and word != p]
+            )
+        if not word.isalpha():
+            found.figure = len(word) > 1 and any(c.isdigit() for c in word)
+            found.negation = word.endswith("n't")
+            found.plain = found.plain and not found.figure and not found.negation
+        if not word.isascii():
+            found.foreign, found.plain = True, False
+        return found
 
     def _rarity(self, at: int) -> float:
         return 1.2 if at < 0 else 0.4 + 0.6 * math.log1p(at) / self._log_size
@@ -124,13 +117,17 @@ class Lexemes(dict[str, Lexeme]):
 def _look_up(found: Lexeme) -> None:
     """What the lexicon says of a word that it has."""
     word = found.word
+    found.against = (*sorted(lx.ANTONYMS.get(word, ())), *found.against)
+    found.foreign = found.foreign or word in lx.FOREIGN
+    found.negation = found.negation or word in lx.NEGATIONS
+    found.number = word in lx.CARDINALS or word in lx.MULTIPLIERS or word in lx.ORDINALS
     found.date = _DATES.get(word, "")
     found.unit = lx.UNITS.get(word, "")
     found.period = word in lx.PERIODS
     found.direction = word in lx.DIRECTIONS
     found.joins = word in JOINING
-    found.quantifiers = frozenset((lx.QUANTIFIERS[word],)) if word in lx.QUANTIFIERS else _NONE
-    found.modals = frozenset((lx.MODALS[word],)) if word in lx.MODALS else _NONE
+    found.quantifiers = frozenset((lx.QUANTIFIERS[word],)) if word in lx.QUANTIFIERS else NONE
+    found.modals = frozenset((lx.MODALS[word],)) if word in lx.MODALS else NONE
     found.possessor = POSSESSORS.get(word, "")
     found.condition = word in CONDITIONS
     found.preposition = word in PREPOSITIONS

@@ -9,13 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
 from .signature import Signature, signature
 from .words import Words
 
 LONGEST: Final = 200
 """Words of content that are aligned; a longer text is compared by what these and its signature say."""
-_NONE: Final[frozenset[str]] = frozenset()
 _EMPTY: Final = ((), (), (), (), ())
 
 
@@ -100,9 +100,9 @@ class Reading:
             unnamed = sum(base not in signed.names for base in strange)
             self.foreign = unnamed > len(signed.words) - len(kept)
         links = [one for one in said if one.links]
-        self.possessors = frozenset([one.possessor for one in links if one.possessor]) if links else _NONE
-        self.conditions = frozenset([one.word for one in links if one.condition]) if links else _NONE
-        self.prepositions = frozenset([one.word for one in links if one.preposition]) if links else _NONE
+        self.possessors = frozenset([one.possessor for one in links if one.possessor]) if links else NONE
+        self.conditions = frozenset([one.word for one in links if one.condition]) if links else NONE
+        self.prepositions = frozenset([one.word for one in links if one.preposition]) if links else NONE
         self.ands = signed.words.count("and") + signed.words.count("or") if signed.joins else 0
 
 

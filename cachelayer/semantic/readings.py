@@ -67,7 +67,7 @@ class Readings:
 
 
 def _size(text: str, s: Signature, lexemes: Lexemes) -> int:
-    strange = sum(word not in lexemes for word in s.words)
+    strange = len(s.words) - sum(map(lexemes.__contains__, s.words))
     sets = bool(s.dates) + bool(s.ids) + bool(s.names)
     members = len(s.dates) + len(s.ids) + len(s.names)
     return (

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from . import lexicon as lx
-from .lexemes import Lexeme
+from .lexemes import NONE, Lexeme
 
-TOKEN: Final = re.compile(
-    r"(?P<code>`[^`]+`)"
-    r"|(?P<link>(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
+_AFTER: Final = "(?:['\u2019._/+#-][^\\W_]+)*[+#]*"
+_MARKS: Final = (
+    f"(?P<word>[^\\W\\d_][^\\W_]*{_AFTER})"
     r"|(?P<minus>(?<![\w)\]])-(?=\.?\d)|(?<=\d )-(?= \d))"
-    r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-z%]*)(?![\w])"
-    "|(?P<word>[^\\W_]+(?:['\u2019._/+#-][^\\W_]+)*[+#]*)"
+    r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-zA-Z%\u0130\u0131\u017f\u212a]*)(?![\w])"
+    f"|(?P<mixed>[^\\W_]+{_AFTER})"
     r"|(?P<sym>[€£¥%]|\$(?![^\W\d]))"
     r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf-]+)"
-    r"|(?P<stop>[.!?\n])",
-    re.IGNORECASE,
+    r"|(?P<stop>[.!?\n])"
 )
+_TOKEN: Final = re.compile(_MARKS)
+_TOKEN_OR_LINK: Final = re.compile(
+    r"(?P<code>`[^`]+`)|(?P<link>(?:[hH][tT][tT][pP][sS\u017f]?://|[wW]{3}\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+)|"
+    + _MARKS
+)
+
+
+def tokens(text: str) -> Iterator[re.Match[str]]:
+    """Words and marks; the group that matched says which. Code and links are looked for where one may be."""
+    link = "/" in text or "@" in text or "`" in text or "w." in text or "W." in text
+    return (_TOKEN_OR_LINK if link else _TOKEN).finditer(text)
+
+
 _FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
 """Smiles and greetings that add nothing to words."""
 _ORDINAL_TAILS: Final = ("st", "nd", "rd", "th")
-
-
-NONE: Final[frozenset[str]] = frozenset()
 
 
 def number(text: str) -> str:
@@ -105,7 +115,12 @@ class Scan:
             )
         if lexeme.modals:
             self.modals = self.modals | lexeme.modals if self.modals else lexeme.modals
-        if not self.spelled_number(low) and not (lexeme.unit and self.measured(lexeme.unit)):
+        if not lexeme.number:
+            self.flush_number()
+        elif self.spelled_number(low):
+            self.opening = False
+            return
+        if not (lexeme.unit and self.measured(lexeme.unit)):
             self.classify(raw, lexeme)
         self.opening = False
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from .lexemes import Lexemes
-from .scanning import NONE, TOKEN, Scan, named
+from .lexemes import NONE, Lexemes
+from .scanning import Scan, named, tokens
 
 
 @dataclass(slots=True)
@@ -85,10 +85,10 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
     """Read `text` once. Pure; about 2 us a word that `lexemes` knows."""
     scan = Scan()
     words, content, against = scan.words, scan.content, scan.against
-    for match in TOKEN.finditer(text):
+    for match in tokens(text):
         kind = match.lastgroup
         raw = match[0]
-        if kind != "word":
+        if kind != "word" and kind != "mixed":
             if raw != "&":
                 scan.mark(kind, match)
                 continue
