@@ -19,7 +19,7 @@ from .keeper import Keeper
 from .policy import NOT_TIGHTENED, Budgets
 from .protocols import Clock
 from .recorder import Recorder
-from .rides import Rides
+from .rides import Found, Rides
 from .semantic.asks import Ask, Entry, Explained
 from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
@@ -95,7 +95,9 @@ class Tiers:
             return None
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
-        found = await self._stored(call, riders=wait) or await self._similar(call, call.policy.budgets)
+        found: Found | None = await self._stored(call, riders=wait)
+        if found is None and (tier := self._fit(call)) is not None:
+            found = await self._similar(call, tier, call.policy.budgets)
         return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
@@ -104,19 +106,18 @@ class Tiers:
             return await answer()
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
-        if self._unfit(call) is not None:
-            await self._similar(call, None)  # notes the reason
+        if (tier := self._fit(call)) is None:
             return await self._elsewhere(call) or await answer()
 
         async def alone() -> Landing:
             return await self._elsewhere(call) or await answer()
 
-        async def miss() -> Landing | Flight:
+        async def miss() -> Found:
             call.misses.setdefault("similar", Reason.BUDGET)
             return await alone()
 
         try:
-            won, similar = await self.rides.race(call, self._similar(call, None), miss)
+            won, similar = await self.rides.race(call, self._similar(call, tier, None), miss)
             if similar and call.misses.pop("similar", None) is not None:
                 call.function.stats.hedges_cancelled += 1
                 self.let_go(call)
@@ -140,13 +141,16 @@ class Tiers:
         shared = self.shared
         return await shared.lead_or_wait(call) if shared is not None and shared.leases(call) else None
 
-    async def _similar(self, call: Call, budgets: Budgets | None) -> Landing | Flight | None:
-        tier = self.similar_to(call.function)
-        reason = self._unfit(call)
-        if reason is not None or tier is None:
-            if call.function.similar or reason is not Reason.OFF:
-                call.misses["similar"] = reason or Reason.OFF
-            return None
+    def _fit(self, call: Call) -> SimilarTier | None:
+        """The tier that compares a call by meaning; or None, and the reason is noted."""
+        tier, reason = self.similar_to(call.function), self._unfit(call)
+        if tier is not None and reason is None:
+            return tier
+        if call.function.similar or reason is not Reason.OFF:
+            call.misses["similar"] = reason or Reason.OFF
+        return None
+
+    async def _similar(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
         ask = call.similar = self._ask(call)
         ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
         found = await tier.find(ask, budgets)
@@ -193,13 +197,12 @@ class Tiers:
         slot, decision, now = entry.value, ask.decision, self.clock.monotonic()
         if not slot.resident or now >= slot.ends or decision is None:
             return None
-        age = call.tightening.max_age
-        if age is not None and now - slot.created > age:
+        if (age := call.tightening.max_age) is not None and now - slot.created > age:
             return None
         landing = self.keeper.landing(slot, Source.INDEX, now)
         slot.hits, slot.used = slot.hits + 1, now
-        landing.match, landing.similarity = "similar", decision.similarity
-        landing.confidence = decision.confidence
+        landing.match = "similar"
+        landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
 
     def keep(self, call: Call, landing: Landing) -> None:

@@ -65,6 +65,6 @@ async def offload(work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
-def soon(work: Callable[..., object], *args: object) -> None:
-    """Run `work(*args)` in the loop's next turn."""
-    asyncio.get_running_loop().call_soon(work, *args)
+def later(seconds: float, work: Callable[..., object], *args: object) -> asyncio.TimerHandle:
+    """Run `work(*args)` on the loop in `seconds`, unless what is returned is cancelled before."""
+    return asyncio.get_running_loop().call_later(seconds, work, *args)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..flow.attempt import Faults
-from ..flow.background import Background, offload, soon
+from ..flow.background import Background, later, offload
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
-from .answers import leave, read_ahead, tell
+from .answers import READ_AFTER, leave, read_ahead, tell
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -117,8 +117,13 @@ class SimilarTier:
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
-        soon(self._faults.attempt_now, "verify", read_ahead, self.decider, self._lock, ask.text)
-        embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
+        reading = later(
+            READ_AFTER, self._faults.attempt_now, "verify", read_ahead, self.decider, self._lock, ask.text
+        )
+        try:
+            embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
+        finally:
+            reading.cancel()
         ask.timings["embed"] = time.monotonic() - started
         if isinstance(embedded, Reason):
             return embedded

@@ -94,7 +94,7 @@ async def test_a_request_is_read_while_its_vector_is_made():
 
     class Slow(WordEmbedder):
         async def embed(self, texts: Sequence[str]) -> Embedded:
-            for _ in range(2):  # the first task of a loop goes on in the turn that is under way
+            while not read:
                 await asyncio.sleep(0)
             seen.append(list(read))
             return await super().embed(texts)

@@ -43,7 +43,7 @@ class Watched(PackedIndex):
 
 async def test_a_lone_search_runs_on_the_loop_and_crowds_share_calls_on_threads():
     index = Watched()
-    searches = Searches(index, workers=1, tiny=0)
+    searches = Searches(index, workers=1, inline_work=150, tiny=0)
     expected = [PackedIndex.search(index, PARTS[i % 3], ROWS[i][None], 4) for i in range(30)]
     await searches.search(b"a", ROWS[0], 4)
     assert index.seen == [("MainThread", 1)]
@@ -93,7 +93,7 @@ async def test_overload_is_refused_with_a_reason():
 
 
 def test_the_door_serves_one_loop_after_another():
-    searches = Searches(Watched(), tiny=0, workers=1)
+    searches = Searches(Watched(), inline_work=150, tiny=0, workers=1)
 
     async def scenario() -> list[int]:
         found = await asyncio.gather(*(searches.search(b"a", ROWS[i], 1) for i in (0, 3, 6)))

@@ -27,10 +27,10 @@ class _Search(NamedTuple):
 class Searches:
     """Searches of `index` for many tasks of many loops.
 
-    A search that is compared with at most `inline_work` rows runs on the loop: a hop to a thread costs 30-50 us, more
-    than 1,000 rows do. Of more than `tiny` rows only one in a turn of the loop: what else comes in the same turn, or
-    while a batch is under way, goes in batches of up to `limit` to `workers` threads, where queries of one partition
-    share a call. More than `queue` waiting searches are refused with Overloaded.
+    Searches run on the loop while those of one turn are compared with at most `inline_work` rows together: a hop to a
+    thread costs 30-50 us, more than 1,000 rows do. What comes beyond that in the same turn, or while a batch is under
+    way, goes in batches of up to `limit` to `workers` threads, where queries of one partition share a call; but of at
+    most `tiny` rows none does. More than `queue` waiting searches are refused with Overloaded.
     """
 
     def __init__(
@@ -51,7 +51,9 @@ class Searches:
             self._call, limit=limit, concurrency=self._pool.workers, queue=queue
         )
         self._turn: asyncio.AbstractEventLoop | None = None
-        """The loop whose turn has had its search."""
+        """The loop whose turn has had searches."""
+        self._spent = 0
+        """Rows that they were compared with."""
 
     async def search(
         self, partition: bytes, vector: NDArray[np.float32], k: int, *, deadline: float = float("inf")
@@ -59,11 +61,11 @@ class Searches:
         """The k nearest to `vector` (d,). Raises what the index raises, and Overloaded."""
         loop = asyncio.get_running_loop()
         work = self._work(partition)
-        if work <= self._tiny or (
-            self._turn is not loop and not self._batcher.busy and work <= self._inline_work
-        ):
-            self._turn = loop
+        if self._turn is not loop:
+            self._turn, self._spent = loop, 0
             loop.call_soon(self._next_turn)
+        if work <= self._tiny or (self._spent + work <= self._inline_work and not self._batcher.busy):
+            self._spent += work
             scores, ids = self.index.search(partition, vector[None], k)
             return scores[0], ids[0]
         return await self._batcher.submit(_Search(partition, vector, k), scope=partition, deadline=deadline)
