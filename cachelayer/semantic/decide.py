@@ -41,7 +41,7 @@ class EvidenceDecider(Checks):
         max_scopes: int = 1024,
     ) -> None:
         verifier = verifier or PairVerifier()
-        texts = Signatures(verifier.signature) if isinstance(verifier, PairVerifier) else Signatures()
+        texts = Signatures(verifier.signature, 0) if isinstance(verifier, PairVerifier) else Signatures()
         super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
         self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, Scope]] = {}

@@ -10,18 +10,18 @@ from .reading import Reading
 from .signature import Signature, signature
 from .words import Words
 
-HOT: Final = 64
-"""Texts of which everything that was made stays: a request is compared several times."""
+HOT: Final = 3000
+"""Words of the last texts of which everything that was made stays, a third of a KiB each: about 250 questions."""
 _OVERHEAD, _WORD, _STRANGE, _SET, _NAME, _PAIR = 450, 16, 80, 200, 40, 80
 """Bytes per text beside its characters: dictionary slot, headers; per word, more per word that is not shared; per set
 that is not empty and its members; per pair. Measured with tracemalloc."""
 
 
 class Readings:
-    """The last texts read, up to `most` bytes of them, the last `HOT` ready. Not thread-safe."""
+    """The last texts read, up to `most` bytes of them, the last of them ready. Not thread-safe."""
 
     def __init__(self, most: int) -> None:
-        self.most, self.bytes = most, 0
+        self.most, self.bytes, self.hot = most, 0, 0
         self._kept: OrderedDict[str, Signature] = OrderedDict()
         self._hot: OrderedDict[str, Reading] = OrderedDict()
 
@@ -31,7 +31,7 @@ class Readings:
     def clear(self) -> None:
         self._kept.clear()
         self._hot.clear()
-        self.bytes = 0
+        self.bytes = self.hot = 0
 
     def get(self, text: str, table: Words) -> Reading:
         """What `read` says of the text."""
@@ -49,13 +49,18 @@ class Readings:
         found = Reading(text, signed, table)
         if text in self._kept:
             self._hot[text] = found
-        if len(self._hot) > HOT:
-            self._hot.popitem(last=False)[1].signature.cool()
+            self.hot += len(signed.words)
+            while self.hot > HOT:
+                self._cool(self._hot.popitem(last=False)[1].signature)
         return found
 
     def signature(self, text: str, table: Words) -> Signature:
         """The symbolic side alone."""
         return self.get(text, table).signature
+
+    def _cool(self, gone: Signature) -> None:
+        self.hot -= len(gone.words)
+        gone.cool()
 
     def _keep(self, text: str, signed: Signature, lexemes: Lexemes) -> None:
         self._kept[text] = signed
@@ -63,7 +68,8 @@ class Readings:
         while self.bytes > self.most:
             gone, fields = self._kept.popitem(last=False)
             self.bytes -= _size(gone, fields, lexemes)
-            self._hot.pop(gone, None)
+            if self._hot.pop(gone, None) is not None:
+                self._cool(fields)
 
 
 def _size(text: str, s: Signature, lexemes: Lexemes) -> int:

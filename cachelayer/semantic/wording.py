@@ -27,13 +27,15 @@ _NO_WORDS: Final[Mapping[str, int]] = {}
 
 
 class Signatures:
-    """The last `most` texts read, with what was read. `read`: by whom, where another part reads them anyway."""
+    """The last `most` texts read, with what was read. `read`: by whom, where another part reads and keeps them (0)."""
 
     def __init__(self, read: Callable[[str], Signature] = signature, most: int = 4096) -> None:
         self._read, self._most = read, most
         self._kept: OrderedDict[str, Signature] = OrderedDict()
 
     def __call__(self, text: str) -> Signature:
+        if not self._most:
+            return self._read(text)
         found = self._kept.get(text)
         if found is None:
             while len(self._kept) >= self._most:
