@@ -81,4 +81,3 @@ class Ahead:
             await self._aside.ended()
             return
         await self._send(self._messages)
-        await turn()  # what comes next, his next request too, finds it kept

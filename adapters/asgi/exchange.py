@@ -137,7 +137,7 @@ class Exchange:
         return answer
 
     async def _answer(self, channel: Channel) -> Any:
-        start = await self._take(channel)
+        start = channel.next() or await self._take(channel)
         if start["type"] != START:
             return self._alone([start], channel, "extension")
         self.status, self.headers = start["status"], list(start.get("headers", ()))
@@ -160,7 +160,7 @@ class Exchange:
     async def _whole(self, start: Message, channel: Channel, judged: Judged) -> Any:
         messages, parts, size = [start], [], 0
         while True:
-            message = await self._take(channel)
+            message = channel.next() or await self._take(channel)
             messages.append(message)
             if message["type"] != BODY:
                 return self._alone(messages, channel, "extension")
@@ -199,7 +199,7 @@ class Exchange:
 
     async def finished(self) -> None:
         """Wait for what the app does after its response. Raises what it raises."""
-        if self.channel is not None:
+        if self.channel is not None and not self.channel.ended:
             await self._channels.finished(self.channel)
 
 

@@ -55,6 +55,7 @@ class Served:
         self.now = layer._clock.monotonic
         self.guard = layer._engine.faults.guard("authorize")
         self.limit = self.policy.max_item_bytes
+        self.vary = settings.vary | settings.covered
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
         passing_kept = self.policy.fresh == "off" or self.handle.function.fresh_ttl > 0

@@ -139,7 +139,7 @@ class Responder:
             self.scope,
             self.body,
             served.channels,
-            vary=self.settings.vary | self.settings.covered,
+            vary=served.vary,
             limit=served.limit,
             openai=served.route.identified,
             usage=self.wanted.usage,

@@ -63,6 +63,11 @@ class Channel:
         _wake(self._room)
         return item
 
+    @property
+    def ended(self) -> bool:
+        """Whether the work is over, and ended well."""
+        return self._over and self._error is None
+
     def close(self) -> None:
         """Nobody reads any more."""
         if not self.gone.done():
