@@ -184,8 +184,8 @@ def wrk_misses(port: int, path: str, body: bytes, first: int, *, seconds: int = 
 
 def cpu_of(pid: int) -> float:
     """CPU seconds that a process has used, its threads included."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
 
 
 def rss_of(pid: int) -> int:

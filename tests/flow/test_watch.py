@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from typing import Any
 
 import pytest
 
-from cachelayer.flow.watch import Watch
+from cachelayer.flow.watch import Rounds, Watch
 
 
 async def test_a_sign_cancels_the_block_and_nothing_after_it() -> None:
@@ -59,3 +61,38 @@ async def test_a_cancellation_from_elsewhere_passes() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_rounds_begin_every_watch_within_the_grace_and_none_that_ended() -> None:
+    rounds, loop, begun = Rounds(0.02), asyncio.get_running_loop(), []
+
+    def sign(name: int) -> Any:
+        async def never() -> None:
+            begun.append((name, loop.time()))
+            await asyncio.Event().wait()
+
+        return never
+
+    async with Watch(sign(1), rounds):
+        started = loop.time()
+        async with Watch(sign(2), rounds):
+            pass
+        while not begun:
+            await asyncio.sleep(0)
+        async with Watch(sign(3), rounds):
+            while len(begun) < 2:
+                await asyncio.sleep(0)
+    assert [name for name, _ in begun] == [1, 3]
+    assert begun[0][1] - started >= 0.01
+
+
+def test_rounds_serve_several_loops() -> None:
+    rounds = Rounds(0.002)
+
+    async def block() -> bool:
+        async with Watch(partial(asyncio.sleep, 0), rounds) as watch:
+            await asyncio.Event().wait()
+        return watch.rang
+
+    for _ in range(2):
+        assert asyncio.run(block())
