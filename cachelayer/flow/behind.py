@@ -11,6 +11,8 @@ from typing import Any
 
 from .attempt import Faults
 
+REST = 0.001
+"""Seconds for which work may rest: who asks again as soon as he has his answer is served before it."""
 MOST = 128
 """Works put off at a time: a caller that never waits gives the loop no turn."""
 
@@ -18,7 +20,7 @@ MOST = 128
 class Behind:
     """Works by key, done in their order. `key in behind` costs a look; whoever finds his own settles all."""
 
-    __slots__ = ("_due", "_guard", "_loop")
+    __slots__ = ("_due", "_guard", "_loop", "_resting")
 
     def __init__(self, faults: Faults) -> None:
         self._guard = faults.guard("keep")
@@ -28,6 +30,7 @@ class Behind:
         """Forget all: after a fork they are the parent's."""
         self._due: dict[int, tuple[Callable[..., object], tuple[Any, ...]]] = {}
         self._loop: AbstractEventLoop | None = None
+        self._resting: AbstractEventLoop | None = None
 
     def __contains__(self, key: int) -> bool:
         return key in self._due
@@ -37,19 +40,31 @@ class Behind:
 
     def put_off(self, key: int, work: Callable[..., object], *args: Any) -> None:
         """Do `work(*args)` when the running loop has had its next turn, or somebody settles."""
-        due = self._due
-        if key in due:
-            self.settle()
-        due[key] = work, args
         loop = get_running_loop()
+        self._add(key, work, args)
         if self._loop is not loop:
             self._loop = loop
             loop.call_soon(loop.call_soon, self._turn)  # whose turn it is next may be the caller's
-        elif len(due) >= MOST:
+
+    def let_rest(self, key: int, work: Callable[..., object], *args: Any) -> None:
+        """Do `work(*args)` within `REST` seconds, or when somebody settles: several together cost less, too."""
+        loop = get_running_loop()
+        self._add(key, work, args)
+        if self._resting is not loop:
+            self._resting = loop
+            loop.call_later(REST, self._rested)
+
+    def _add(self, key: int, work: Callable[..., object], args: tuple[Any, ...]) -> None:
+        if key in self._due or len(self._due) >= MOST:
             self.settle()
+        self._due[key] = work, args
 
     def _turn(self) -> None:
         self._loop = None
+        self.settle()
+
+    def _rested(self) -> None:
+        self._resting = None
         self.settle()
 
     def settle(self) -> None:

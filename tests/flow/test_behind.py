@@ -97,3 +97,19 @@ def test_a_loop_that_ended_too_early_leaves_its_work_to_the_next() -> None:
     loop.close()
     asyncio.run(turn())
     assert done == [1, 2]
+
+
+async def test_what_rests_is_done_soon_and_together() -> None:
+    works, _ = behind()
+    done: list[int] = []
+    for n in range(3):
+        works.let_rest(n, done.append, n)
+    for _ in range(9):
+        await asyncio.sleep(0)
+    assert 1 in works or done == [0, 1, 2]
+    while not done:
+        await asyncio.sleep(0)
+    assert done == [0, 1, 2] and len(works) == 0
+    works.let_rest(3, done.append, 3)
+    works.settle()
+    assert done == [0, 1, 2, 3]

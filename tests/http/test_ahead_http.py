@@ -43,6 +43,7 @@ async def test_an_answer_is_sent_before_it_is_kept_and_kept_before_the_next_requ
     c: Client, upstream: Upstream, layer: CacheLayer, held: bool
 ) -> None:
     await c.chat("another")
+    layer.stats()
     kept: list[int] = []
     later: list[Call] = []
     asked = {"say": "hi", **({"hold": "g"} if held else {})}
