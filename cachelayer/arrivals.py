@@ -147,10 +147,11 @@ class Elsewhere:
     async def start(self) -> None:
         """Once the similar tier serves."""
 
-    def listen(self, function: str) -> None:
-        """A call of `function` is under way, on the running loop."""
-        if self.arrivals.due(function):
-            self.arrivals.background.spawn(partial(self.arrivals.drain, function))
+    def listen(self, function: str) -> bool:
+        """A call of `function` is under way, on the running loop; whether something of it waits to be taken in."""
+        return self.arrivals.due(function) and self.arrivals.background.spawn(
+            partial(self.arrivals.drain, function)
+        )
 
     async def wrote(self, made: Sequence[Indexed]) -> None:
         """A batch of answers was indexed."""
@@ -182,12 +183,13 @@ class Newcomers(Elsewhere):
     def _begin_again(self) -> None:
         self._after = b""
 
-    def listen(self, function: str = "") -> None:
-        super().listen(function)
+    def listen(self, function: str = "") -> bool:
+        begun = super().listen(function)
         loop = self._following
         if loop is None or loop.is_closed():
             self._following = asyncio.get_running_loop()
             self.arrivals.background.spawn_always(self._follow)
+        return begun
 
     async def start(self) -> None:
         """Take in what is there, for as long as a start may wait; the rest follows."""

@@ -105,9 +105,9 @@ class Local(Elsewhere):
         if self._opened:
             self.log.drop(slot.id)
 
-    def listen(self, function: str) -> None:
-        super().listen(function)
+    def listen(self, function: str) -> bool:
         self._write()
+        return super().listen(function)
 
     def _write(self) -> None:
         if self._opened and self.log.due and not self._writing:

@@ -11,6 +11,7 @@ from .arrivals import Elsewhere, Indexed
 from .call import Call, Function, Landing
 from .exact.admission import has_tool_calls, text_of
 from .exact.memory import Slot
+from .flow.aside import whole_turn
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
@@ -89,7 +90,7 @@ class Tiers:
     async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
         """The first tier's answer within the budgets, or None: see `call.misses`.
 
-        `wait`: of another process too, and for others who ride along.
+        `wait`: of another process too, and for riders.
         """
         if call.tightening.no_cache:
             return None
@@ -104,8 +105,8 @@ class Tiers:
         """A similar answer, or the backend's, which starts when the similar tier overruns its budget."""
         if call.tightening.no_cache:
             return await answer()
-        if self.elsewhere is not None:
-            self.elsewhere.listen(call.function.name)
+        if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
+            await whole_turn()  # what others made goes ahead of the first who asks
         if (tier := self._fit(call)) is None:
             return await self._elsewhere(call) or await answer()
 
@@ -244,8 +245,7 @@ class Tiers:
         for item in batch:
             if item.call.function.similar:
                 await self.faults.attempt("write-back", self._index(item, made), None)
-            if item.call.similar is not None and item.call.similar.flight is not None:
-                self.inflight.end(item.call.similar.flight)
+            self.rides.findable(item.call)
         if self.elsewhere is not None:
             await self.elsewhere.wrote(made)
         for tier in self.every:

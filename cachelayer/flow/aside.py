@@ -49,6 +49,12 @@ async def turn() -> None:
     await asyncio.sleep(0)
 
 
+async def whole_turn() -> None:
+    """Let what was begun before take its first step, even where a task of `Starter` goes on in the turn under way."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
 def _heard(task: asyncio.Task[Any]) -> None:
     if not task.cancelled():
         task.exception()
