@@ -84,7 +84,7 @@ class SingleFlight:
         task, result = self.starter.start(loop, start(given), told)
         if task is not None:
             flight = self._flying(key, proof, loop, task)
-            told.append(partial(self._tell, key, flight))
+            told.append(partial(self._deliver, key, flight))
             return self._await(key, flight, loop, True, wait)
         if getattr(result, "recording", None) is not None:
             # who comes in this turn, at least, shares it
@@ -206,11 +206,9 @@ class SingleFlight:
         else:
             self._deliver(key, flight, task.result(), None)
 
-    def _tell(self, key: Hashable, flight: Flight, result: Any) -> None:
-        """A turn before `_land`."""
-        self._deliver(key, flight, result, None)
-
-    def _deliver(self, key: Hashable, flight: Flight, result: Any, error: BaseException | None) -> None:
+    def _deliver(
+        self, key: Hashable, flight: Flight, result: Any, error: BaseException | None = None
+    ) -> None:
         recording = None if error is not None else getattr(result, "recording", None)
         live = recording is not None and not recording.ended  # one that has ended will not close its flight
         flights = self._flights
