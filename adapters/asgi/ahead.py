@@ -19,19 +19,17 @@ _OVERHEAD = 16384
 
 
 class Ahead:
-    """Hands over before the answer is kept, at most once: the whole, or a stream's first piece. An answer that was
-    there at once is handed over by its caller's own task (`sent`), another inside its flight, which saves two turns.
+    """Hands over while the answer is still in its flight, at most once: the whole, or a stream's first piece.
 
     What Cache-Status says of an answer that is not kept yet has to come true: a whole answer goes ahead only where
     nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
     """
 
-    __slots__ = ("_aside", "_call", "_messages", "_r", "_watch", "given")
+    __slots__ = ("_aside", "_call", "_r", "_watch", "given")
 
     def __init__(self, responder: Responder, call: Call, watch: Watch | None) -> None:
         self._r, self._call, self._watch = responder, call, watch
-        self._aside: Aside | None = None
-        self._messages: list[Message] = []
+        self._aside = Aside()
         self.given = False
 
     def whole(self, exchange: Exchange, answer: tuple[Any, ...]) -> None:
@@ -43,12 +41,8 @@ class Ahead:
         if self._watch is not None:
             self._watch.end()  # servers say that the client is gone once the last part was sent
         start = self._start(exchange, stored=True)
-        messages: list[Message] = [start, {"type": BODY, "body": exchange.body, "more_body": False}]
         call.told = True
-        if exchange.channel is not None and exchange.channel.waited:
-            self._begin(messages)
-        else:
-            self.given, self._messages = True, messages
+        self._begin([start, {"type": BODY, "body": exchange.body, "more_body": False}])
 
     async def piece(self, exchange: Exchange, piece: bytes) -> None:
         """Hand over the start of a stream and its first piece, and let them go out."""
@@ -67,7 +61,7 @@ class Ahead:
         return {"type": START, "status": code, "headers": [*exchange.headers, told]}
 
     def _begin(self, messages: list[Message]) -> None:
-        self.given, self._aside = True, Aside()
+        self.given = True
         self._aside.begin(self._r.served.starter, self._send(messages))
 
     async def _send(self, messages: list[Message]) -> None:
@@ -77,7 +71,4 @@ class Ahead:
 
     async def sent(self) -> None:
         """Return once the caller took what was handed over. Raises what `send` raised."""
-        if self._aside is not None:
-            await self._aside.ended()
-            return
-        await self._send(self._messages)
+        await self._aside.ended()

@@ -21,7 +21,7 @@ class Ended(Exception):
 class Channel:
     """One task that `put`s, one reader that `take`s. Whoever stops reading calls `close`, and `put` raises OSError."""
 
-    __slots__ = ("_error", "_items", "_loop", "_over", "_room", "_taker", "gone", "waited")
+    __slots__ = ("_error", "_items", "_loop", "_over", "_room", "_taker", "gone")
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -30,8 +30,6 @@ class Channel:
         self._room: asyncio.Future[None] | None = None
         self._error: BaseException | None = None
         self._over = False
-        self.waited = False
-        """Whether the reader ever had to wait."""
         self.gone: asyncio.Future[None] = self._loop.create_future()
         """Done once nobody reads any more."""
 
@@ -50,7 +48,6 @@ class Channel:
         while not self._items:
             if self._over:
                 raise self._error or Ended
-            self.waited = True
             self._taker = self._loop.create_future()
             await self._taker
         return self.next()
