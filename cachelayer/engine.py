@@ -69,7 +69,7 @@ class Engine:
             return told(call, await self._bypass(call), True)
         hit, key = self.keeper.recall(call, call.arrived), flight_key(call)
         if hit is None and shared is not None and key not in self.flights:
-            asked = shared.ask(call)
+            asked = shared.ask(call)  # what follows is done while the question is away
             call.later = told is self._bare and self.keeping.may_wait(call)
             hit = await shared.find(call, asked=asked)
             if hit is None and self.keeper.at(call) is not None:  # landed meanwhile

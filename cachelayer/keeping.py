@@ -54,9 +54,7 @@ class Keeping:
         fit = self._keeper.weigh(call, landing)
         if call.later or call.told:
             landing.due = now
-            behind = self._keeper.behind
-            put_off = behind.let_rest if call.told else behind.put_off
-            put_off(call.digest, self._kept_later, call, landing, fit)
+            self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
             return landing
         if fit:
             self._keeper.place(call, landing, answer, now)

@@ -85,7 +85,7 @@ class _Guard:
         return None
 
     def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
-        reason = self._faults.forgives(self._stage, fault)
+        reason = None if fault is None else self._faults.forgives(self._stage, fault)
         if reason is None:
             return False
         self.reason = reason

@@ -1,6 +1,6 @@
-"""The caller of a miss has the answer before it is kept, and nobody can tell: kept at once or a turn later is the same.
+"""The caller of a miss has the answer before it is kept, and nobody can tell: at once or a moment later is the same.
 
-Where a store stands behind the memory, keeping is put off for a turn of the loop; else it is done at once.
+Where a store stands behind the memory, keeping is put off for a moment; else it is done at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.flow.behind import REST
 
 POLICY = Policy(budgets=Budgets(store="2s"), ttl_jitter=0)
 
@@ -127,7 +128,7 @@ async def walk(steps: list[tuple[str, str]], layer: CacheLayer) -> list[Any]:
     seen: list[Any] = []
     for step, question in steps:
         if step == "turn":
-            await asyncio.sleep(0)
+            await asyncio.sleep(REST)
         elif step == "tag":
             seen.append(await layer.invalidate(tags=["kb"]))
         elif step == "outcome":

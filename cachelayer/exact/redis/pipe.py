@@ -131,9 +131,10 @@ class Pipe(asyncio.Protocol):
         if len(self._waiting) + self._busy >= self._room:
             raise self._full()
         names = self._names
-        idle = not names and not self._out and not self._waiting
+        if not names and not self._out and not self._waiting:
+            return self._alone(name, kind, item)
         if not names:
-            if not self._out:  # a turn that has one to come looks for replies before it sleeps: 20 us less
+            if not self._out:
                 self._loop.call_soon(self._flush)
             self._kind = kind
         elif kind is not self._kind:
@@ -143,8 +144,20 @@ class Pipe(asyncio.Protocol):
         self._items.append(item)
         future = self._loop.create_future()
         self._futures.append(future)
-        if idle:
-            self._flush()
+        return future
+
+    def _alone(self, name: bytes, kind: Reads | None, item: Any) -> asyncio.Future[Any]:
+        """Ask at once for the value of `name`."""
+        future: asyncio.Future[Any] = self._loop.create_future()
+        many = Many([future], [item], kind, self._got)
+        self._busy += 1
+        self._waiting.append(many)
+        if kind is not None:
+            kind.sent(many)
+        self.transport.write(GET + name)
+        self._loop.call_soon(
+            self._flush
+        )  # a turn that has one to come looks for the reply before it sleeps: 20 us
         return future
 
     def send(self, command: bytes) -> asyncio.Future[Any]:
