@@ -15,7 +15,7 @@ from .asks import Ask, Same
 
 WORDS_COMPARED_EXACTLY: Final = 12
 AHEAD: Final = 2000
-"""Characters of a text that is read ahead: reading one takes about 8 us a word."""
+"""Characters of a text that is read ahead: reading one takes about 4 us a word."""
 READ_AFTER: Final = 0.0002
 """Seconds after which that begins: not at once, as the embedder's thread needs the interpreter to begin."""
 ASKED: Final = 3
