@@ -58,7 +58,8 @@ class Keeping:
             return landing
         if fit:
             self._keeper.place(call, landing, answer, now)
-        self._pass_on(call, landing)
+        if self._tiers.shared is not None or call.function.similar or call.function.comparison is not None:
+            self._pass_on(call, landing)
         return landing
 
     def _pass_on(self, call: Call, landing: Landing) -> None:
