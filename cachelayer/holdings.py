@@ -170,7 +170,7 @@ class Holdings:
 
     def at(self, call: Call) -> Slot | None:
         """What lies under a call's digest, unproven; nothing counted."""
-        if call.digest in self.behind:
+        if call.digest in self.behind.due:
             self.behind.settle()
         return call.function.memory.at(call.digest)
 

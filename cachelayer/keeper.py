@@ -68,7 +68,7 @@ class Keeper(Holdings):
         The call notes why it does not, and how long the key and the lookup took.
         """
         function, landing = call.function, None
-        if call.digest in self.behind:
+        if call.digest in self.behind.due:
             self.behind.settle()
         if call.tightening.no_cache:
             call.misses["memory"] = NO_CACHE

@@ -18,28 +18,24 @@ MOST = 128
 
 
 class Behind:
-    """Works by key, done in their order. `key in behind` costs a look; whoever finds his own settles all."""
+    """Works by key, done in their order. Whoever finds his own among those `due` settles all."""
 
-    __slots__ = ("_due", "_guard", "_loop")
+    __slots__ = ("_guard", "_loop", "due")
 
     def __init__(self, faults: Faults) -> None:
         self._guard = faults.guard("keep")
-        self.reset()
+        self.due: dict[int, tuple[Callable[..., object], tuple[Any, ...]]] = {}
+        """Looked into on every lookup, hence no method."""
+        self._loop: AbstractEventLoop | None = None
 
     def reset(self) -> None:
         """Forget all: after a fork they are the parent's."""
-        self._due: dict[int, tuple[Callable[..., object], tuple[Any, ...]]] = {}
-        self._loop: AbstractEventLoop | None = None
-
-    def __contains__(self, key: int) -> bool:
-        return key in self._due
-
-    def __len__(self) -> int:
-        return len(self._due)
+        self.due.clear()
+        self._loop = None
 
     def put_off(self, key: int, work: Callable[..., object], *args: Any) -> None:
         """Do `work(*args)` within REST seconds, or when somebody settles: several together cost less, too."""
-        due, loop = self._due, get_running_loop()
+        due, loop = self.due, get_running_loop()
         if key in due or len(due) >= MOST:
             self.settle()
         due[key] = work, args
@@ -53,7 +49,7 @@ class Behind:
 
     def settle(self) -> None:
         """Do all that was put off, now. Safe in every thread."""
-        due = self._due
+        due = self.due
         while due:
             try:
                 work, args = due.pop(next(iter(due)))

@@ -19,12 +19,12 @@ async def test_it_is_done_when_its_caller_has_had_his_turn() -> None:
     done: list[int] = []
     for n in range(3):
         works.put_off(n, done.append, n)
-    assert done == [] and len(works) == 3 and 1 in works
+    assert done == [] and len(works.due) == 3 and 1 in works.due
     await asyncio.sleep(0)
     assert done == []
-    while works:
+    while works.due:
         await asyncio.sleep(0)
-    assert done == [0, 1, 2] and len(works) == 0 and 1 not in works
+    assert done == [0, 1, 2] and len(works.due) == 0 and 1 not in works.due
 
 
 async def test_who_settles_has_it_done_once_and_in_order() -> None:
@@ -75,7 +75,7 @@ async def test_a_caller_that_never_waits_puts_off_no_more_than_so_much() -> None
     done: list[int] = []
     for n in range(10 * MOST):
         works.put_off(n, done.append, n)
-        assert len(works) <= MOST
+        assert len(works.due) <= MOST
     works.settle()
     assert done == list(range(10 * MOST))
 
@@ -89,7 +89,7 @@ def test_a_loop_that_ended_too_early_leaves_its_work_to_the_next() -> None:
 
     async def turn() -> None:
         await one(2)
-        while works:
+        while works.due:
             await asyncio.sleep(0)
 
     loop = asyncio.new_event_loop()
