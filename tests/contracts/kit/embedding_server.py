@@ -26,6 +26,11 @@ async def hashed_all(texts: Sequence[str]) -> np.ndarray:
     return np.stack([hashed(text) for text in texts])
 
 
+class _Listener(ThreadingHTTPServer):
+    request_queue_size = 128
+    """Callers who come at once; beyond five, as is usual, some would find their connection reset."""
+
+
 class EmbeddingServer:
     """Serves POST /v1/embeddings; `spoil` changes an answer, `status` refuses, `requests` are kept."""
 
@@ -53,7 +58,7 @@ class EmbeddingServer:
             def log_message(self, *arguments: object) -> None:
                 """Quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Listener(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
