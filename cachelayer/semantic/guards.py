@@ -72,12 +72,7 @@ _OPPOSED: Final = frozenset(lx.ANTONYMS)
 
 def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:
     """Whether a word is another with a negative prefix."""
-    for word in words:
-        if word.startswith(lx.NEGATIVE_PREFIXES):
-            for prefix in lx.NEGATIVE_PREFIXES:
-                if word.startswith(prefix) and word[len(prefix) :] in plain:
-                    return True
-    return False
+    return any(not plain.isdisjoint(lx.without_prefix(word)) for word in words)
 
 
 def roles(a: Signature, b: Signature) -> bool:

@@ -98,10 +98,7 @@ class Lexemes(dict[str, Lexeme]):
         weight = 0.15 if base in lx.FUNCTION_WORDS else self._rarity(at)
         aligned = base, short if base == word else stem(base), at, at >= 0, weight
         found = Lexeme(word, short, aligned, word in lx.FUNCTION_WORDS, word not in _MARKED)
-        if word.startswith(lx.NEGATIVE_PREFIXES):
-            found.against = tuple(
-                [word[len(p) :] for p in lx.NEGATIVE_PREFIXES if word.startswith(p) and word != p]
-            )
+        found.against = tuple(lx.without_prefix(word))
         if not word.isalpha():
             found.figure = len(word) > 1 and any(c.isdigit() for c in word)
             found.negation = word.endswith("n't")

@@ -99,6 +99,14 @@ ANTONYMS: Final = _antonyms()
 
 NEGATIVE_PREFIXES: Final = ("un", "dis", "in", "im", "ir", "il", "non", "de", "mis", "non-")
 
+
+def without_prefix(word: str) -> list[str]:
+    """What follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'; nothing of most words."""
+    if not word.startswith(NEGATIVE_PREFIXES):
+        return []
+    return [word[len(p) :] for p in NEGATIVE_PREFIXES if word.startswith(p) and word != p]
+
+
 QUANTIFIERS: Final = {
     "all": "all", "every": "all", "each": "all", "entire": "all", "whole": "all", "everything": "all",
     "everyone": "all", "everybody": "all", "always": "all", "some": "some", "several": "some", "few": "few",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lexemes import Lexemes
-from .lexicon import ANTONYMS, NEGATIVE_PREFIXES
+from .lexicon import ANTONYMS, without_prefix
 from .weights import load_arrays
 
 Floats = NDArray[np.float32]
@@ -97,11 +97,9 @@ def _of(pairs: NDArray[np.int32], at: int) -> frozenset[int]:
 
 def opposites(word: str) -> frozenset[str]:
     """Words known to say the opposite, and what is left without a negative prefix: 'lock' of 'unlock'."""
+    bases = without_prefix(word)
     plain = ANTONYMS.get(word, _NONE)
-    if not word.startswith(NEGATIVE_PREFIXES):
-        return plain
-    bases = (word[len(prefix) :] for prefix in NEGATIVE_PREFIXES if word.startswith(prefix))
-    return plain.union(base for base in bases if len(base) > 3)
+    return plain.union([base for base in bases if len(base) > 3]) if bases else plain
 
 
 def slip(a: str, b: str) -> bool:
