@@ -51,7 +51,7 @@ class Hot:
         self._known: dict[bytes, tuple[bytes, Any, Principal]] = {}
         self._hash = blake2b(digest_size=16, key=settings.principals.key)
         self._cuts: dict[int, tuple[int, ...]] = {}
-        """By entry, where its identity stands: searching for it would cost more than all the rest."""
+        """By entry, where its identity stands: searching for it twice a hit takes a tenth of a hit."""
 
     def learn(self, principal: Principal, prefix: bytes) -> None:
         """From now on these credentials, with nothing beside them, are known at sight."""

@@ -155,9 +155,8 @@ class Pipe(asyncio.Protocol):
         if kind is not None:
             kind.sent(many)
         self.transport.write(GET + name)
-        self._loop.call_soon(
-            self._flush
-        )  # a turn that has one to come looks for the reply before it sleeps: 20 us
+        # a turn that has another to come looks for the reply before it sleeps: 20 us less
+        self._loop.call_soon(self._flush)
         return future
 
     def send(self, command: bytes) -> asyncio.Future[Any]:
