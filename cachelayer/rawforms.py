@@ -23,9 +23,10 @@ class RawForms:
         self._table: Raws = {}
         self._now = keeper.clock.monotonic
 
-    def find(self, raw: bytes) -> Slot | None:
-        """The fresh entry that `raw` leads to, counted as a hit; takes no lock."""
-        at = self._now()
+    def find(self, raw: bytes, at: float | None = None) -> Slot | None:
+        """The fresh entry that `raw` leads to, counted as a hit; takes no lock. `at`: now, if known already."""
+        if at is None:
+            at = self._now()
         pair = self._table.get(xxh3_64_intdigest(raw))
         if pair is None or pair[0] != raw:
             return None

@@ -11,8 +11,10 @@ from hashlib import blake2b
 from random import getrandbits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cachelayer.exact.slot import Slot
+
 from .exchange import BODY, START, Message, Receive, Send
-from .principals import CREDENTIALS, Principal
+from .principals import CREDENTIALS, Grant, Principal
 from .replay import whole
 from .settings import SPECIAL, key_of
 
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .middleware import Served
 
 CAPACITY = 65536
+READY = 4096
+"""Entries of which the parts of an answer that change once a second stand ready, half a KiB each."""
 _LENGTH = b"content-length"
 
 
@@ -34,32 +38,48 @@ class Told(NamedTuple):
     """What its raw form begins with."""
 
 
+class Ready(NamedTuple):
+    """What answers from one entry have in common for a second."""
+
+    until: float
+    """Monotonic seconds; then the headers or the time of making read otherwise."""
+    headers: list[tuple[bytes, bytes]]
+    """To be copied: who stands before us may add to a response's."""
+    before: bytes
+    """What comes before the rest of an id; b"" for an answer whose identity is not at its beginning."""
+    between: bytes
+    """What stands between its id and the rest."""
+    rest: int
+    """Where the rest begins in the answer as it is kept."""
+
+
 class Hot:
-    """Knows by their digest the credentials that have hit before."""
+    """Knows by their digest the credentials that were let in before."""
 
     def __init__(self, served: Served) -> None:
         settings = served.settings
         self._served, self._find = served, served.raws.find
         self._limit = settings.max_body
-        self._since, self._recheck = settings.accepted.since, settings.accepted.seconds
         self._headers = {
             **dict.fromkeys(CREDENTIALS, 1),
             **dict.fromkeys((*SPECIAL, *settings.vary), 2),
             _LENGTH: 0,
         }
         self._start = b"%b; hit; ttl=" % settings.name
-        self._known: dict[bytes, tuple[bytes, Any, Principal]] = {}
+        self._known: dict[bytes, tuple[bytes, Grant, Principal]] = {}
         self._hash = blake2b(digest_size=16, key=settings.principals.key)
-        self._cuts: dict[int, tuple[int, ...]] = {}
-        """By entry, where its identity stands: searching for it twice a hit takes a tenth of a hit."""
+        self._ready: dict[int, Ready] = {}
+        """By entry."""
 
     def learn(self, principal: Principal, prefix: bytes) -> None:
         """From now on these credentials, with nothing beside them, are known at sight."""
         if principal.own and self._served.settings.authorize is None:
+            grant = self._served.settings.accepted.grant(key_of(principal, self._served.route.path))
+            if grant is None:
+                return
             if len(self._known) >= CAPACITY:
                 self._known.clear()
-            key = key_of(principal, self._served.route.path)
-            self._known[principal.credentials] = (prefix, key, principal)
+            self._known[principal.credentials] = (prefix, grant, principal)
 
     async def serve(
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
@@ -87,53 +107,46 @@ class Hot:
             message.get("more_body", False)
             or len(body) > self._limit
             or type(body) is not bytes
-            or now - self._since.get(known[1], -1e300) >= self._recheck
+            or now >= known[1].until
         ):
             return [message]
-        slot = self._find(known[0] + body)
+        slot = self._find(known[0] + body, now)
         if slot is None:
             return Told(message, known[2], known[0])
         answer = slot.answer.value
         if type(answer[0]) is not bytes:
             return [message]  # a recorded stream
-        media, language, _, kept, _, stem, _, created_stem = answer
-        cut = self._cuts.get(slot.id)
-        if cut is None:
-            cut = self._cut(slot.id, answer)
-        if cut:
-            before, after, until, since = cut
-            pieces = (
-                kept[:before],
-                stem,
-                getrandbits(128),
-                kept[after:until],
-                created_stem,
-                time.time(),
-                kept[since:],
-            )
-            kept = b'%b%b%032x"%b%b%d%b' % pieces
-        else:
-            kept = whole(answer)
+        ready = self._ready.get(slot.id)
+        if ready is None or now >= ready[0]:
+            ready = self._prepare(slot, now)
+        _, headers, before, between, rest = ready
+        kept = answer[3]
+        made = b'%b%032x"%b%b' % (before, getrandbits(128), between, kept[rest:]) if before else whole(answer)
+        await send({"type": START, "status": 200, "headers": headers.copy()})
+        await send({"type": BODY, "body": made})
+        return None
+
+    def _prepare(self, slot: Slot, now: float) -> Ready:
+        """Headers and identity of the answers of the second that has begun."""
+        answer = slot.answer.value
+        media, language, _, kept, mark, stem, created, created_stem = answer
+        age, left = now - slot.created, slot.ends - now
         headers = [
             (b"content-type", media),
-            (_LENGTH, b"%d" % len(kept)),
-            (b"cache-status", b"%b%d; detail=memory" % (self._start, slot.ends - now)),
-            (b"age", b"%d" % (now - slot.created)),
+            (_LENGTH, b"%d" % len(whole(answer))),
+            (b"cache-status", b"%b%d; detail=memory" % (self._start, left)),
+            (b"age", b"%d" % age),
         ]
         if language:
             headers.append((b"content-language", language))
-        await send({"type": START, "status": 200, "headers": headers})
-        await send({"type": BODY, "body": kept})
-        return None
-
-    def _cut(self, entry: int, answer: tuple[Any, ...]) -> tuple[int, ...]:
-        """Where the answer before its id ends, goes on, ends before its time and goes on; () where that is not all."""
-        if len(self._cuts) >= CAPACITY:
-            self._cuts.clear()
-        body, mark, created = answer[3], answer[4], answer[6]
-        cut: tuple[int, ...] = ()
-        if mark and created and body.count(mark) == body.count(created) == 1:
-            first, second = body.index(mark), body.index(created)
+        before, between, rest = b"", b"", 0
+        if mark and created and kept.count(mark) == kept.count(created) == 1:
+            first, second = kept.index(mark), kept.index(created)
             if first < second:
-                cut = first, first + len(mark), second, second + len(created) - 1
-        return self._cuts.setdefault(entry, cut)
+                before, rest = kept[:first] + stem, second + len(created) - 1
+                between = b"%b%b%d" % (kept[first + len(mark) : second], created_stem, time.time())
+        if len(self._ready) >= READY:
+            self._ready.clear()
+        ready = Ready(now + min(1.0 - age % 1.0, left % 1.0), headers, before, between, rest)
+        self._ready[slot.id] = ready
+        return ready

@@ -7,6 +7,7 @@ import binascii
 import hashlib
 import hmac
 import inspect
+import math
 import os
 import secrets
 from collections import OrderedDict
@@ -154,24 +155,35 @@ class Principals:
         return Principal(None, False, digest) if self._public and not credentials else None
 
 
+class Grant:
+    """That the app let somebody in: `until` when, monotonic seconds, that need not be asked again."""
+
+    __slots__ = ("until",)
+
+    def __init__(self) -> None:
+        self.until = -math.inf
+
+
 class Accepted:
     """Which credentials the app behind has let in lately. Holds hashes, at most `capacity`."""
 
     def __init__(self, seconds: float, *, capacity: int = 65536) -> None:
-        self.seconds, self.capacity = seconds, capacity
-        self.since: OrderedDict[tuple[bytes, str | None, str], float] = OrderedDict()
+        self._seconds, self._capacity = seconds, capacity
+        self._grants: OrderedDict[tuple[bytes, str | None, str], Grant] = OrderedDict()
 
-    def __contains__(self, known: tuple[tuple[bytes, str | None, str], float]) -> bool:
-        key, now = known
-        since = self.since.get(key)
-        return since is not None and now - since < self.seconds
+    def grant(self, key: tuple[bytes, str | None, str]) -> Grant | None:
+        """What stands for these credentials for as long as they are known here."""
+        return self._grants.get(key)
 
     def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
         """What the app answered: 2xx lets in, 401 and 403 shut out at once."""
         if 200 <= status < 300:
-            self.since[key] = now
-            self.since.move_to_end(key)
-            if len(self.since) > self.capacity:
-                self.since.popitem(last=False)
+            grant = self._grants.setdefault(key, Grant())
+            grant.until = now + self._seconds
+            self._grants.move_to_end(key)
+            if len(self._grants) > self._capacity:
+                self._grants.popitem(last=False)[1].until = -math.inf
         elif status in (401, 403):
-            self.since.pop(key, None)
+            gone = self._grants.pop(key, None)
+            if gone is not None:
+                gone.until = -math.inf

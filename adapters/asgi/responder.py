@@ -84,7 +84,8 @@ class Responder:
             with self.served.guard:
                 return True if await is_let_in(settings.authorize, self.scope) else None
             return None
-        return (key_of(principal, self.served.route.path), self.served.now()) in settings.accepted
+        grant = settings.accepted.grant(key_of(principal, self.served.route.path))
+        return grant is not None and self.served.now() < grant.until
 
     def heard(self, status: int) -> None:
         """The app answered this caller's own request."""

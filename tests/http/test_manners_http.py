@@ -49,6 +49,22 @@ async def test_status_and_age_tell_how_an_answer_came_to_be(c: Client, clock: Ma
     assert "fwd=stale" in (await c.chat("hello")).header("cache-status")
 
 
+async def test_hits_in_a_row_tell_their_age_to_the_second_and_never_share_an_identity(
+    c: Client, clock: ManualClock
+) -> None:
+    await c.chat("hello")
+    ids = set()
+    for step in range(1, 25):
+        clock.advance(0.25)
+        answer = await c.chat("hello")
+        passed = step / 4
+        assert answer.header("age") == f"{int(passed)}"
+        assert answer.header("cache-status") == f"cachelayer; hit; ttl={int(3600 - passed)}; detail=memory"
+        assert len(answer.body) == int(answer.header("content-length"))
+        ids.add(answer.json()["id"])
+    assert len(ids) == 24
+
+
 async def test_a_caller_may_ask_for_fresh_answers(c: Client, upstream: Upstream, clock: ManualClock) -> None:
     async def calls(**headers: str) -> int:
         before = len(upstream.requests)
