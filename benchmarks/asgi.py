@@ -16,7 +16,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import statistics
 import sys
 import time
@@ -32,6 +31,7 @@ import apps
 import peers
 import streams
 from load import Connection, asgi_post, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
+from machine import machine
 
 Result = dict[str, Any]
 
@@ -247,8 +247,7 @@ def main() -> None:
     if options.out:
         about = {
             "command": "WRK=... python benchmarks/asgi.py --only all --litellm ... --out benchmarks/results/asgi",
-            "machine": f"{os.cpu_count()} shared vCPU AMD EPYC, no GPU, busy with other work; "
-            f"{platform.platform()}, Python {platform.python_version()}",
+            "machine": machine(),
             "date": date.today().isoformat(),
         }
         options.out.with_suffix(".json").write_text(json.dumps({**about, "parts": parts}, indent=1) + "\n")

@@ -12,12 +12,12 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+from machine import machine
 from numpy.typing import NDArray
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 
 FIELDS = ("q", "q1", "q2", "a", "b", "text")
-MACHINE = "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7"
 
 
 def texts(paths: Iterable[Path]) -> list[str]:
@@ -50,7 +50,7 @@ def heading(command: str) -> dict[str, str]:
     load = f"{os.getloadavg()[0]:.1f}"
     return {
         "command": command,
-        "machine": MACHINE,
+        "machine": machine(),
         "python": platform.python_version(),
         "date": str(date.today()),
         "load": load,

@@ -27,12 +27,12 @@ import numpy as np
 from eviction_peers import ONLINE, belady
 from eviction_plot import plot
 from eviction_traces import recorded, synthetic, zipf
+from machine import machine
 
 from cachelayer.exact.memory import Memory, Slot, weight_of
 
 UNIT = 1 << 20
 """Weight of an item where all are alike: so heavy that the memory's own overhead does not count."""
-MACHINE = "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7"
 Sizes = dict[int, tuple[int, float]]
 
 
@@ -242,7 +242,7 @@ def main() -> None:
     costs = [put_cost(slots) for slots in (1_000, 10_000, 100_000)]
     result = {
         "command": "python benchmarks/eviction.py " + " ".join(path.name for path in args.traces),
-        "machine": MACHINE,
+        "machine": machine(),
         "date": dt.date.today().isoformat(),
         "accesses": {name: [len(trace), len(set(trace))] for name, trace in traces.items()},
         "hit_ratio": rows,

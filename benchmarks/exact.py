@@ -41,6 +41,7 @@ from exact_parts import (
     tasks_64,
     zipf,
 )
+from machine import machine
 
 from cachelayer import CacheLayer, Policy
 
@@ -241,7 +242,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
-    parser.add_argument("--machine", default=platform.machine(), help="the machine, in words, for the record")
+    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     results = {}

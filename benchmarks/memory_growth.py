@@ -20,10 +20,11 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+from machine import machine
+
 from cachelayer import CacheLayer, Policy
 from cachelayer.exact.memory import Memory, Slot, weight_of
 
-MACHINE = "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7"
 Held = tuple[object, int, int]
 """What keeps the memory alive, entries held, bytes it says that it holds."""
 
@@ -122,7 +123,7 @@ def main() -> None:
     rows = [measure(name, fill, budget) for name, fill in cases.items()]
     result = {
         "command": f"python benchmarks/memory_growth.py --budget {args.budget:g} --answer {size}",
-        "machine": MACHINE,
+        "machine": machine(),
         "date": dt.date.today().isoformat(),
         "budget MiB": args.budget,
         "rows": rows,

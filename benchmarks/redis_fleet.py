@@ -30,6 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from machine import machine
 from redis_floor import redis_cluster, redis_server
 
 from cachelayer import Budgets, CacheLayer, Policy
@@ -258,7 +259,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
     parser.add_argument("--seconds", type=float, default=30.0, help="of load, in each part (default 30)")
-    parser.add_argument("--machine", default=platform.machine(), help="the machine, in words, for the record")
+    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     for hidden in ("--role", "--url", "--number"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -32,6 +32,7 @@ import orjson
 import redis_layer
 import redis_parts
 from exact_parts import answer, key_of, request
+from machine import machine
 from redis_floor import bare, redis_server
 from redis_layer import ENTRIES, Call, Stage
 from redis_parts import Rows, alternate, serial, tasks_64
@@ -163,7 +164,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
-    parser.add_argument("--machine", default=platform.machine(), help="the machine, in words, for the record")
+    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     options = parser.parse_args()
     load = os.getloadavg()[0]
     results = asyncio.run(measure(options.only))

@@ -13,7 +13,6 @@ import copy
 import datetime as dt
 import pathlib
 import pickle
-import platform
 import statistics
 import sys
 import time
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from machine import machine
 
 from cachelayer.exact.answers import Freezer
 from cachelayer.exact.codec import Codec
@@ -154,7 +154,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=400, help="rounds in which the ways take turns (400)")
-    parser.add_argument("--machine", default=platform.platform(), help="the machine in words")
+    parser.add_argument("--machine", default=machine(), help="the machine in words")
     parser.add_argument("--date", default=dt.date.today().isoformat(), help="the date to print (today)")
     parser.add_argument("--out", type=pathlib.Path, help="markdown file to write")
     given = parser.parse_args()

@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 from cachelayer.adapters.tensorrt_llm.admission import LimitPolicy
+from machine import machine
 from sim.admission import goodput
 from sim.engine import Job, Parameters
 from sim.replay import load, saturation
@@ -107,7 +109,7 @@ def main() -> None:
         names = " ".join(path.name for path in arguments.traces)
         report = {
             "command": f"python benchmarks/backend/admission.py {names}",
-            "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+            "machine": machine(),
             "clock": "simulated: the machine decides nothing",
             "date": time.strftime("%Y-%m-%d"),
             "results": results,

@@ -12,13 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from cachelayer.adapters.tensorrt_llm.blocks import prompt_bytes
 from cachelayer.adapters.tensorrt_llm.prompts import Document, arrange, estimate, shared_tokens
+from machine import machine
 
 SYSTEM = (
     "You answer questions of customers from the passages below and say when they do not hold the answer. " * 6
@@ -104,7 +108,7 @@ def main() -> None:
     if arguments.out:
         report = {
             "command": "python benchmarks/backend/prompt_layout.py",
-            "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+            "machine": machine(),
             "date": time.strftime("%Y-%m-%d"),
             "pool_blocks": arguments.pool,
             "rows": rows,

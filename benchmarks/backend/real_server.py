@@ -13,12 +13,16 @@ import argparse
 import asyncio
 import json
 import random
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 from cachelayer.adapters.tensorrt_llm import BackendError, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
+from machine import machine
 
 WORDS = "order return refund parcel label invoice account address warranty size colour exchange".split()
 
@@ -85,7 +89,7 @@ def main() -> None:
     arguments = parser.parse_args()
     report = {
         "command": f"python benchmarks/backend/real_server.py --model MODEL --bursts {arguments.bursts}",
-        "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+        "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
         "server": "transformers serve 5.23.0 --continuous-batching, two-layer random Llama, CPU",
         "results": asyncio.run(run(arguments)),

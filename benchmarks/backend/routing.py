@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
+from machine import machine
 from sim.engine import Parameters
 from sim.ours import PrefixAware
 from sim.replay import at_load, load, replay, saturation, summary
@@ -118,7 +120,7 @@ def main() -> None:
         names = " ".join(path.name for path in arguments.traces)
         report = {
             "command": f"python benchmarks/backend/routing.py {names} --limit {arguments.limit}",
-            "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+            "machine": machine(),
             "clock": "simulated: the machine decides nothing",
             "date": time.strftime("%Y-%m-%d"),
             "rows": rows,

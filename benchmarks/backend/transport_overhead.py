@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 STANDINS = Path(__file__).parents[2] / "tests/backend/standins"
-sys.path.insert(0, str(STANDINS))
+sys.path[:0] = [str(STANDINS), str(Path(__file__).resolve().parents[1])]
 
 # ruff: noqa: E402  the stand-ins of the tests are not a package
 import httpx
@@ -30,6 +30,7 @@ import orjson
 import tensorrt_llm_standin as trt
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.tensors import LLMAPI_FLAGS
+from machine import machine
 from script import prompt
 from triton_server import TritonServer
 
@@ -229,7 +230,7 @@ def main() -> None:
             process.kill()
     report = {
         "command": " ".join(["python benchmarks/backend/transport_overhead.py", *sys.argv[1:]]),
-        "machine": "2 shared vCPU AMD EPYC, Debian 12, no GPU, Python 3.11.7",
+        "machine": machine(),
         "date": time.strftime("%Y-%m-%d"),
         "load_average": os.getloadavg()[0],
         "results": results,
