@@ -152,9 +152,9 @@ def readings(stream: Stream, serve: Callable[[Floats], bool], seed: int) -> tupl
         reading = scope.hood.read(x, text, known, len(scope.entries), judge)
         served = False
         if reading is not None:
-            rows.append(reading.features)
+            rows.append(np.array(reading.features))
             right.append(reading.answer == scope.find(name))
-            served = serve(reading.features)
+            served = serve(rows[-1])
             if served and rng.random() >= 0.05:
                 continue
         truth, new = scope.answer(name)

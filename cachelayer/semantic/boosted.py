@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 LEAVES: Final = 32
 Floats = NDArray[np.float32]
-_PLACE: Final = np.zeros(37, np.intp)
-_PLACE[[pow(2, i, 37) for i in range(LEAVES)]] = range(LEAVES)
-"""Which bit a power of two is, by its remainder: 2 generates the residues of 37."""
+_BIAS: Final = 127
+"""A power of two in float32 has its exponent, and this, above its 23 lower bits."""
+_ONE: Final = np.uint32(1)
 
 
 class Trees:
@@ -42,18 +42,19 @@ class Trees:
         self._threshold = threshold.T.ravel().astype(np.float32)
         self._ruled_out = (~mask.T.ravel().astype(np.uint32)).view(np.int32)
         self._value = value.astype(np.float32).ravel()
-        self._first = np.arange(self._trees, dtype=np.intp) * LEAVES
+        self._first = np.arange(self._trees, dtype=np.int32) * LEAVES - _BIAS
         self._start = start
 
     def logits(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """n rows of d numbers, taken as float32, to n log odds. Pure."""
-        x = np.array(rows, np.float32)
-        room = np.subtract(self._threshold, x.take(self._feature, axis=1))
+        room = np.array(rows, np.float32).take(self._feature, axis=1)
+        np.subtract(self._threshold, room, out=room)
         gone = room.view(np.int32)  # its sign is that of the comparison: all ones where it fails
         np.right_shift(gone, 31, out=gone)
         np.bitwise_and(gone, self._ruled_out, out=gone)
-        alive = ~np.bitwise_or.reduce(gone.reshape(len(x), self._nodes, self._trees), axis=1).view(np.uint32)
-        leaf = _PLACE[(alive & (~alive + np.uint32(1))) % 37]
-        found = self._value.take(leaf + self._first).sum(axis=1, dtype=np.float64) + self._start
+        out = np.bitwise_or.reduce(gone.reshape(len(rows), self._nodes, self._trees), axis=1).view(np.uint32)
+        lowest = ~out & (out + _ONE)
+        leaf = (lowest.astype(np.float32).view(np.int32) >> 23) + self._first
+        found = np.add.reduce(self._value.take(leaf), axis=1, dtype=np.float64) + self._start
         logits: list[float] = found.tolist()
         return logits

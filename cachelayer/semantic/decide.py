@@ -89,7 +89,7 @@ class EvidenceDecider(Checks):
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
         if (factor := here.caution.factor) > 1.0:
-            judged = replace(judged, risk=min(0.999, judged.risk * factor))
+            judged = judged._replace(risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)
         chosen = candidates[judged.place]
         if counted and not judged.pair:
@@ -102,7 +102,7 @@ class EvidenceDecider(Checks):
         else:
             account.ledger.serve(judged.risk, fn.calibration)
         check = self._sample(function, scope, query, chosen.entry, fn, here, account, judged)
-        return replace(decision, shadow=check)
+        return replace(decision, shadow=True) if check else decision
 
     @staticmethod
     def _choose(

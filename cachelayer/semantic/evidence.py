@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +39,7 @@ _LOOKED_THROUGH: Final = 256
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A candidate that this scope knows: its similarity, answer and place among the candidates."""
 
     similarity: float
@@ -50,8 +48,7 @@ class Known:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What the neighbours say about one request."""
 
     answer: int
@@ -63,8 +60,8 @@ class Reading:
     """How many labelled requests `answer` has."""
     objected: tuple[int, ...]
     """The guards that object to all of the nearest entries that hold `answer`."""
-    features: NDArray[np.float64]
-    """(len(FEATURES),)"""
+    features: list[float]
+    """In the order of FEATURES."""
 
 
 class Metric:
@@ -182,32 +179,30 @@ class Neighbourhood:
         last = known[-1].similarity
         count = self.answers.count[answer]
         right, wrong = self.answers.right[answer], self.answers.wrong[answer]
-        features = np.array(
-            [
-                similarity,
-                max(tallies[i][2] for i in others) if others else last - 0.03,
-                _logit(narrow / total),
-                _logit(wide / total_wide),
-                centroid[best],
-                centroid[best] - max(centroid[i] for i in others) if others else 0.3,
-                ridge[best],
-                ridge[best] - (max(ridge[i] for i in others) if others else 0.0),
-                float(bent.dot(x)),
-                last,
-                math.log(max(count, 1)),
-                math.log(max(entries, 1)),
-                self.novelty,
-                (right + 2.0) / (right + wrong + 2.5),
-                norms[best] / count if count else 1.0,
-                math.log1p(self.confusions.get(_pair(answer, rival), 0)),
-                known[1].similarity if len(known) > 1 else 0.0,
-                math.log(len(text.split()) or 1),
-                ridge[best] - self._next_ridge(bent, answer),
-                pair,
-                pair_rival,
-                *words,
-            ]
-        )
+        features = [
+            similarity,
+            max(tallies[i][2] for i in others) if others else last - 0.03,
+            _logit(narrow / total),
+            _logit(wide / total_wide),
+            centroid[best],
+            centroid[best] - max(centroid[i] for i in others) if others else 0.3,
+            ridge[best],
+            ridge[best] - (max(ridge[i] for i in others) if others else 0.0),
+            float(bent.dot(x)),
+            last,
+            math.log(max(count, 1)),
+            math.log(max(entries, 1)),
+            self.novelty,
+            (right + 2.0) / (right + wrong + 2.5),
+            norms[best] / count if count else 1.0,
+            math.log1p(self.confusions.get(_pair(answer, rival), 0)),
+            known[1].similarity if len(known) > 1 else 0.0,
+            math.log(len(text.split()) or 1),
+            ridge[best] - self._next_ridge(bent, answer),
+            pair,
+            pair_rival,
+            *words,
+        ]
         return Reading(answer, rival, int(place), count, tuple(objected), features)
 
     def _next_ridge(self, bent: Vector, answer: int) -> float:
@@ -217,7 +212,7 @@ class Neighbourhood:
         every = self.answers.sums[:_LOOKED_THROUGH].dot(bent)
         if answer < every.size:
             every[answer] = -1.0
-        return float(every.max())
+        return float(every[every.argmax()])
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
         signatures, best = self.shared.signatures, ids[0]

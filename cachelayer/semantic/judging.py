@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..protocols import Verifier
 from ..types import Candidate, Query
@@ -18,8 +17,7 @@ SUPPORT: Final = 3
 """Labelled requests of an answer below which the pair verifier has a say of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """The best answer among the candidates and the foretold risk of serving it."""
 
     place: int
@@ -87,7 +85,7 @@ class Judge:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
         heard = self._pair(query, candidates, same, x, reading)
-        return replace(heard, risk=max(risk, 0.1 * heard.risk), pair=False)
+        return heard._replace(risk=max(risk, 0.1 * heard.risk), pair=False)
 
     def _pair(
         self,

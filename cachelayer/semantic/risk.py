@@ -8,6 +8,7 @@ foretold with what came.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -44,11 +45,13 @@ class RiskModel:
         self._widest[-1] *= 4.0
         self.covariance = np.diag(self._widest)
         self._rate, self._grow = rate, 1.0 + 1.0 / memory
+        self._usual: list[tuple[float, float]] = list(
+            zip(prior.mean.tolist(), prior.scale.tolist(), strict=True)
+        )
 
-    def encode(self, features: Floats) -> Floats:
-        x = np.ones(len(self.weights))
-        np.minimum(np.maximum((features - self.prior.mean) / self.prior.scale, -6.0), 6.0, out=x[:-1])
-        return x
+    def encode(self, features: Iterable[float]) -> Floats:
+        x = [(value - mean) / scale for value, (mean, scale) in zip(features, self._usual, strict=True)]
+        return np.array([*[6.0 if v > 6.0 else v if v > -6.0 else -6.0 for v in x], 1.0])
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""
