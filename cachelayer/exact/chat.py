@@ -29,37 +29,33 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in body.items()
-        if name not in IRRELEVANT
-        and value is not None
+        if value is not None
+        and name not in IRRELEVANT
         and (type(value) in _JSON or not _absent(value))
-        and DEFAULTS.get(name, _NO) != value
+        and (name not in DEFAULTS or DEFAULTS[name] != value)
     }
 
 
-def is_chat(value: Any) -> bool:
-    """Whether a value is a list of messages with roles."""
-    if not isinstance(value, list | tuple) or not value:
-        return False
-    for message in value:  # noqa: SIM110 - a generator takes twice as long
-        if (message.get("role") if type(message) is dict else _role(message)) is None:
-            return False
-    return True
-
-
-def message_trees(messages: Any, fold: Fold) -> list[Tree]:
-    """The messages as trees: null fields left out, texts folded."""
-    out = []
+def message_trees(messages: Any, fold: Fold) -> list[Tree] | None:
+    """The messages as trees: null fields left out, texts folded. None for what is no list of messages with roles."""
+    if not isinstance(messages, list | tuple) or not messages:
+        return None
+    out: list[Tree] = []
     for message in messages:
         if type(message) is dict:
-            if len(message) == 2 and set(map(type, message.values())) == _TEXTS and message.keys() == _PLAIN:
-                out.append({"role": message["role"], "content": fold(message["content"])})
+            role = message.get("role")
+            if role is None:
+                return None
+            content = message.get("content")
+            if type(content) is str and len(message) == 2 and type(role) is str:
+                out.append({"role": role, "content": fold(content)})
                 continue
-            fields = {k: v for k, v in message.items() if v is not None}
-        elif isinstance(message, Mapping):
-            fields = {k: v for k, v in dict(message).items() if v is not None}
-        else:
+        elif _role(message) is None:
+            return None
+        elif not isinstance(message, Mapping):
             out.append(tree(message))
             continue
+        fields = {k: v for k, v in dict(message).items() if v is not None}
         content = fields.get("content")
         if type(content) is str:
             fields["content"] = fold(content)
@@ -78,10 +74,10 @@ def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
     last = trees[-1] if trees else None
     if type(last) is not dict or last.get("role") != "user":
         return None
-    text = text_of(last.get("content"))
+    content: Any = last.get("content")
+    text = content if type(content) is str else text_of(content)
     if not text:
         return None
-    content = last["content"]
     rest: Tree = "" if type(content) is str else [p for p in content if not _is_text(p)]
     earlier = trees[:-1]
     first = 0
@@ -98,7 +94,7 @@ def _is_plain(message: Tree) -> bool:
     """A turn that is words and nothing else."""
     return (
         type(message) is dict
-        and message.get("role") in ("user", "assistant")
+        and message.get("role") in _SPEAKERS
         and len(message) == 2
         and type(message.get("content")) is str
     )
@@ -133,6 +129,5 @@ def _absent(value: Any) -> bool:
     return type(value).__name__ in ("NotGiven", "Omit")  # the openai client's sentinels
 
 
-_NO = object()
+_SPEAKERS = ("user", "assistant")
 _JSON = frozenset({str, int, float, bool, list, dict})
-_TEXTS, _PLAIN = {str}, {"role", "content"}

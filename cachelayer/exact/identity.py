@@ -79,7 +79,7 @@ class Identifier:
         self._key, self._vary, self._self_key, self._shares_self = key, tuple(vary), self_key, shares_self
         self.json_only = json_only or wire
         """Whether arguments are JSON values by declaration: JSON's rules hold for them, an enum is its value."""
-        self._of = _json_field if self.json_only else _field
+        self._of = tree if self.json_only else argument
         self._heads: dict[str | None, bytes] = {}
         parameters = list(signature.parameters.values())
         self._receiver = parameters[0].name if method else None
@@ -109,18 +109,23 @@ class Identifier:
                 "vector", name, "name the parameter that it reads: text='name', and no key="
             )
         self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
+        self._passed = self._ignore | {self._receiver, self.text if isinstance(self.text, str) else None}
+        """Parameters that are no fields like others: left out, or read by rules of their own."""
         self._exact = self.text is None and not wire and self._receiver is None and key is None
         """Whether arguments are compared as they are, none by meaning."""
         self._simple = len(self._positional) == len(named)
         """Whether arguments given by position alone, as many as there are parameters, are all of them."""
 
-    def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
         if self._simple and not kwargs and len(args) == len(self._positional):
             if len(args) == 1:
                 return {self._positional[0]: args[0]}
             return dict(zip(self._positional, args, strict=True))
-        bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+        if args or self._defaults:
+            bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+        else:
+            bound = kwargs
         if len(args) > len(self._positional):
             if self._rest is None:
                 return None
@@ -132,9 +137,7 @@ class Identifier:
             return None
         return bound
 
-    def identify(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], tenant: str | None
-    ) -> Identity | None:
+    def identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
         """The identity of a call, or None where the call does not fit the signature (the function will say so).
 
         Raises NotKeyable naming the parameter that cannot be compared.
@@ -155,17 +158,15 @@ class Identifier:
             text = self._text_of(bound, args, kwargs) if self.text is not None else None
             return _identity(head, fields, fields, text)
         raw = chat.wire_fields(bound) if self._wire else bound
-        ignore, receiver, meaning = self._ignore, self._receiver, self.text
-        fields = {}
-        for name, value in raw.items():
-            if name in ignore:
-                continue
-            if name == receiver:
-                fields[name] = self._receiver_tree(value)
-            elif name == meaning:
-                continue
-            else:
-                fields[name] = value if type(value) is str else self._of(name, value)
+        passed, of, fields = self._passed, self._of, {}
+        try:
+            for name, value in raw.items():
+                if name not in passed:
+                    fields[name] = value if type(value) is str else of(value)
+        except (NotKeyable, RecursionError) as fault:
+            raise _unkeyable(name, fault) from None
+        if self._receiver in raw and self._receiver not in self._ignore:
+            fields[self._receiver] = self._receiver_tree(raw[self._receiver])
         return self._with_meaning(head, fields, raw, args, kwargs)
 
     def _with_meaning(
@@ -180,22 +181,22 @@ class Identifier:
             return _identity(head, fields, fields)
         value = raw[name]
         if self.by_vector:
-            whole = {**fields, name: self._of(name, value)}
+            whole = {**fields, name: _field(name, value, self._of)}
             if value is None:
                 return _identity(head, whole, whole)
             return _identity(head, whole, fields, name)
         if type(value) is str:
             text = self._fold(value)
             return _identity(head, {**fields, name: text}, fields, text)
-        if name == "messages" and chat.is_chat(value):
-            trees = chat.message_trees(value, self._fold)
+        trees = chat.message_trees(value, self._fold) if name == "messages" else None
+        if trees is not None:
             parts = chat.split(trees)
             whole = {**fields, name: trees}
             if parts is None:
                 return _identity(head, whole, whole)
             equal, turns, said = parts
             return _identity(head, whole, {**fields, name: equal}, said, turns)
-        whole = {**fields, name: self._of(name, value)}
+        whole = {**fields, name: _field(name, value, self._of)}
         return _identity(head, whole, whole)
 
     def _head(self, tenant: str | None) -> bytes:
@@ -248,19 +249,19 @@ def _identity(
     return Identity(head, head + encode(fields), fields, scope, text, turns)
 
 
-def _json_field(name: str, value: Any) -> Tree:
-    return _field(name, value, tree)
-
-
 def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
     try:
         return of(value)
     except (NotKeyable, RecursionError) as fault:
-        what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
-        raise NotKeyable(
-            f"argument {name!r} cannot be part of a key ({what}): name it in ignore=[{name!r}] if it does not change "
-            "the answer, or give key=<function of the arguments>"
-        ) from None
+        raise _unkeyable(name, fault) from None
+
+
+def _unkeyable(name: str, fault: Exception) -> NotKeyable:
+    what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
+    return NotKeyable(
+        f"argument {name!r} cannot be part of a key ({what}): name it in ignore=[{name!r}] if it does not change "
+        "the answer, or give key=<function of the arguments>"
+    )
 
 
 def _meaning(
