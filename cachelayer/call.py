@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 from typing import Any
 
 from .exact.answers import Frozen
@@ -13,7 +13,7 @@ from .exact.codec import Codec
 from .exact.identity import Identifier, Identity
 from .exact.lane import Lane
 from .exact.memory import Memory, Slot
-from .flow.background import offload
+from .flow.background import offloaded
 from .observe.stats import FunctionStats
 from .policy import NOT_TIGHTENED, Policy, Tightening
 from .protocols import Lease
@@ -57,6 +57,11 @@ class Scope:
     """What is being made here."""
 
 
+@lru_cache(4096)
+def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
+    return Scope(tenant, credentials.hex(), lane=tenant)
+
+
 class Entered:
     """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
 
@@ -65,16 +70,16 @@ class Entered:
 
     __slots__ = ("_scope", "_token", "_var")
 
-    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, principal: str) -> None:
+    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, credentials: bytes) -> None:
         self._var, old = var, var.get()
+        self._scope = alone = _scope_of(tenant, credentials)
         if old is None:
-            self._scope = Scope(tenant, principal, lane=tenant)
             return
         tenant = tenant or old.tenant
         build = enclosing(old.build)
         simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
         lane = tenant if simple else None
-        self._scope = replace(old, tenant=tenant, principal=principal, lane=lane, build=build)
+        self._scope = replace(old, tenant=tenant, principal=alone.principal, lane=lane, build=build)
 
     def __enter__(self) -> None:
         self._token = self._var.set(self._scope)
@@ -237,14 +242,7 @@ class Call:
 
     def in_thread(self) -> Call:
         """The same call of a plain function, for a loop: the function runs in a thread."""
-        work = self.invoke
-        twin = Call(
-            self.function,
-            self.args,
-            self.kwargs,
-            None,
-            lambda *args, **kwargs: offload(partial(work, *args, **kwargs)),
-        )
+        twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke))
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
         return twin

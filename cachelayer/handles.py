@@ -13,7 +13,7 @@ from .exact.canonical import NotKeyable
 from .exact.identity import Identity
 from .exact.slot import Slot
 from .explain import Explanation, explain
-from .flow.background import offload
+from .flow.background import offloaded
 from .rawforms import RawForms
 from .types import Outcome, Reason
 
@@ -230,8 +230,7 @@ class InThread(Handle):
     def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call, its function run in a thread."""
         call = super().now(args, kwargs)
-        work = call.invoke
-        call.invoke = lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
+        call.invoke = offloaded(call.invoke)
         return call
 
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -18,18 +18,18 @@ _OVERHEAD = 16384
 """Bytes that an entry may take beside its answer and its key, at the very most."""
 
 
-class Ahead:
+class Ahead(Aside):
     """Hands over while the answer is still in its flight, at most once: the whole, or a stream's first piece.
 
     What Cache-Status says of an answer that is not kept yet has to come true: a whole answer goes ahead only where
     nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
     """
 
-    __slots__ = ("_aside", "_call", "_r", "_watch", "given")
+    __slots__ = ("_call", "_r", "_watch", "given")
 
     def __init__(self, responder: Responder, call: Call, watch: Watch | None) -> None:
+        super().__init__()
         self._r, self._call, self._watch = responder, call, watch
-        self._aside = Aside()
         self.given = False
 
     def whole(self, exchange: Exchange, answer: tuple[Any, ...]) -> None:
@@ -42,11 +42,11 @@ class Ahead:
             self._watch.end()  # servers say that the client is gone once the last part was sent
         start = self._start(exchange, stored=True)
         call.told = True
-        self._begin([start, {"type": BODY, "body": exchange.body, "more_body": False}])
+        self._hand(start, {"type": BODY, "body": exchange.body, "more_body": False})
 
     async def piece(self, exchange: Exchange, piece: bytes) -> None:
         """Hand over the start of a stream and its first piece, and let them go out."""
-        self._begin([self._start(exchange, None), {"type": BODY, "body": piece, "more_body": True}])
+        self._hand(self._start(exchange, None), {"type": BODY, "body": piece, "more_body": True})
         await turn()
 
     def _start(self, exchange: Exchange, stored: bool | None) -> Message:
@@ -60,15 +60,12 @@ class Ahead:
         )
         return {"type": START, "status": code, "headers": [*exchange.headers, told]}
 
-    def _begin(self, messages: list[Message]) -> None:
+    def _hand(self, start: Message, part: Message) -> None:
+        """Hand both over; `ended` returns once the caller took them, or raises what `send` raised."""
         self.given = True
-        self._aside.begin(self._r.served.starter, self._send(messages))
+        self.begin(self._r.served.starter, self._send(start, part))
 
-    async def _send(self, messages: list[Message]) -> None:
+    async def _send(self, start: Message, part: Message) -> None:
         send = self._r.send
-        for message in messages:
-            await send(message)
-
-    async def sent(self) -> None:
-        """Return once the caller took what was handed over. Raises what `send` raised."""
-        await self._aside.ended()
+        await send(start)
+        await send(part)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.call import Entered
@@ -20,7 +20,8 @@ from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, U
 if TYPE_CHECKING:
     from .responder import Responder
 
-Fields = Mapping[str, Any]
+Fields = dict[str, Any]
+_AS_IT_IS: AbstractContextManager[None] = nullcontext()
 
 
 class Answering(Delivery):
@@ -47,12 +48,23 @@ class Answering(Delivery):
         if not let_in and asked.only_if_cached:
             await self.r.not_cached("unknown-credentials")
             return
-        with Entered(layer._scope, principal.name, principal.credentials.hex()):
-            if not tighter:
-                await self._watched(fields, raw)
-                return
-            with layer.tighten(**self._bounded(tighter)):
-                await self._watched(fields, raw)
+        tightened = layer.tighten(**self._bounded(tighter)) if tighter else _AS_IT_IS
+        with Entered(layer._scope, principal.name, principal.credentials), tightened:
+            exchange = self.r.exchange()
+            try:
+                if self.settings.finish:
+                    self.r.send = _past_the_end(self.r.send)
+                    await self._led(exchange, fields, raw)
+                    return
+                with Watch(self._left, self.served.rounds) as watch:
+                    self.watch = watch
+                    await self._led(exchange, fields, raw)
+                # what the app does after its response belongs to the request that caused it
+                if not watch.rang and (behind := self._asked(exchange)) is not None:
+                    await behind.finished()
+            finally:
+                exchange.close()
+                exchange.ahead = self.watch = None  # no cycles for the collector
 
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
         """A caller's error rate above the owner's changes nothing."""
@@ -60,41 +72,28 @@ class Answering(Delivery):
         own = self.served.policy.max_error_rate
         return tighter if rate is None or rate <= own else {**tighter, "max_error_rate": own}
 
-    async def _watched(self, fields: Fields, raw: bytes) -> None:
-        exchange = self.r.exchange()
-        try:
-            if self.settings.finish:
-                self.r.send = _past_the_end(self.r.send)
-                await self._led(exchange, fields, raw)
-                return
-            async with Watch(self._left, self.served.rounds) as watch:
-                self.watch = watch
-                await self._led(exchange, fields, raw)
-            if not watch.rang:
-                await self._after(exchange)
-        finally:
-            exchange.close()
-            exchange.ahead = self.watch = None  # no cycles for the collector
-
     async def _left(self) -> None:
         while (await self.r.receive())["type"] != "http.disconnect":
             continue
 
-    async def _after(self, exchange: Exchange) -> None:
-        """What the app does after its response belongs to the request that caused it."""
-        if exchange.begun and exchange.status:
-            await exchange.finished()
+    def _asked(self, exchange: Exchange) -> Exchange | None:
+        """Through which the app was asked and has answered."""
+        return exchange if exchange.begun and exchange.status else None
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
-            outcome, slot = await self._landed(exchange, fields)
-            if outcome is None:
-                assert exchange.ahead is not None
-                await exchange.ahead.sent()
+            call, ahead = self.served.call(exchange.ask, fields), None
+            if self.served.ahead and call.reason is None:
+                exchange.ahead = ahead = Ahead(self.r, call, self.watch)
+            try:
+                outcome, slot = await self.served.engine.handed(call)
+            finally:  # whoever asks the app through it from now on does so behind the caller's back
+                if ahead is not None and not ahead.given:
+                    exchange.ahead = ahead = None
+            if ahead is not None:
+                await self._handed(ahead, outcome)
                 return
-            if exchange.ahead is not None:
-                await self._first(exchange, outcome)
-                return
+            assert outcome is not None
             if (slot is not None and self._too_old(outcome, slot)) or (
                 not self.let_in and outcome.age is not None
             ):
@@ -124,21 +123,6 @@ class Answering(Delivery):
             if not exchange.begun:
                 await self._alone(fields)
 
-    async def _landed(self, exchange: Exchange, fields: Fields) -> tuple[Outcome | None, Any]:
-        """The outcome, and what is behind it; no outcome of an answer that is handed over already.
-
-        The exchange is left with its `ahead` only where that was of use.
-        """
-        call = self.served.handle.now((exchange,), fields)
-        if self.served.ahead and call.reason is None:
-            exchange.ahead = Ahead(self.r, call, self.watch)
-        try:
-            outcome, slot = await self.served.engine.handed(call)
-        finally:  # whoever asks the app through it from now on does so behind the caller's back
-            if exchange.ahead is not None and not exchange.ahead.given:
-                exchange.ahead = None
-        return outcome, slot
-
     def _too_old(self, outcome: Outcome, slot: Any) -> bool:
         """Whether `min-fresh` or `max-stale` exclude an entry that the policy would serve."""
         asked, fresh_for = self.r.asked, self.served.raws.age(slot)[1]
@@ -154,7 +138,7 @@ class Answering(Delivery):
         exchange = self.r.exchange()
         try:
             with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
-                outcome, _ = await self.served.handle.landed(exchange, **fields)
+                outcome = await self.served.engine.serve(self.served.call(exchange.ask, fields))
             if exchange.status:
                 self.r.heard(exchange.status)
                 await self._first(exchange, outcome)
@@ -172,26 +156,42 @@ class Answering(Delivery):
 
     async def _first(self, exchange: Exchange, outcome: Outcome) -> None:
         """To the caller whose request was asked: everything as the app sent it."""
-        answer, ahead, send = outcome.answer, exchange.ahead, self.r.send
+        answer, send = outcome.answer, self.r.send
+        told = self._missed(outcome.misses, exchange, outcome)
         if isinstance(answer, Unshared):
-            await self._forward(answer, self._missed(outcome.misses, exchange, outcome))
+            await self._forward(answer, told)
             return
-        if ahead is None:
-            told = self._missed(outcome.misses, exchange, outcome)
-            await send({"type": START, "status": exchange.status, "headers": [*exchange.headers, told]})
-            if type(answer) is tuple:
-                await send({"type": BODY, "body": exchange.body, "more_body": False})
-                return
+        start = {"type": START, "status": exchange.status, "headers": [*exchange.headers, told]}
+        if type(answer) is tuple:
+            await send(start)
+            await send({"type": BODY, "body": exchange.body, "more_body": False})
+            return
         try:
+            await send(start)
             await anext(answer)
-            if ahead is not None:
-                await ahead.sent()
-                await anext(answer)
-            async for piece in answer:
-                await send({"type": BODY, "body": piece, "more_body": True})
-            await send({"type": BODY, "body": b"", "more_body": False})
+            await self._pass_on(answer)
         finally:
             await answer.aclose()
+
+    async def _handed(self, ahead: Ahead, outcome: Outcome | None) -> None:
+        """The same where it was begun ahead of its keeping; no outcome of what is whole."""
+        if outcome is None:
+            await ahead.ended()
+            return
+        answer = outcome.answer
+        try:
+            await anext(answer)
+            await ahead.ended()
+            await anext(answer)
+            await self._pass_on(answer)
+        finally:
+            await answer.aclose()
+
+    async def _pass_on(self, pieces: AsyncIterator[bytes]) -> None:
+        send = self.r.send
+        async for piece in pieces:
+            await send({"type": BODY, "body": piece, "more_body": True})
+        await send({"type": BODY, "body": b"", "more_body": False})
 
     async def _forward(self, unshared: Unshared, told: status.Header) -> None:
         async for message in unshared.rest():

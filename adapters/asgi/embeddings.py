@@ -81,7 +81,10 @@ class Items:
     async def item(self, at: int, base: dict[str, Any]) -> Outcome:
         """One item's outcome, from the tiers or from the one call."""
         member = _Member(partial(self.gathering.need, at))
-        outcome: Outcome = await self.answering.served.handle.outcome(member, **base, input=self.items[at])
+        served = self.answering.served
+        outcome: Outcome = await served.engine.serve(
+            served.call(member.ask, {**base, "input": self.items[at]})
+        )
         if not member.needed:
             self.gathering.known()
         return outcome
@@ -121,7 +124,7 @@ class _Member:
         self._need = need
         self.needed = False
 
-    async def ask(self) -> Any:
+    async def ask(self, **_: Any) -> Any:
         self.needed = True
         return await self._need()
 
@@ -224,9 +227,8 @@ class ItemsAnswering(Answering):
         )  # fmt: skip
         return name, told.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes)))
 
-    async def _after(self, exchange: Exchange) -> None:
-        if self.items.exchange is not None:
-            await self.items.exchange.finished()
+    def _asked(self, exchange: Exchange) -> Exchange | None:
+        return self.items.exchange
 
 
 async def _none_cached(needed: list[int]) -> Sequence[Any]:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mutabl
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cachelayer.flow.channel import Channel, Channels, Ended
+from cachelayer.flow.channel import Channel, Ended
 
 from ..openai_wire import NONE
 from . import replay
@@ -15,6 +15,7 @@ from .storable import Judged, judge
 
 if TYPE_CHECKING:
     from .ahead import Ahead
+    from .middleware import Served
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -69,49 +70,39 @@ class Exchange:
     After it was asked, `status` and `headers` are the app's own, and `body` the body in its own encoding.
     """
 
-    __slots__ = (
-        "_channels", "_twin", "ahead", "app", "begun", "body", "channel", "headers", "limit", "only_if_cached",
-        "openai", "request", "scope", "stale_allowed", "status", "unshared", "usage", "vary",
-    )  # fmt: skip
+    begun = _twin = False
+    status = 0
+    headers: Iterable[tuple[bytes, bytes]] = ()
+    body = b""
+    channel: Channel | None = None
+    unshared: Unshared | None = None
+    ahead: Ahead | None = None
+    """Where the caller waits for this very answer."""
 
     def __init__(
         self,
-        app: App,
+        served: Served,
         scope: MutableMapping[str, Any],
         request: bytes,
-        channels: Channels,
         *,
-        vary: frozenset[bytes],
-        limit: int,
-        openai: bool = False,
         usage: bool = False,
         only_if_cached: bool = False,
-        stale_allowed: bool = False,
     ) -> None:
-        self.app, self.scope, self.request, self._channels = app, scope, request, channels
-        self.vary, self.limit, self.openai, self.usage = vary, limit, openai, usage
-        self.only_if_cached, self.stale_allowed = only_if_cached, stale_allowed
-        self.begun = self._twin = False
-        self.status = 0
-        self.headers: Iterable[tuple[bytes, bytes]] = ()
-        self.body = b""
-        self.channel: Channel | None = None
-        self.unshared: Unshared | None = None
-        self.ahead: Ahead | None = None
-        """Where the caller waits for this very answer."""
+        self._served, self.scope, self.request = served, scope, request
+        self.usage, self.only_if_cached = usage, only_if_cached
 
     def again(self) -> Exchange:
         """The same request, to be asked behind the caller's back."""
-        twin = Exchange(
-            self.app, dict(self.scope), self.request, self._channels, vary=self.vary, limit=self.limit,
-            openai=self.openai, usage=self.usage
-        )  # fmt: skip
+        twin = Exchange(self._served, dict(self.scope), self.request, usage=self.usage)
         twin._twin = True
         return twin
 
-    async def ask(self) -> Any:
+    async def ask(self, **_: Any) -> Any:
         """A whole answer as (media, language, ttl, body, marks...), a stream as an iterator of bytes whose first item
-        is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached."""
+        is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached.
+
+        The engine gives the request's fields; the app reads them from the request itself.
+        """
         if self.begun:
             if self.ahead is not None and self.ahead.given:
                 raise Unanswered  # what the caller has begun to read has no other end
@@ -120,7 +111,8 @@ class Exchange:
         if self.only_if_cached:
             raise NotCached
         channel = self.channel = Channel()
-        self._channels.open(channel, partial(_run, self.app, self.scope, self.request))
+        served = self._served
+        served.channels.open(channel, partial(_called, served.app, self.scope, self.request))
         try:
             answer = await self._answer(channel)
             if type(answer) is tuple and self.ahead is not None:
@@ -141,12 +133,12 @@ class Exchange:
         if start["type"] != START:
             return self._alone([start], channel, "extension")
         self.status, self.headers = start["status"], list(start.get("headers", ()))
-        judged = judge(self.status, self.headers, self.vary)
+        judged = judge(self.status, self.headers, self._served.vary)
         if start.get("trailers"):
             judged = judged._replace(why_not="trailers")
         if judged.why_not:
             unshared = self._alone([start], channel, judged.why_not)
-            if self.stale_allowed and self.status in (500, 502, 503, 504):
+            if self._served.stale_allowed and not self._twin and self.status in (500, 502, 503, 504):
                 raise Failed(unshared)
             return unshared
         if judged.is_stream:
@@ -169,15 +161,15 @@ class Exchange:
             if not message.get("more_body", False):
                 channel.close()
                 break
-            if size > self.limit:
+            if size > self._served.limit:
                 return self._alone(messages, channel, "oversize")
         self.body = body = parts[0] if len(parts) == 1 else b"".join(parts)
         if judged.encoding:
-            plain = _decoded(body, judged.encoding, self.limit)
+            plain = _decoded(body, judged.encoding, self._served.limit)
             if plain is None:
                 return self._alone(messages, channel, "content-encoding")
             body = plain
-        marks = replay.marks_in(body) if self.openai else NONE
+        marks = replay.marks_in(body) if self._served.route.identified else NONE
         return (judged.media, judged.language, judged.ttl, body, *marks)
 
     @staticmethod
@@ -200,10 +192,10 @@ class Exchange:
     async def finished(self) -> None:
         """Wait for what the app does after its response. Raises what it raises."""
         if self.channel is not None and not self.channel.ended:
-            await self._channels.finished(self.channel)
+            await self._served.channels.finished(self.channel)
 
 
-async def _run(app: App, scope: MutableMapping[str, Any], request: bytes, channel: Channel) -> None:
+def _called(app: App, scope: MutableMapping[str, Any], request: bytes, channel: Channel) -> Awaitable[None]:
     given = False
 
     async def receive() -> Message:
@@ -211,10 +203,10 @@ async def _run(app: App, scope: MutableMapping[str, Any], request: bytes, channe
         if not given:
             given = True
             return {"type": "http.request", "body": request, "more_body": False}
-        await channel.gone
+        await channel.gone()
         return {"type": "http.disconnect"}
 
-    await app(scope, receive, channel.put)
+    return app(scope, receive, channel.put)
 
 
 async def _events(channel: Channel, head: tuple[Any, ...], message: Message | None) -> AsyncIterator[Any]:

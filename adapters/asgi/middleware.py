@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from functools import partial
 from typing import Any, Literal
 
 from cachelayer import CacheLayer
+from cachelayer.call import Call
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.flow.channel import Channels
@@ -16,7 +17,7 @@ from cachelayer.flow.watch import Rounds
 
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
-from .exchange import App, Exchange, Receive, Send
+from .exchange import App, Receive, Send
 from .hot import Hot, Told
 from .lifespan import Lifespan
 from .principals import Accepted, Principals, Resolver
@@ -43,7 +44,6 @@ class Served:
             _asker(route),
             name=f"{name}:{route.path}",
             text=route.text,
-            ignore=["cachelayer_exchange"],
             view=route.seen,
             ttl=partial(_ttl, own),
             semantic=layer.policy.semantic if route.text is not None else False,
@@ -64,11 +64,17 @@ class Served:
         """Whether answers may go ahead of their keeping: nothing else can answer in their place any more, and no
         function of the owner's decides whether they are kept."""
 
+    def call(self, ask: Callable[..., Any], fields: dict[str, Any]) -> Call:
+        """The call of a request's fields, which `ask` answers, in the current scope."""
+        call: Call = self.handle.now((), fields)
+        call.invoke = ask
+        return call
+
 
 def _asker(route: Route) -> Any:
-    async def ask(cachelayer_exchange: Exchange, /, **fields: Any) -> Any:
-        """The app behind, asked through one caller's exchange."""
-        return await cachelayer_exchange.ask()
+    async def ask(**fields: Any) -> Any:
+        """Stands for the app behind: each call brings what asks it."""
+        raise NotImplementedError
 
     ask.cachelayer_wire = route.openai  # type: ignore[attr-defined]
     return ask

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Coroutine, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.slot import Slot
@@ -13,7 +13,7 @@ from .directives import NOTHING, Asked
 from .exchange import BODY, START, Exchange, Message, Receive, Send
 from .hot import Told
 from .principals import Principal
-from .routes import Unreadable, Wanted, parse
+from .routes import WHOLE, Unreadable, Wanted, parse
 from .settings import Facts, is_let_in, key_of
 
 if TYPE_CHECKING:
@@ -22,22 +22,26 @@ if TYPE_CHECKING:
 TOO_LARGE = b'{"error":{"message":"The request body is too large.","type":"invalid_request_error","param":null,"code":"request_too_large"}}'  # noqa: E501 - one body
 
 
+Work = Coroutine[Any, Any, None]
+
+
 class Responder:
     """Made for one request."""
+
+    body = b""
+    plain = True
+    """Whether the body cannot ask for a stream."""
+    vary = ""
+    """The request headers that are part of the key."""
+    wanted = WHOLE
+    asked: Asked = NOTHING
+    principal: Principal | None = None
+    reveals = True
+    """Whether this caller may learn that an entry exists."""
 
     def __init__(self, served: Served, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self.served, self.settings = served, served.settings
         self.scope, self.receive, self.send = scope, receive, send
-        self.body = b""
-        self.plain = True
-        """Whether the body cannot ask for a stream."""
-        self.vary = ""
-        """The request headers that are part of the key."""
-        self.wanted = Wanted()
-        self.asked: Asked = NOTHING
-        self.principal: Principal | None = None
-        self.reveals = True
-        """Whether this caller may learn that an entry exists."""
 
     async def respond(self, messages: list[Message]) -> None:
         """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
@@ -62,20 +66,20 @@ class Responder:
         slot = self.served.raws.find(raw) if let_in and self.asked is NOTHING else None
         return await self._answer(raw, slot, messages, let_in)
 
-    async def go_on(self, told: Told) -> None:
+    def go_on(self, told: Told) -> Work:
         """Answer a request whose caller was known at sight."""
         self.body, self.principal = told.message["body"], told.principal
         raw = self._form(told.prefix)
         slot = None if self.plain else self.served.raws.find(raw)
-        await self._answer(raw, slot, [told.message], True)
+        return self._answer(raw, slot, [told.message], True)
 
-    async def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> None:
+    def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> Work:
         if slot is not None:
             self.wanted = self._wanted_again()
             answering = Answering(self)
             if answering.suffices(slot.answer):
-                return await answering.hit_slot(slot)
-        return await self._ask(raw, messages, let_in)
+                return answering.hit_slot(slot)
+        return self._ask(raw, messages, let_in)
 
     async def _let_in(self, principal: Principal) -> bool | None:
         """True: a hit may answer. False: the app has to see these credentials first. None: they are refused."""
@@ -111,19 +115,19 @@ class Responder:
     def _wanted_again(self) -> Wanted:
         """How the answer is wanted, of a body that was read before."""
         if self.plain:
-            return Wanted()
+            return WHOLE
         return self.served.route.wanted(parse(self.body))
 
-    async def _ask(self, raw: bytes, messages: list[Message], let_in: bool) -> None:
+    def _ask(self, raw: bytes, messages: list[Message], let_in: bool) -> Work:
         route = self.served.route
         try:
             body = parse(self.body)
             self.wanted = route.wanted(body)
             fields = route.fields(body)
         except Unreadable as fault:
-            await self.past(str(fault), messages)
-            return
-        await Answering(self).ask({**fields, **self.beside()}, raw, let_in)
+            return self.past(str(fault), messages)
+        beside = self.beside()
+        return Answering(self).ask({**fields, **beside} if beside else fields, raw, let_in)
 
     def beside(self) -> dict[str, Any]:
         """What identifies an answer beside the request's body."""
@@ -134,18 +138,12 @@ class Responder:
 
     def exchange(self) -> Exchange:
         """The app's side of this request, not asked yet."""
-        served = self.served
         return Exchange(
-            served.app,
+            self.served,
             self.scope,
             self.body,
-            served.channels,
-            vary=served.vary,
-            limit=served.limit,
-            openai=served.route.identified,
             usage=self.wanted.usage,
             only_if_cached=self.asked.only_if_cached,
-            stale_allowed=served.stale_allowed,
         )
 
     # the request's body ------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from cachelayer.types import Reason
 from ..openai_wire import NotAnAnswer, chunks_in
 
 OWN = "cachelayer_"
+_OWN = b'"cachelayer_'
 """Names in a request's body that begin so are the middleware's own: a body that has one is not cached."""
 
 
@@ -22,6 +23,9 @@ class Wanted(NamedTuple):
     stream: bool = False
     usage: bool = False
     """Whether a stream ends with the usage chunk."""
+
+
+WHOLE = Wanted()
 
 
 class Unreadable(ValueError):
@@ -46,15 +50,16 @@ class Route:
     def wanted(self, body: dict[str, Any]) -> Wanted:
         """Whether a stream is wanted. Raises Unreadable."""
         stream = body.get("stream")
-        if stream is not None and not isinstance(stream, bool):
+        if stream is None or stream is False:
+            return WHOLE
+        if stream is not True:
             raise Unreadable("stream is not a boolean")
         options = body.get("stream_options")
-        usage = isinstance(options, dict) and options.get("include_usage") is True
-        return Wanted(bool(stream), usage and bool(stream))
+        return Wanted(True, isinstance(options, dict) and options.get("include_usage") is True)
 
     def fields(self, body: dict[str, Any]) -> dict[str, Any]:
         """What identifies the answer, by name. Raises Unreadable for a request that is not to be cached."""
-        if self.openai:
+        if self.openai and "stream" in body:
             return {name: value for name, value in body.items() if name != "stream"}
         return body
 
@@ -97,6 +102,7 @@ def parse(body: bytes) -> dict[str, Any]:
     kept under one meaning must not be served for the other.
     """
     found = _plain(body)
+    spelled = found is not None
     if found is None:
         try:
             found = json.loads(body, object_pairs_hook=_once, parse_constant=_constant, parse_int=_int)
@@ -104,7 +110,7 @@ def parse(body: bytes) -> dict[str, Any]:
             raise Unreadable(str(fault) if isinstance(fault, Unreadable) else "invalid JSON") from None
     if not isinstance(found, dict):
         raise Unreadable("not a JSON object")
-    if any(name.startswith(OWN) for name in found):
+    if (_OWN in body or not spelled) and any(name.startswith(OWN) for name in found):
         raise Unreadable(f"a field whose name begins with {OWN}")
     return found
 

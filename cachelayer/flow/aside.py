@@ -10,6 +10,7 @@ from typing import Any
 from .eager import Starter
 
 Work = Coroutine[Any, Any, None]
+_LATER = suppress(Exception)
 
 
 class Aside:
@@ -23,11 +24,14 @@ class Aside:
 
     def begin(self, starter: Starter, work: Work) -> None:
         """Run `work` until it first waits."""
-        with suppress(Exception):  # `ended` raises it
-            begun, _ = starter.start(asyncio.get_running_loop(), self._noted(work))
-            if begun is not None:
-                self._task = begun
-                begun.add_done_callback(_heard)
+        with _LATER:
+            try:
+                self._task, _ = starter.start(asyncio.get_running_loop(), work)
+            except BaseException as error:
+                self._error = error  # `ended` raises it
+                raise
+            if self._task is not None:
+                self._task.add_done_callback(_heard)
 
     async def ended(self) -> None:
         """Wait for the end. Raises what the work raised; whoever is cancelled meanwhile cancels the work."""
@@ -35,13 +39,6 @@ class Aside:
             await self._task
         if self._error is not None:
             raise self._error
-
-    async def _noted(self, work: Work) -> None:
-        try:
-            await work
-        except BaseException as error:
-            self._error = error
-            raise
 
 
 async def turn() -> None:

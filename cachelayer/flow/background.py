@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -63,6 +64,11 @@ class Background:
 async def offload(work: Callable[[], T]) -> T:
     """The result of `work()`, run in a thread of the loop's default executor."""
     return await asyncio.get_running_loop().run_in_executor(None, work)
+
+
+def offloaded(work: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """`work` as what is awaited: it runs in such a thread."""
+    return lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
 
 
 def later(seconds: float, work: Callable[..., object], *args: object) -> asyncio.TimerHandle:

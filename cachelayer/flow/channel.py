@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 from .eager import Starter
 
+_LATER = suppress(Exception)
 AHEAD = 2
 """Items that the work may be ahead of the taker: an answer's start and its only part cost no switch of tasks."""
 
@@ -21,24 +21,22 @@ class Ended(Exception):
 class Channel:
     """One task that `put`s, one reader that `take`s. Whoever stops reading calls `close`, and `put` raises OSError."""
 
-    __slots__ = ("_error", "_items", "_loop", "_over", "_room", "_taker", "gone")
+    _taker: asyncio.Future[None] | None = None
+    _room: asyncio.Future[None] | None = None
+    _gone: asyncio.Future[None] | None = None
+    _error: BaseException | None = None
+    _over = _closed = False
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._items: deque[Any] = deque()
-        self._taker: asyncio.Future[None] | None = None
-        self._room: asyncio.Future[None] | None = None
-        self._error: BaseException | None = None
-        self._over = False
-        self.gone: asyncio.Future[None] = self._loop.create_future()
-        """Done once nobody reads any more."""
+        self._items: list[Any] = []
 
     async def put(self, item: Any) -> None:
         """Hand out an item; waits while the reader is behind. Raises OSError where nobody reads any more."""
-        while len(self._items) >= AHEAD and not self.gone.done():
+        while len(self._items) >= AHEAD and not self._closed:
             self._room = self._loop.create_future()
             await self._room
-        if self.gone.done():
+        if self._closed:
             raise OSError("the client is gone")
         self._items.append(item)
         _wake(self._taker)
@@ -56,7 +54,7 @@ class Channel:
         """The next item where it is there already, else None."""
         if not self._items:
             return None
-        item = self._items.popleft()
+        item = self._items.pop(0)
         _wake(self._room)
         return item
 
@@ -67,10 +65,16 @@ class Channel:
 
     def close(self) -> None:
         """Nobody reads any more."""
-        if not self.gone.done():
-            self.gone.set_result(None)
+        self._closed = True
         self._items.clear()
+        _wake(self._gone)
         _wake(self._room)
+
+    async def gone(self) -> None:
+        """Return once nobody reads any more."""
+        if not self._closed:
+            self._gone = self._gone or self._loop.create_future()
+            await asyncio.shield(self._gone)  # who gives up waiting does not close the channel
 
     def over(self, error: BaseException | None) -> None:
         """The work ended."""
@@ -93,9 +97,9 @@ class Channels:
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def open(self, channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
+    def open(self, channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> None:
         """Start `work(channel)` as a task of its own; its first step runs at once."""
-        with suppress(Exception):  # `take` raises it, in its place
+        with _LATER:  # `take` raises it, in its place
             begun, _ = self._starter.start(channel._loop, _run(channel, work))
             if begun is not None:
                 self._tasks.add(begun)
@@ -116,7 +120,7 @@ class Channels:
             raise channel._error
 
 
-async def _run(channel: Channel, work: Callable[[Channel], Coroutine[Any, Any, None]]) -> None:
+async def _run(channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> None:
     try:
         await work(channel)
     except BaseException as error:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Watch:
-    """`async with Watch(sign) as watch:` cancels its body once `sign()` returns, and swallows that cancellation.
+    """`with Watch(sign) as watch:` cancels its body once `sign()` returns, and swallows that cancellation.
 
     `watch.rang` tells it happened. A cancellation from elsewhere passes. What `sign` raises counts as the sign.
     With `rounds` the watch begins when these come by: work that is done by then pays for next to nothing.
@@ -23,7 +23,7 @@ class Watch:
         self._round: _Round | None = None
         self.rang = self._over = False
 
-    async def __aenter__(self) -> Self:
+    def __enter__(self) -> Self:
         task = asyncio.current_task()
         assert task is not None
         self._task, self._cancelling = task, task.cancelling()
@@ -52,7 +52,7 @@ class Watch:
         if self._watcher is not None:
             self._watcher.cancel()
 
-    async def __aexit__(
+    def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> bool:
         self.end()

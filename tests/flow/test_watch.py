@@ -17,7 +17,7 @@ async def test_a_sign_cancels_the_block_and_nothing_after_it() -> None:
     async def given() -> None:
         await sign.wait()
 
-    async with Watch(given) as watch:
+    with Watch(given) as watch:
         asyncio.get_running_loop().call_soon(sign.set)
         await asyncio.Event().wait()
     assert watch.rang
@@ -34,7 +34,7 @@ async def test_a_sign_that_comes_as_the_block_ends_cancels_nothing_after_it(turn
 
     rang = False
     try:
-        async with Watch(given) as watch:
+        with Watch(given) as watch:
             await asyncio.sleep(0)
             sign.set()
             if ended:
@@ -53,7 +53,7 @@ async def test_a_cancellation_from_elsewhere_passes() -> None:
         await asyncio.Event().wait()
 
     async def block() -> None:
-        async with Watch(never):
+        with Watch(never):
             await asyncio.Event().wait()
 
     task = asyncio.ensure_future(block())
@@ -73,13 +73,13 @@ async def test_rounds_begin_every_watch_within_the_grace_and_none_that_ended() -
 
         return never
 
-    async with Watch(sign(1), rounds):
+    with Watch(sign(1), rounds):
         started = loop.time()
-        async with Watch(sign(2), rounds):
+        with Watch(sign(2), rounds):
             pass
         while not begun:
             await asyncio.sleep(0)
-        async with Watch(sign(3), rounds):
+        with Watch(sign(3), rounds):
             while len(begun) < 2:
                 await asyncio.sleep(0)
     assert [name for name, _ in begun] == [1, 3]
@@ -90,7 +90,7 @@ def test_rounds_serve_several_loops() -> None:
     rounds = Rounds(0.002)
 
     async def block() -> bool:
-        async with Watch(partial(asyncio.sleep, 0), rounds) as watch:
+        with Watch(partial(asyncio.sleep, 0), rounds) as watch:
             await asyncio.Event().wait()
         return watch.rang
 

@@ -185,6 +185,23 @@ async def test_work_after_the_response_is_waited_for(layer: CacheLayer) -> None:
     assert done == [1]
 
 
+async def test_an_app_that_looks_for_its_client_in_vain_goes_on(layer: CacheLayer) -> None:
+    """As Starlette's `is_disconnected` does: it asks for a message and gives up at once."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        assert (await receive())["type"] == "http.request"
+        head = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        for _ in range(4):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(receive(), 0.001)
+            await send({"type": "http.response.body", "body": b"data: x\n\n", "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    answer = await Client(CacheLayerMiddleware(app, layer=layer)).chat({"say": "x"}, stream=True)
+    assert answer.complete and answer.body == b"data: x\n\n" * 4
+
+
 async def test_the_layer_starts_and_ends_with_the_server(upstream: Upstream) -> None:
     async def plain(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"

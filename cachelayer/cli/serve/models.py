@@ -102,7 +102,7 @@ class Models:
         if not isinstance(asked, dict):
             await send_error(send, 400, "the request body is no JSON object", "invalid_json")
             return
-        async with Watch(lambda: left(receive)):
+        with Watch(lambda: left(receive)):
             await self._answer(asked, send)
 
     async def _answer(self, asked: dict[str, Any], send: Any) -> None:

@@ -107,7 +107,7 @@ class Upstreams:
         if not able:
             await send_error(send, 404, f"no upstream serves the model {model!r}", "model_not_found")
             return
-        async with Watch(lambda: left(receive)):
+        with Watch(lambda: left(receive)):
             await self._try(able, scope, body, send)
 
     async def _try(self, able: list[Upstream], scope: Any, body: bytes, send: Any) -> None:
