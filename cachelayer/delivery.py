@@ -51,9 +51,11 @@ class Delivery:
         return self.outcome(call, landing, led), landing.slot
 
     def handed(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome | None, Slot | None]:
-        """The same, but no outcome of what this caller was told already."""
+        """The same, but no outcome of what this caller was told already, who is counted when it is kept."""
         if led and call.told:
-            self.count(call, landing, led)
+            landing.told = landing.due is not None and call.span is None and call.parent is None
+            if not landing.told:
+                self.count(call, landing, led)
             return None, None
         return self.with_slot(call, landing, led)
 

@@ -46,12 +46,15 @@ class Keeping:
         )
 
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
-        """What the backend answered: weighed at once, so that it is kept as it is now; kept now, or `later`."""
+        """What the backend answered: weighed at once, so that it is kept as it is now; kept now, or `later`.
+
+        What its caller was told ahead is a transport's own, which nobody changes: it is weighed later, too.
+        """
         now = self._now()
         landing = Landing(BACKEND, call)
         landing.answer = answer
         landing.seconds = call.timings["backend"] = now - started
-        fit = self._keeper.weigh(call, landing)
+        fit = None if call.told else self._keeper.weigh(call, landing)
         if call.later or call.told:
             landing.due = now
             self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
@@ -68,12 +71,12 @@ class Keeping:
         if call.function.comparison is not None:
             call.function.comparison.see(call, landing, self._tiers)
 
-    def _kept_later(self, call: Call, landing: Landing, fit: bool) -> None:
-        """Keep what was put off, and count its caller."""
+    def _kept_later(self, call: Call, landing: Landing, fit: bool | None) -> None:
+        """Keep what was put off, weighed or not, and count its caller."""
         made, landing.due = landing.due, None
         assert made is not None
         try:
-            if fit:
+            if self._keeper.weigh(call, landing) if fit is None else fit:
                 self._keeper.place(call, landing, landing.answer, made)
             self._pass_on(call, landing)
         finally:

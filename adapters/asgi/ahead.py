@@ -25,12 +25,10 @@ class Ahead(Aside):
     nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
     """
 
-    __slots__ = ("_call", "_r", "_watch", "given")
+    given = False
 
     def __init__(self, responder: Responder, call: Call, watch: Watch | None) -> None:
-        super().__init__()
         self._r, self._call, self._watch = responder, call, watch
-        self.given = False
 
     def whole(self, exchange: Exchange, answer: tuple[Any, ...]) -> None:
         """Hand over an answer that is going to be kept; nothing happens with another."""

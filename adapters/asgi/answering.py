@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cachelayer.call import Entered
 from cachelayer.flow.watch import Watch
@@ -17,9 +17,6 @@ from .delivery import Again, Delivery
 from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
 
-if TYPE_CHECKING:
-    from .responder import Responder
-
 Fields = dict[str, Any]
 _AS_IT_IS: AbstractContextManager[None] = nullcontext()
 
@@ -27,11 +24,9 @@ _AS_IT_IS: AbstractContextManager[None] = nullcontext()
 class Answering(Delivery):
     """Answers one request on behalf of its responder."""
 
-    def __init__(self, responder: Responder) -> None:
-        super().__init__(responder)
-        self.let_in = True
-        """Whether the app lets these credentials in: else it has to see them, and nothing kept may answer."""
-        self.watch: Watch | None = None
+    let_in = True
+    """Whether the app lets these credentials in: else it has to see them, and nothing kept may answer."""
+    watch: Watch | None = None
 
     # asking ------------------------------------------------------------------------------------------------------
 
@@ -77,8 +72,8 @@ class Answering(Delivery):
             continue
 
     def _asked(self, exchange: Exchange) -> Exchange | None:
-        """Through which the app was asked and has answered."""
-        return exchange if exchange.begun and exchange.status else None
+        """Through which the app was asked and has answered, where it may not have returned yet."""
+        return exchange if exchange.status and not exchange.over else None
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:

@@ -189,9 +189,14 @@ class Exchange:
         if self.unshared is not None:
             self.unshared.channel.close()
 
+    @property
+    def over(self) -> bool:
+        """Whether the app has returned, and raised nothing."""
+        return self.channel is None or self.channel.ended
+
     async def finished(self) -> None:
         """Wait for what the app does after its response. Raises what it raises."""
-        if self.channel is not None and not self.channel.ended:
+        if self.channel is not None:
             await self._served.channels.finished(self.channel)
 
 

@@ -66,7 +66,7 @@ class Served:
 
     def call(self, ask: Callable[..., Any], fields: dict[str, Any]) -> Call:
         """The call of a request's fields, which `ask` answers, in the current scope."""
-        call: Call = self.handle.now((), fields)
+        call: Call = self.handle.call((), fields, self.handle.scope)
         call.invoke = ask
         return call
 

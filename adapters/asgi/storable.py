@@ -25,10 +25,7 @@ class Judged(NamedTuple):
     encoding: bytes = b""
     ttl: float | None = None
     """Seconds for which the response itself says it is fresh."""
-
-    @property
-    def is_stream(self) -> bool:
-        return self.media.partition(b";")[0].strip().lower() == b"text/event-stream"
+    is_stream: bool = False
 
 
 def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[bytes]) -> Judged:
@@ -60,13 +57,12 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
     if encoding in (b"identity",):
         encoding = b""
     kind = media.partition(b";")[0].strip().lower()
-    if not why and kind != b"text/event-stream" and not (kind.endswith((b"/json", b"+json"))):
+    is_stream = kind == b"text/event-stream"
+    if not why and not is_stream and not kind.endswith((b"/json", b"+json")):
         why = "content-type"
-    if not why and encoding not in (b"", b"gzip", b"deflate"):
+    if not why and encoding and (is_stream or encoding not in (b"gzip", b"deflate")):
         why = "content-encoding"
-    if not why and encoding and kind == b"text/event-stream":
-        why = "content-encoding"
-    return Judged(why, media, language, encoding, ttl)
+    return Judged(why, media, language, encoding, ttl, is_stream)
 
 
 def _fresh_for(control: bytes, known: float | None) -> float | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import types
+from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any
 
@@ -16,11 +17,8 @@ _LATER = suppress(Exception)
 class Aside:
     """One work, which neither holds up who began it nor fails there."""
 
-    __slots__ = ("_error", "_task")
-
-    def __init__(self) -> None:
-        self._task: asyncio.Task[Any] | None = None
-        self._error: BaseException | None = None
+    _task: asyncio.Task[Any] | None = None
+    _error: BaseException | None = None
 
     def begin(self, starter: Starter, work: Work) -> None:
         """Run `work` until it first waits."""
@@ -41,9 +39,10 @@ class Aside:
             raise self._error
 
 
-async def turn() -> None:
+@types.coroutine
+def turn() -> Generator[None, None, None]:
     """Give the loop a turn: what was written to a socket goes out in it."""
-    await asyncio.sleep(0)
+    yield
 
 
 async def whole_turn() -> None:

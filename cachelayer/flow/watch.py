@@ -49,6 +49,7 @@ class Watch:
         self._over = True
         if self._round is not None:
             self._round.leave(self)
+            self._round = None
         if self._watcher is not None:
             self._watcher.cancel()
 
@@ -76,35 +77,33 @@ class Rounds:
         made = self._round
         if made is None or made.loop is not loop:
             made = self._round = _Round(loop, self._step)
-        made.join(watch)
+        made.early.add(watch)
+        if not made.armed:
+            made.armed = True
+            loop.call_later(self._step, made.come_by)
         return made
 
 
 class _Round:
     """Those of one loop."""
 
-    __slots__ = ("_armed", "_early", "_late", "_step", "loop")
+    __slots__ = ("_late", "_step", "armed", "early", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, step: float) -> None:
         self.loop, self._step = loop, step
-        self._early: set[Watch] = set()
+        self.early: set[Watch] = set()
+        """Who joined since the last round."""
         self._late: set[Watch] = set()
-        self._armed = False
-
-    def join(self, watch: Watch) -> None:
-        self._early.add(watch)
-        if not self._armed:
-            self._armed = True
-            self.loop.call_later(self._step, self._come_by)
+        self.armed = False
 
     def leave(self, watch: Watch) -> None:
-        self._early.discard(watch)
+        self.early.discard(watch)
         self._late.discard(watch)
 
-    def _come_by(self) -> None:
-        due, self._late, self._early = self._late, self._early, set()
+    def come_by(self) -> None:
+        due, self._late, self.early = self._late, self.early, set()
         for watch in due:
             watch._begin()
-        self._armed = bool(self._late)
-        if self._armed:
-            self.loop.call_later(self._step, self._come_by)
+        self.armed = bool(self._late)
+        if self.armed:
+            self.loop.call_later(self._step, self.come_by)
