@@ -73,9 +73,9 @@ def gather(
 
     What was asked in the same conversation comes first, then entries before which the assistant said the same.
     """
-    near = zip(scores.tolist(), ids.tolist(), strict=True)
+    near = [pair for pair in zip(scores.tolist(), ids.tolist(), strict=True) if pair[1] >= 0]
     live = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and e.partition == ask.partition]
-    lost = int((ids >= 0).sum()) - len(live)
+    lost = len(near) - len(live)
     if ask.turns:
         live = _by_talk(ask, live, entries, talks, k)
     live.sort(key=_RANK, reverse=True)

@@ -69,10 +69,19 @@ class Metric:
 
     def __init__(self, dimension: int) -> None:
         self.inverse = np.eye(dimension, dtype=np.float32)
+        self._last: tuple[Vector, Vector] | None = None
+        """The last vector asked for since something was added, and its product."""
+
+    def bend(self, x: Vector) -> Vector:
+        """`inverse @ x`, not to be changed: asked for when a request is judged, and again when it teaches."""
+        if self._last is None or self._last[0] is not x:
+            self._last = x, self.inverse.dot(x)
+        return self._last[1]
 
     def add(self, x: Vector) -> None:
-        px = self.inverse.dot(x)
-        self.inverse -= np.outer(px, px / (1.0 + float(x.dot(px))))
+        px = self.bend(x)
+        self._last = None
+        self.inverse -= np.multiply.outer(px, px / (1.0 + float(x.dot(px))))
 
 
 class Shared:
@@ -162,7 +171,7 @@ class Neighbourhood:
         ids = list(votes)
         tallies = list(votes.values())
         total, total_wide = sum(t[0] for t in tallies), sum(t[1] for t in tallies)
-        bent = self.metric.inverse.dot(x)
+        bent = self.metric.bend(x)
         sums = self.answers.sums.take(ids, axis=0)
         ridge: list[float] = sums.dot(bent).tolist()
         norms = [self.answers.norms[i] for i in ids]

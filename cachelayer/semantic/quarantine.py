@@ -51,11 +51,11 @@ class Hubs:
         if seen is None or seen.total.shape != vector.shape:  # of a model that served before
             if len(self._seen) >= _TRACKED:
                 self._seen.popitem(last=False)
-            seen = self._seen[entry] = _Lookups(np.zeros_like(vector))
-        else:
-            self._seen.move_to_end(entry)
+            self._seen[entry] = _Lookups(vector.copy())  # of a batch, perhaps
+            return
+        self._seen.move_to_end(entry)
         seen.count += 1
-        seen.total += vector
+        seen.total = seen.total + vector
 
     def answered(self, entry: int, same: bool) -> None:
         """The true answer to such a text: the entry's, or another."""
@@ -80,7 +80,7 @@ class _Lookups:
     __slots__ = ("contrary", "count", "heard", "total")
 
     def __init__(self, total: NDArray[np.float32]) -> None:
-        self.total, self.count, self.heard, self.contrary = total, 0, 0, 0
+        self.total, self.count, self.heard, self.contrary = total, 1, 0, 0
 
     def likeness(self) -> float:
         """Mean cosine between two of them."""

@@ -133,7 +133,7 @@ class SimilarTier:
 
     def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
         vector = embedded.vectors[0]
-        if not embedded.complete[0] or not 0.99 < float(vector @ vector) < 1.01:
+        if not embedded.complete[0] or not 0.99 < float(vector.dot(vector)) < 1.01:
             return None
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)

@@ -60,6 +60,24 @@ def test_new_rows_are_taken_in_beside_what_serves_and_removals_reach_them_wherev
     assert found_itself(index, picked[100:])
 
 
+@pytest.mark.parametrize("rows", [PAGE + 200, 2 * PAGE - 10])
+def test_rows_that_codes_have_not_taken_in_are_found_too(rows):
+    index = made(rows)  # the tail of the second lies in two pages
+    tail = NAMES[rows : rows + 30]
+    index.add(b"p", tail, ROWS[tail])
+    assert sieve(index).rows == rows
+    assert found_itself(index, tail) and found_itself(index, NAMES[:rows:50])
+    asked = unit(np.random.default_rng(7), 200, WIDTH)
+    exact = np.sort(ROWS[: rows + 30] @ asked.T, axis=0)[::-1][:8].T
+    alone = np.vstack([index.search(b"p", one[None], 8)[0] for one in asked])
+    assert (np.abs(alone - exact) < 1e-3).mean() > 0.97
+    taken = np.concatenate([index.search(b"p", one[None], 8)[1][0] for one in asked])
+    assert 5 < (taken >= rows).sum() < 100  # of 1,600, by chance 37 or 24
+    index.remove(tail[:20])
+    left = np.concatenate([index.search(b"p", one[None], 8)[1][0] for one in ROWS[tail]])
+    assert not np.isin(left, tail[:20]).any() and np.isin(left, tail[20:]).sum() >= 10
+
+
 def test_twice_as_many_rows_are_coded_anew():
     index = made(1500)
     learnt = sieve(index)

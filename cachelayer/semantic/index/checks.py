@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...types import Vectors
 
+_FLOAT32 = np.dtype(np.float32)
 _UNIT = 1e-3
 """How far a squared norm may be from 1: float16 and int8 embedders round more than float32."""
 
@@ -32,21 +33,23 @@ def _check_ids(ids: NDArray[np.int64]) -> None:
 
 def check_queries(vectors: Vectors, dimension: int) -> None:
     """Raise ValueError unless `vectors` is a non-empty (n, dimension) float32 matrix of unit rows."""
-    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.ndim != 2:
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != _FLOAT32 or vectors.ndim != 2:
         raise ValueError(f"vectors is {_kind(vectors)}: pass a float32 matrix, one row per vector")
     if vectors.shape[1] != dimension:
         raise ValueError(f"vectors have {vectors.shape[1]} dimensions, the index has {dimension}")
     if not len(vectors):
         raise ValueError("vectors is empty: pass at least one row")
-    if len(vectors) == 1 and abs(float(np.dot(vectors[0], vectors[0])) - 1) <= _UNIT:
-        return
+    if len(vectors) == 1:
+        row = vectors[0]
+        if abs(float(row.dot(row)) - 1) <= _UNIT:
+            return
     squares = np.einsum("ij,ij->i", vectors, vectors)
     bad = np.abs(squares - 1) > _UNIT
     bad |= np.isnan(squares)
     if bad.any():
-        row = int(bad.argmax())
-        what = "is zero" if squares[row] == 0 else f"has squared norm {squares[row]:.6g}"
-        raise ValueError(f"vector {row} {what}: normalize it to length 1 (zero and NaN cannot be compared)")
+        worst = int(bad.argmax())
+        what = "is zero" if squares[worst] == 0 else f"has squared norm {squares[worst]:.6g}"
+        raise ValueError(f"vector {worst} {what}: normalize it to length 1 (zero and NaN cannot be compared)")
 
 
 def check_k(k: int) -> None:

@@ -13,13 +13,15 @@ from .packed import Found, PackedIndex, Pairs, found, pages_from
 from .pages import PAGE, Page, Partition, View
 from .topk import best_of
 
-_TAIL_SHARE = 64
+_TAIL_SHARE = 128
 """The exact tail beside coded rows grows to one row in so many, `promote_at` at most, before they take it in."""
 _FIXED_WORK = 1000
 _CODES_A_ROW = 15
 """A search of codes costs about as much as so many rows compared one by one, and one more for every 15 codes."""
 _KERNEL_PAGES = 4
 """Pages up to which FAISS's kernel beats a matrix-vector product and one selection over all."""
+_ROUNDING = 1e-4
+"""By how much two ways to compare the same rows may differ."""
 
 
 class FaissIndex(PackedIndex):
@@ -86,7 +88,7 @@ class FaissIndex(PackedIndex):
         near = self._from_sieve(view, queries, k) if view.sieve else None
         if near is None:
             return super()._one(view, queries, k)
-        if view.sieve.rows == view.rows:
+        if view.sieve.rows == view.rows or _farther(view, queries[0], near[0]):
             return near
         pairs = [pair for pair in zip(near[0][0].tolist(), near[1][0].tolist(), strict=True) if pair[1] >= 0]
         tail = self._scan_one(view.pages, queries[0], k, view.sieve.rows)
@@ -151,3 +153,12 @@ class FaissIndex(PackedIndex):
         if sieve is None or home is None:
             return super().work(partition)
         return int(home.rows - sieve.rows + _FIXED_WORK + sieve.rows // _CODES_A_ROW)
+
+
+def _farther(view: View, query: NDArray[np.float32], best: NDArray[np.float32]) -> bool:
+    """Whether no row beyond the codes is as near as the last of `best` (1, k): mostly so, and told in one sweep."""
+    page, first = view.pages[-1], view.sieve.rows - (len(view.pages) - 1) * PAGE
+    if first < 0:
+        return False
+    near = np.einsum("ij,j->i", page.vectors[first : page.count], query)
+    return bool(near[near.argmax()] < best[0, -1] - _ROUNDING)
