@@ -155,19 +155,22 @@ class _Linear:
         eased = self.graph.op("Mul", x, self.graph.constant(1 / ease))
         return eased, np.multiply(weight, ease[:, None], dtype=np.float32)
 
-    def product(self, x: str, weight: NDArray[np.float32]) -> str:
-        graph = self.graph
+    def product(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32] | None = None) -> str:
+        graph, added = self.graph, () if bias is None else (self.graph.constant(bias),)
         if self.levels is None:
-            return graph.op("MatMul", x, graph.constant(weight))
-        packed, scale = (graph.constant(part) for part in self.quantize(weight))
-        return graph.op("DynamicQuantizeMatMul", x, packed, scale, domain=MICROSOFT)
+            made = graph.op("MatMul", x, graph.constant(weight))
+            return graph.op("Add", made, *added) if added else made
+        parts = (graph.constant(part) for part in self.quantize(weight))
+        return graph.op("DynamicQuantizeMatMul", x, *parts, "", *added, domain=MICROSOFT)
 
-    def product_by_rows(self, x: str, weight: NDArray[np.float32]) -> str:
+    def product_by_rows(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
         """The same, each row quantized over its own range: single tokens have activations ten times the others'."""
         if self.levels is None:
-            return self.product(x, weight)
-        largest = self.graph.op("ReduceMax", x, axes=[2], keepdims=1)
-        return self.graph.op("Mul", self.product(self.graph.op("Div", x, largest), weight), largest)
+            return self.product(x, weight, bias)
+        graph = self.graph
+        largest = graph.op("ReduceMax", x, axes=[2], keepdims=1)
+        made = graph.op("Mul", self.product(graph.op("Div", x, largest), weight), largest)
+        return graph.op("Add", made, graph.constant(bias))
 
     def attention(self, x: str, weight: NDArray[np.float32], bias: NDArray[np.float32], heads: int) -> str:
         """Multi-head self-attention from the stacked query, key and value projections (d, 3d)."""
@@ -206,19 +209,18 @@ def _layer(graph: Graph, weights: Weights, shape: Shape, linear: _Linear, x: str
         return weights[f"{prefix}{name}.weight"].T, weights[f"{prefix}{name}.bias"]
 
     def add_norm(y: str, skip: str, name: str) -> str:
-        """With the bias of the dense layer that `y` comes from."""
-        norm = [weights[f"{prefix}{name}.LayerNorm.{kind}"] for kind in ("weight", "bias")]
-        parts = map(graph.constant, (*norm, part(f"{name}.dense")[1]))
-        return graph.op("SkipLayerNormalization", y, skip, *parts, domain=MICROSOFT, epsilon=shape.epsilon)
+        """In two operators: one that does both takes 1.5 times as long."""
+        norm = [graph.constant(weights[f"{prefix}{name}.LayerNorm.{kind}"]) for kind in ("weight", "bias")]
+        return graph.op("LayerNormalization", graph.op("Add", y, skip), *norm, axis=-1, epsilon=shape.epsilon)
 
     stacked = [part(f"attention.self.{name}") for name in ("query", "key", "value")]
     eased, weight = linear.smoothed(x, np.concatenate([w for w, _ in stacked], axis=1), prefix + "attention")
     y = linear.attention(eased, weight, np.concatenate([b for _, b in stacked]), shape.heads)
-    x = add_norm(linear.product(y, part("attention.output.dense")[0]), x, "attention.output")
+    x = add_norm(linear.product(y, *part("attention.output.dense")), x, "attention.output")
     weight, bias = part("intermediate.dense")
     eased, weight = linear.smoothed(x, weight, prefix + "intermediate")
-    y = graph.op("BiasGelu", linear.product(eased, weight), graph.constant(bias), domain=MICROSOFT)
-    return add_norm(linear.product_by_rows(y, part("output.dense")[0]), x, "output")
+    y = graph.op("Gelu", linear.product(eased, weight, bias), domain=MICROSOFT)
+    return add_norm(linear.product_by_rows(y, *part("output.dense")), x, "output")
 
 
 def _floats(raw: NDArray[np.uint8], dtype: str) -> NDArray[np.float32]:

@@ -24,7 +24,7 @@ from .bert import Peaks, Precision, Shape, Weights, read_shape, read_weights, wr
 from .sources import DEFAULT_MODEL, Report, open_source
 
 _log = logging.getLogger("cachelayer")
-_FORMAT = 2
+_FORMAT = 3
 """Part of the identity: a change of the graph or of the quantization counts up."""
 _LEAST_COSINE = 0.98
 _SAMPLE = (
