@@ -19,7 +19,7 @@ def seconds(field: str, value: object, *, zero: bool = True) -> float:
 
     Raises ConfigurationError, naming `field`, for what is no duration, is negative, or is 0 where `zero` is False.
     """
-    parsed = _parse(value)
+    parsed = value if type(value) is float else _parse(value)
     if parsed is None or not math.isfinite(parsed):
         raise ConfigurationError(
             field, value, "give seconds, a timedelta, or a text like '90s', '1h30m', '250ms'"

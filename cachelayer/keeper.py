@@ -46,7 +46,7 @@ class Keeper(Holdings):
         self._now = clock.monotonic
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
         """Where to look for an entry by its canonical bytes, which prove it."""
-        self._freezer = Freezer()
+        self._freezer, self._fresh = Freezer(), faults.guard("fresh")
         self._ids = self.first_id = 0
 
     def ids_from(self, first: int) -> None:
@@ -147,9 +147,9 @@ class Keeper(Holdings):
         streamed = frozen.thaw in (Replay, replay)
         return [chunk.answer() for chunk in frozen.value] if streamed else frozen.answer()
 
-    def freeze_chunk(self, call: Call, chunk: Any) -> Frozen:
-        """A stream's chunk, frozen; raises NotKeepable, which the stream's readers see."""
-        return self._freezer.freeze(chunk, share=call.function.share)
+    def freezing(self, call: Call) -> Callable[[Any], Frozen]:
+        """Freezes chunks of a call's stream; raises NotKeepable, which the stream's readers see."""
+        return partial(self._freezer.freeze, share=call.function.share)
 
     def keep_stream(self, call: Call, chunks: list[Frozen], seconds: float, landing: Landing) -> None:
         """Keep a stream that ended well."""
@@ -192,7 +192,7 @@ class Keeper(Holdings):
     def _frozen(self, call: Call, answer: Any) -> Frozen | None:
         try:
             if type(answer) is Chunks:
-                return self._stream(call, [self.freeze_chunk(call, chunk) for chunk in answer])
+                return self._stream(call, [*map(self.freezing(call), answer)])
             return self._freezer.freeze(answer, share=call.function.share)
         except NotKeepable:
             return None
@@ -240,10 +240,11 @@ class Keeper(Holdings):
         assert landing.frozen is not None
         function, policy = call.function, call.function.policy
         ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
-        asked = call.identity is not None and call.identity.text is not None
-        # a fault is taken for yes: short is safe
-        if asked and self.faults.attempt_now("fresh", function.passing, call.identity):
-            ttl = min(ttl, function.fresh_ttl)
+        if call.identity is not None and call.identity.text is not None:
+            passing = True  # where a fault keeps from telling: short is safe
+            with self._fresh:
+                passing = function.passing(call.identity)
+            ttl = min(ttl, function.fresh_ttl) if passing else ttl
         if ttl <= 0:
             self._refuse(call, landing, Reason.TTL_ZERO)
             return

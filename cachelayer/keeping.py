@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Hashable, Iterator
-from functools import partial
 from typing import Any
 
 from .accounts import account
@@ -114,8 +113,7 @@ class Keeping:
             if landing.slot is None:
                 self._tiers.let_go(call)
 
-        freeze = partial(self._keeper.freeze_chunk, call)
-        limit = call.policy.max_item_bytes
+        freeze, limit = self._keeper.freezing(call), call.policy.max_item_bytes
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
 
 

@@ -219,7 +219,7 @@ async def _events(channel: Channel, head: tuple[Any, ...], message: Message | No
     try:
         yield head
         while True:
-            message = message or await Exchange._take(channel)
+            message = message or channel.next() or await Exchange._take(channel)
             if message["type"] != BODY:
                 raise Unanswered
             body = message.get("body", b"")

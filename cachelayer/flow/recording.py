@@ -90,7 +90,7 @@ class Recording:
         try:
             async for item in self._source:
                 self._append(self._freeze(item))
-                while self._ahead() >= READ_AHEAD or self._lagging():
+                while self._ahead() >= READ_AHEAD or (not self.complete and self._lagging()):
                     await self._demanded()
             if self.complete:
                 self._finish(list(self._chunks))
@@ -108,6 +108,7 @@ class Recording:
         try:
             await self._demand
         finally:
+            self._demand = None
             if patience is not None:
                 patience.cancel()
 
@@ -132,7 +133,8 @@ class Recording:
             self._oversize()
         if not self.complete:
             self._trim()
-        self._wake()
+        if self._sleepers:
+            self._wake()
 
     def _ahead(self) -> int:
         end = self._first + len(self._chunks)
@@ -173,7 +175,8 @@ class Recording:
                 self._positions[reader] = position + 1
                 if not self.complete:
                     self._trim()
-                self._supply()
+                if self._demand is not None:
+                    self._supply()
                 return chunk.answer()
             if self.ended:
                 if self.error is not None:
