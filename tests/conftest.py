@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import os
 import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,6 +40,21 @@ class Stall:
 
     seconds: float = 0.0
     callback: str = ""
+    stolen: float = 0.0
+    """Seconds that a hypervisor took from all cores up to the last look: to a thread they seem its own."""
+
+    def ran(self, handle: asyncio.Handle, took: float) -> None:
+        """A callback took so long. What was stolen since the last look is taken off, all of it."""
+        if took > 0.05 and took > self.seconds:
+            before, self.stolen = self.stolen, _stolen()
+            took -= self.stolen - before
+        if took > self.seconds:
+            self.seconds, self.callback = took, repr(handle)
+
+
+def _stolen() -> float:
+    stat = Path("/proc/stat")  # proc(5): the eighth figure of the first line
+    return int(stat.read_text().split()[8]) / os.sysconf("SC_CLK_TCK") if stat.exists() else 0.0
 
 
 @pytest.fixture
@@ -47,14 +64,12 @@ def stall(monkeypatch: pytest.MonkeyPatch) -> Stall:
     What earlier tests left on the heap is kept from the garbage collector, for good: by then its full passes take half
     a second or more, and each test with this meter would make one.
     """
-    longest, run = Stall(), asyncio.Handle._run
+    longest, run = Stall(stolen=_stolen()), asyncio.Handle._run
 
     def measured(handle: asyncio.Handle) -> None:
         started = time.thread_time()
         run(handle)
-        took = time.thread_time() - started
-        if took > longest.seconds:
-            longest.seconds, longest.callback = took, repr(handle)
+        longest.ran(handle, time.thread_time() - started)
 
     monkeypatch.setattr(asyncio.Handle, "_run", measured)
     gc.collect()
