@@ -34,12 +34,11 @@ from cachelayer.types import Candidate, Query, Turn
 from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
-from .pairs_data import Pair, pairs
+from .pairs_data import FAMILIES, Pair, pairs
 from .pairs_report import Row, draw, rows_of, table
 from .rewordings import Reworder
 from .talk_strings import strings
 from .talks import TalkPair, talks
-from .train_pairs import FAMILIES
 from .wordnet import WordNet
 
 PATIENT = Budgets(embed="30s", search="30s", verify="30s")

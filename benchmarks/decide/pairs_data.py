@@ -27,6 +27,12 @@ from .wordnet import WordNet
 CLASSED = ("banking77", "clinc150", "dstc11")
 """Sources whose classes are narrow enough that close requests of one class take one answer."""
 GENERAL = ("cast", "mtrag", "qald")
+FAMILIES = {
+    "number": ("number", "year", "unit", "identifier"), "date": ("date",), "entity": ("entity", "noun"),
+    "negation": ("negation", "antonym"), "scope": ("scope", "added", "modifier", "dropped"), "role": ("role",),
+    "question": ("question", "verb"),
+}  # fmt: skip
+"""Kinds of edits by what they change."""
 GUARD = dict(GUARDS)
 PER_KIND = 900
 """Annotated pairs taken of one kind at most."""

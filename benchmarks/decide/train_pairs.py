@@ -26,15 +26,10 @@ from cachelayer.semantic.reading import Reading, read
 from cachelayer.semantic.words import words
 
 from .pair_vectors import Embedded, embed
-from .pairs_data import CLASSED, Pair, near_other_class, pairs
+from .pairs_data import CLASSED, FAMILIES, Pair, near_other_class, pairs
 from .sources import texts
 
 Floats = NDArray[np.float64]
-FAMILIES = {
-    "number": ("number", "year", "unit", "identifier"), "date": ("date",), "entity": ("entity", "noun"),
-    "negation": ("negation", "antonym"), "scope": ("scope", "added", "modifier", "dropped"), "role": ("role",),
-    "question": ("question", "verb"),
-}  # fmt: skip
 LOOSE = 0.6
 """Cosine below which two requests of one class are not taken for the same."""
 CAUTION = 3.3
