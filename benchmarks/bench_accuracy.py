@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import random
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from machine import machine
 
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 CHUNK = (
@@ -121,7 +121,7 @@ def circumstances() -> dict[str, str]:
     load = os.getloadavg()[0]
     return {
         "command": " ".join(["python", *sys.argv]),
-        "machine": f"{platform.machine()}, {os.cpu_count()} virtual cores, load {load:.1f}",
+        "machine": f"{machine()}, load {load:.1f}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

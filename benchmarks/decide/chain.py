@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import sys
 from collections import Counter
@@ -27,6 +25,8 @@ from numpy.typing import NDArray
 
 from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
+
+from ..machine import machine
 
 STATES = ("unverified", "holding", "certified", "stopped")
 _EVERY, _NEAR, _DIMENSION, _ANSWERS = 50, 8, 32, 8
@@ -105,7 +105,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 def run(args: argparse.Namespace) -> int:
     told: dict[str, Any] = {
         "command": "python -m benchmarks.decide " + " ".join(sys.argv[1:]),
-        "machine": f"{platform.machine()}, {os.cpu_count()} virtual cores",
+        "machine": machine(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "bound": args.bound, "shadow": args.shadow, "runs": args.runs, "requests": args.requests, "rates": {},
     }  # fmt: skip

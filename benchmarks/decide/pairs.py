@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import random
 import time
 from collections.abc import Sequence
@@ -31,6 +30,7 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
+from ..machine import machine
 from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
@@ -207,10 +207,9 @@ def run(args: argparse.Namespace) -> int:
     print(text)
     (args.out / "decide_pairs.md").write_text(text, "utf-8")
     command = f"python -m benchmarks.decide pairs {options}"
-    machine = f"{platform.machine()}, two shared cores"
     kept = {
         "command": command,
-        "machine": machine,
+        "machine": machine(),
         "date": started,
         "load": load,
         "rows": [vars(r) for r in found],

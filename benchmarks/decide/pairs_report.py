@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..machine import machine
 
 if TYPE_CHECKING:
     from .pairs import Trial
@@ -80,8 +81,8 @@ def table(
         "",
         "Command: `python -m benchmarks.decide pairs --data DATA --wordnet DIR --out benchmarks/results",
         f"{options}`",
-        f"({started}, {platform.machine()}, Python {platform.python_version()}, all-MiniLM-L6-v2 int8, two shared",
-        f"cores, load {load:.1f} at the start). Every pair: an empty cache, one stored, the other asked, through",
+        f"({started}, {machine()}, all-MiniLM-L6-v2 int8,",
+        f"load {load:.1f} at the start). Every pair: an empty cache, one stored, the other asked, through",
         "`CacheLayer` with a backend of its own. `max_error_rate` .05 for pairs, .10 for conversations.",
         "Split: by class, conversation and edit word; nothing here was fitted to. Late pairs and conversations were",
         "written when all else stood as it is, and nothing was changed by them. The new pairs and the",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import platform
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 
 from cachelayer.semantic.risk import Prior
 
+from ..machine import machine
 from .data import Stream, load, vectors
 from .freeform import FreeForm
 from .layered import Table
@@ -116,7 +116,7 @@ def _write(args: argparse.Namespace, rows: list[Row], timed: dict[str, dict[str,
     told = {
         "command": "python -m benchmarks.decide streams " + " ".join(f.name for f in args.files)
         + (f" --part {args.part}" if args.part else "") + (f" --prior {args.prior.name}" if args.prior else ""),
-        "machine": f"{platform.processor() or platform.machine()}, shared and busy",
+        "machine": machine(),
         "date": datetime.now(UTC).date().isoformat(),
         "rows": [row.export() for row in rows],
         "decision": timed,
