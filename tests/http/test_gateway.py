@@ -220,6 +220,7 @@ def test_a_mistake_is_named_with_its_line(
 
 @pytest.mark.parametrize(("environment", "says"), [
     ({"CACHELAYER_SERVER__PORT": "99999"}, "CACHELAYER_SERVER__PORT"),
+    ({"CACHELAYER_CACHE__REDIS_BUDGET": "0s"}, "CACHELAYER_CACHE__REDIS_BUDGET: .* above 0"),
     ({"CACHELAYER_UPSTREAM__3__URL": "http://x"}, "CACHELAYER_UPSTREAM__3__URL"),
     ({"CACHELAYER_UPSTREAM__0__URL": "ftp://x"}, "CACHELAYER_UPSTREAM__0__URL"),
 ])  # fmt: skip

@@ -16,12 +16,13 @@ from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from upstream import Server, Upstream
 
-from cachelayer import CacheLayer
+from cachelayer import Budgets, CacheLayer, Policy
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "redis"))
 from redis_servers import Server as Redis
 
 SECRET = "the same in every process"
+PATIENT = Policy(budgets=Budgets(store="2s"))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,7 @@ async def test_what_one_process_answered_another_replays(
 ) -> None:
     body = {"model": "e", "input": [f"a {stream}", "b"]}
     for turn in range(2):
-        async with CacheLayer(semantic=False, store=redis_url) as layer:
+        async with CacheLayer(semantic=False, policy=PATIENT, store=redis_url) as layer:
             c = Client(CacheLayerMiddleware(upstream, layer=layer, secret=SECRET, recheck="1h"))
             await c.chat("warm", headers={"cache_control": "no-store"})  # the app lets this key in
             answers = [await c.chat(f"hello {stream}", stream=kind) for kind in (stream, not stream)]
@@ -59,7 +60,7 @@ async def test_a_key_that_this_process_never_saw_goes_to_the_app_first(
     redis_url: str, upstream: Upstream
 ) -> None:
     for _ in range(2):
-        async with CacheLayer(semantic=False, store=redis_url) as layer:
+        async with CacheLayer(semantic=False, policy=PATIENT, store=redis_url) as layer:
             c = Client(CacheLayerMiddleware(upstream, layer=layer, secret=SECRET))
             assert not (await c.chat("first here")).hit
             assert (await c.chat("first here")).hit

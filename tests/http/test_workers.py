@@ -36,7 +36,8 @@ def test_several_worker_processes_share_what_they_know(
     url, entries = store
     port = free_port()
     key = {"TENANT": "acme", "ENV": "K", "TRUSTED": "true"}
-    environment = {**os.environ, **{f"CACHELAYER_KEY__0__{n}": v for n, v in key.items()}, "K": "sk-acme"}
+    environment = {**os.environ, **{f"CACHELAYER_KEY__0__{n}": v for n, v in key.items()}, "K": "sk-acme",
+                   "CACHELAYER_CACHE__REDIS_BUDGET": "2s"}  # fmt: skip
     command = [sys.executable, "-m", "cachelayer", "serve", "--upstream", serving(upstream).url, "--port", str(port),
                "--workers", "2", "--redis", url, "--semantic", "off"]  # fmt: skip
     with subprocess.Popen(

@@ -155,7 +155,7 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
     """One value of the kind its field has. Raises ConfigurationError."""
     meta, kind = spec.metadata, str(spec.type)
     if meta.get("duration"):
-        return seconds(name, value)
+        return seconds(name, value, zero=meta.get("zero", True))
     if kind == "float" and type(value) is int:
         value = float(value)
     plain: type = {"int": int, "float": float, "str": str, "bool": bool, "list[str]": list}[kind]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
 from ...layer import CacheLayer
-from ...policy import Policy
+from ...policy import Budgets, Policy
 from .logs import Log, Logged
 from .models import Models
 from .parts import CachePart, Config, KeyPart
@@ -147,5 +147,6 @@ def layer_of(cache: CachePart) -> CacheLayer:
         max_error_rate=cache.max_error_rate,
         stale_while_revalidate=cache.stale_while_revalidate,
         stale_if_error=cache.stale_if_error,
+        budgets=Budgets(store=cache.redis_budget),
     )
     return CacheLayer(policy=policy, semantic=semantic, store=cache.redis or None)

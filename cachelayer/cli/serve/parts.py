@@ -29,7 +29,7 @@ class ServerPart:
 class CachePart:
     """[cache]"""
 
-    ttl: float = field(default=86400.0, metadata={"duration": True})
+    ttl: float = field(default=86400.0, metadata={"duration": True, "zero": False})
     semantic: str = field(default="auto", metadata={"one_of": ("auto", "on", "off")})
     max_error_rate: float = field(default=0.01, metadata={"least": 0.0, "most": 1.0})
     max_bytes: int = field(default=256 * 2**20, metadata={"least": 65536})
@@ -37,6 +37,8 @@ class CachePart:
     stale_while_revalidate: float = field(default=0.0, metadata={"duration": True})
     stale_if_error: float = field(default=0.0, metadata={"duration": True})
     redis: str = ""
+    redis_budget: float = field(default=0.005, metadata={"duration": True, "zero": False})
+    """A request waits so long for Redis, then goes on without it."""
     secret: str = ""
     """Key of the hash that tells credentials apart; the same in all processes that share a Redis."""
 
@@ -64,8 +66,8 @@ class UpstreamPart:
     """Models that it serves; empty for all."""
     key_env: str = ""
     """Environment variable with the key to send in place of the caller's."""
-    connect_timeout: float = field(default=5.0, metadata={"duration": True})
-    read_timeout: float = field(default=120.0, metadata={"duration": True})
+    connect_timeout: float = field(default=5.0, metadata={"duration": True, "zero": False})
+    read_timeout: float = field(default=120.0, metadata={"duration": True, "zero": False})
     """Until the first byte of an answer, and between two of its pieces."""
     template: str = field(default="", metadata={"one_of": ("", "chatml", "llama3")})
     """How Triton, which applies no chat template itself, gets messages as one prompt."""
