@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from itertools import pairwise
 
 from cachelayer.flow.attempt import Faults
-from cachelayer.flow.behind import MOST, REST, Behind
+from cachelayer.flow.behind import MOST, REST, SLICE, Behind
 
 
 def behind() -> tuple[Behind, Faults]:
@@ -25,6 +26,46 @@ async def test_it_is_done_when_its_caller_has_had_his_turn() -> None:
     while works.due:
         await asyncio.sleep(0)
     assert done == [0, 1, 2] and len(works.due) == 0 and 1 not in works.due
+
+
+async def test_many_that_come_at_once_leave_the_loop_its_turns() -> None:
+    works, _ = behind()
+    done: list[int] = []
+
+    def long(n: int) -> None:
+        until = time.perf_counter() + SLICE
+        while time.perf_counter() < until:
+            pass
+        done.append(n)
+
+    for n in range(20):
+        works.put_off(n, long, n)
+    seen = [0]
+    while works.due:
+        await asyncio.sleep(0)
+        seen.append(len(done))
+    assert done == list(range(20))
+    assert all(after - before <= 1 for before, after in pairwise(seen)), "several in one turn"
+
+
+async def test_what_is_put_off_while_others_are_done_is_done_too() -> None:
+    """Also after a loop that ended in between."""
+    works, _ = behind()
+    done: list[int] = []
+
+    def again(n: int) -> None:
+        done.append(n)
+        if n < 300:
+            works.put_off(n + 1, again, n + 1)
+
+    works.put_off(0, again, 0)
+    while len(done) < 301:
+        await asyncio.sleep(0)
+    await asyncio.sleep(2 * REST)  # that long nothing happens
+    works.put_off(400, done.append, 400)
+    while works.due:
+        await asyncio.sleep(0)
+    assert done == [*range(301), 400]
 
 
 async def test_who_settles_has_it_done_once_and_in_order() -> None:
