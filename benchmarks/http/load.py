@@ -113,6 +113,8 @@ def uvicorn(app: str, port: int, *more: str) -> list[str]:
         "--log-level",
         "error",
         "--no-access-log",
+        "--timeout-keep-alive",
+        "60",  # a connection waits while others have their turns
         *more,
     ]
 

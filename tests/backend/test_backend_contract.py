@@ -147,7 +147,7 @@ async def test_a_deadline_that_passes_while_the_reader_is_away_is_told_at_its_ne
     backend: Backend, gate: Path
 ) -> None:
     request = backend.llm.request(
-        ask("abcdefghi", hold=str(gate), hold_after=2) | {"stream": True, "timeout": 0.3}
+        ask("abcdefghi", hold=str(gate), hold_after=2) | {"stream": True, "timeout": 1.5}
     )
     events = backend.llm.events(request)
     await anext(events)

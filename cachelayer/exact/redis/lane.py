@@ -110,6 +110,12 @@ class Lane:
         reply = (node.reader.pipe or node.reader.need()).get(word, kind)
         return Asked(reply, node, self, self.coherence.sequence)
 
+    async def standing(self, key: bytes, budget: float | None) -> None:
+        """Wait for the connection that reads `key`, where it is being made at this moment. Raises StoreFault."""
+        link = (self.only or self.topology.route(self._names.entry(key))).reader
+        if link.pipe is None:
+            await bounded(budget, link.ready())
+
     def deadlines(self, budget: float) -> Deadlines:
         """What ends reads that take longer than `budget` seconds."""
         found = self._deadlines.get(budget)

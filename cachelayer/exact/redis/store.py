@@ -139,6 +139,7 @@ class RedisStore:
             lane = self._lanes.get(asyncio.get_running_loop())
             if lane is None or not lane.started:
                 lane = await self._started()
+            await lane.standing(key, budget)
             asked = lane.fetch(key, self._names.word(key), budget)
         tries = 0
         while True:
