@@ -26,7 +26,7 @@ def store(request: Any, tmp_path: Path) -> Any:
     """A server for all machines, or for this one alone: (its URL, how many entries it holds)."""
     options = ["--unixsocket", str(tmp_path / "s")] if request.param == "unix" else []
     server = Redis(tmp_path / "redis", *options).start()
-    yield (f"unix://{tmp_path / 's'}" if options else server.url), lambda: server.do("DBSIZE")
+    yield (f"unix://{tmp_path / 's'}?lag=5s" if options else server.url), lambda: server.do("DBSIZE")
     server.kill()
 
 

@@ -72,6 +72,12 @@ class Server:
 
     @property
     def url(self) -> str:
+        """For a store that does not mind machines which stall."""
+        return f"{self.strict_url}?lag=5s"
+
+    @property
+    def strict_url(self) -> str:
+        """For a store that takes the server for silent as soon as users' stores do."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self) -> Server:
@@ -147,7 +153,9 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        return "redis+cluster://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers[:2])
+        """See `Server.url`."""
+        seeds = ",".join(f"127.0.0.1:{server.port}" for server in self.servers[:2])
+        return f"redis+cluster://{seeds}?lag=5s"
 
     def start(self) -> Cluster:
         for server in self.servers:

@@ -35,17 +35,6 @@ async def recovers(store: RedisStore, name: str = "q", payload: bytes = b"answer
         await asyncio.sleep(0.01)
 
 
-async def test_a_read_waits_for_the_connection_that_is_being_made(server, open_store):
-    """Word that Redis is back comes by one connection; those who try then read by another."""
-    store = await open_store(server.url)
-    await store.put([record()])
-    reader = store._lane().only.reader
-    for _ in range(20):
-        reader.pipe.abort(StoreFault("cut"))
-        assert reader.pipe is None
-        assert (await store.get(record().key, record().canonical, 2.0)).payload == b"answer"
-
-
 async def test_a_slow_redis_costs_the_budget_and_nothing_more(server, open_store):
     async with FaultProxy(server.port) as proxy:
         store = await open_store(proxy.url)

@@ -1,9 +1,10 @@
-"""One connection and its attempts."""
+"""Connections: their attempts, who waits for them, and how long they may be silent."""
 
 from __future__ import annotations
 
 import pytest
-from redis_records import eventually
+from fault_proxy import FaultProxy
+from redis_records import eventually, record
 
 from cachelayer.errors import StoreFault
 from cachelayer.exact.redis.link import Dialer, Link
@@ -26,3 +27,24 @@ async def test_once_there_is_word_that_the_server_is_back_the_next_attempt_is_wa
     assert pipe is link.pipe and link.failures == 0
     link.close()
     await tasks.cancel()
+
+
+async def test_a_read_waits_for_the_connection_that_is_being_made(server, open_store):
+    """Word that Redis is back comes by one connection; those who try then read by another."""
+    store = await open_store(server.url)
+    await store.put([record()])
+    reader = store._lane().only.reader
+    for _ in range(20):
+        reader.pipe.abort(StoreFault("cut"))
+        assert reader.pipe is None
+        assert (await store.get(record().key, record().canonical, 2.0)).payload == b"answer"
+
+
+async def test_a_longer_lag_bears_a_longer_silence(server, open_store):
+    async with FaultProxy(server.port) as proxy:
+        strict, patient = await open_store(proxy.url), await open_store(f"{proxy.url}?lag=30s")
+        proxy.hang = True
+        await eventually(lambda: not strict.coherent)
+        assert patient.coherent
+        proxy.heal()
+        await eventually(lambda: strict.coherent)

@@ -22,6 +22,7 @@ from cachelayer.exact.redis.url import Target, parse, redacted
         ("unix:///run/r.sock?db=3", Target((), path="/run/r.sock", db=3)),
         ("redis+cluster://a:1,b:2", Target((("a", 1), ("b", 2)), cluster=True)),
         ("redis://a:1?cluster=true", Target((("a", 1),), cluster=True)),
+        ("redis://h?lag=1s500ms", Target((("h", 6379),), lag=1.5)),
         ("rediss+cluster://a", Target((("a", 6379),), cluster=True, tls={})),
     ],
 )
@@ -34,7 +35,7 @@ def test_meaning(url, target):
     [
         "http://u:secret@h", "redis://u:secret@h:x", "redis://u:secret@h/x", "redis://u:secret@h?color=red",
         "redis+cluster://u:secret@h/1", "unix://u:secret@?cluster=true", "unix://u:secret@", "redis://u:secret@h?ssl_certfile=x",
-        "redis://u:secret@h?cluster=yes",
+        "redis://u:secret@h?cluster=yes", "redis://u:secret@h?lag=soon", "redis://u:secret@h?lag=19ms",
     ],
 )  # fmt: skip
 def test_a_url_that_cannot_work_is_refused_without_its_password(url):

@@ -20,7 +20,7 @@ from .coherence import Coherence
 from .lease import Leases
 from .link import Dialer, Link
 from .names import Names
-from .node import BEAT, ROLE, Node, Role, Turn
+from .node import ROLE, Node, Role, Turn
 from .pipe import pack
 from .topology import Topology, parse_nodes
 from .url import Address
@@ -55,6 +55,7 @@ class Lane:
             partial(self._node, names, clock),
             self._target.addresses[0] if self._target.addresses else None,
             cluster=self._target.cluster,
+            silence=self._target.silence,
         )
         self.cluster, self.only = self._target.cluster, self.topology.only
         self.coherence = Coherence(names, clock, self.topology, trust_reloaded=trust_reloaded)
@@ -88,7 +89,7 @@ class Lane:
     def begin(self) -> None:
         """Connect behind the caller's back, and keep trying."""
         if self._ticker is None:
-            self._ticker = contextvars.Context().run(Ticker, BEAT, self._beat)
+            self._ticker = contextvars.Context().run(Ticker, self._target.beat, self._beat)
             if self.only is not None:
                 self.only.open()
 
@@ -148,7 +149,7 @@ class Lane:
         self._beats += 1
         for node in self.topology:
             node.beat()
-        survey, touch = round(SURVEY / BEAT), round(TOUCH / BEAT)
+        survey, touch = round(SURVEY / self._target.beat), round(TOUCH / self._target.beat)
         hurry = self.topology.stale and self._beats % 4 == 0
         if (hurry or self._beats % survey == 0) and not self._surveying:
             self._surveying = self.tasks.spawn(self._look)

@@ -9,7 +9,7 @@ from ...errors import StoreFault
 from ...flow.waiting import Mailbox, within
 from .calls import Request, answers, call
 from .epochs import BORN, unpack
-from .node import SILENCE, Role
+from .node import Role
 from .topology import Topology
 
 WAITING = 1024
@@ -85,7 +85,7 @@ class Newsroom:
         digests = [(digest, known, news.number) for news in told for digest, known in news.digests]
         try:
             reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _, _ in digests])
-            values = [answers(result)[0] for result in await within(SILENCE / 2, reading)]
+            values = [answers(result)[0] for result in await within(self._topology.silence / 2, reading)]
         except (StoreFault, TimeoutError):
             return Changed(everything=True)
         for raw, (digest, known, number) in zip(values, digests, strict=True):

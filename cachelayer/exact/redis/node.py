@@ -1,7 +1,7 @@
 """One server that owns entries: a connection for reads, one for writes, one for coherence; and what is known of it.
 
-The third is asked for the time every BEAT seconds. That tells the clocks apart, and bounds how long a connection that
-has silently died can hide an invalidation: SILENCE seconds without an answer count as a lost connection.
+The third is asked for the time every `Target.beat` seconds. That tells the clocks apart, and bounds how long a
+connection that has silently died can hide an invalidation: `Target.silence` seconds without an answer count as lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from .pipe import Pipe, pack
 from .url import Address
 from .waiters import Act, Reads
 
-BEAT, SILENCE = 0.025, 0.065
 SLACK = 2.0
 """Seconds by which the servers' own start times are uncertain."""
 NOBODY = bytes(8)
@@ -54,7 +53,8 @@ class Node:
         leases: Callable[[list[bytes] | None], None],
     ) -> None:  # fmt: skip
         self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
-        self._turned = turned
+        self._turned, self._silence = turned, dialer.target.silence
+        self._stall = max(STALL, self._silence)
         self.reader = Link(
             dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
             down=lambda: leases(None), pushed=lambda message: _invalidated(message, leases),
@@ -106,7 +106,7 @@ class Node:
         return incarnation == self.incarnation or written > self.started + SLACK
 
     def beat(self) -> None:
-        """Call every BEAT seconds."""
+        """Call every `Target.beat` seconds."""
         now = self._loop.time()
         self.reader.watch(now)
         self.writer.watch(now)
@@ -116,9 +116,9 @@ class Node:
         if self._asked is None:
             self._asked = now, self._clock.time()
             pipe.post((TIME,), (Act(self._loop, self._told),))
-        elif now - self._asked[0] > STALL:
+        elif now - self._asked[0] > self._stall:
             pipe.abort(StoreFault("Redis does not answer"))
-        elif now - self._asked[0] > SILENCE:
+        elif now - self._asked[0] > self._silence:
             # said at every beat: what was kept meanwhile may be outdated as well
             self.coherent = False
             self._turned(self, Turn.SILENT)

@@ -48,12 +48,20 @@ def redirect(reply: object) -> tuple[str, int, Address] | None:
 
 
 class Topology:
-    """The nodes in use. `make(address)` constructs one; a node that owns nothing any more is closed."""
+    """The nodes in use. `make(address)` constructs one; a node that owns nothing any more is closed.
+
+    `silence`: seconds for which a node may say nothing.
+    """
 
     def __init__(
-        self, make: Callable[[Address | None], Node], address: Address | None, *, cluster: bool
+        self,
+        make: Callable[[Address | None], Node],
+        address: Address | None,
+        *,
+        cluster: bool,
+        silence: float,
     ) -> None:
-        self._make = make
+        self._make, self.silence = make, silence
         self.nodes: dict[Address | None, Node] = {}
         self.only: Node | None = None
         self.replicas: list[Address] = []
@@ -68,7 +76,7 @@ class Topology:
 
     @property
     def coherent(self) -> bool:
-        """Whether every invalidation made SILENCE seconds ago is known here."""
+        """Whether every invalidation made `silence` seconds ago is known here."""
         return bool(self.nodes) and all(node.coherent for node in self.nodes.values())
 
     def route(self, name: bytes) -> Node:

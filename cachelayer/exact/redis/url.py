@@ -1,7 +1,7 @@
 """Where the store lives: a URL taken apart and checked, without any I/O.
 
 `redis://[user:password@]host[:port][/db]`, `rediss://` for TLS, `unix:///path?db=0`, and for a Redis Cluster
-`redis+cluster://host:port,host:port`, `rediss+cluster://` or `?cluster=true`.
+`redis+cluster://host:port,host:port`, `rediss+cluster://` or `?cluster=true`. `?lag=500ms`: see `Target.lag`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from ...durations import seconds
 from ...errors import ConfigurationError
 
 Address = tuple[str, int]
@@ -18,12 +19,17 @@ SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
 OPTIONS = (
     "cluster",
     "db",
+    "lag",
     "ssl_ca_certs",
     "ssl_certfile",
     "ssl_keyfile",
     "ssl_cert_reqs",
     "ssl_check_hostname",
 )
+
+
+BRIEFEST = 0.02
+"""Seconds of lag, at least: a server is asked four times in it whether it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,18 @@ class Target:
     password: str = field(default="", repr=False)
     tls: Mapping[str, str] | None = field(default=None, repr=False)
     """The ssl_* options where the scheme asks for TLS."""
+    lag: float = 0.1
+    """Seconds after which an invalidation made elsewhere is known here, or nothing kept here is vouched for."""
+
+    @property
+    def silence(self) -> float:
+        """Seconds without a word after which a server may hide an invalidation; the rest of the lag is for noticing."""
+        return 0.65 * self.lag
+
+    @property
+    def beat(self) -> float:
+        """Seconds between two questions whether a server is there."""
+        return min(0.025, self.lag / 4)
 
     def context(self) -> ssl.SSLContext | None:
         """The TLS context, or None. Reads the certificate files."""
@@ -83,6 +101,7 @@ def parse(url: str) -> Target:
         unquote(username),
         unquote(password),
         tls if parts.scheme.startswith("rediss") else None,
+        _lag(url, options.get("lag", "100ms")),
     )
 
 
@@ -113,6 +132,16 @@ def _flag(url: str, text: str) -> bool:
     if text not in ("true", "false"):
         raise _bad(url, "cluster takes true or false")
     return text == "true"
+
+
+def _lag(url: str, text: str) -> float:
+    try:
+        lag = seconds("lag", text)
+    except ConfigurationError:
+        lag = 0.0
+    if lag < BRIEFEST:
+        raise _bad(url, f"lag={text!r} is no duration of at least 20ms; give one, as in ?lag=500ms")
+    return lag
 
 
 def _bad(url: str, remedy: str) -> ConfigurationError:
