@@ -29,7 +29,7 @@ class ServerPart:
 class CachePart:
     """[cache]"""
 
-    ttl: float = field(default=86400.0, metadata={"duration": True, "zero": False})
+    ttl: float = field(default=86400.0, metadata={"duration": True})
     semantic: str = field(default="auto", metadata={"one_of": ("auto", "on", "off")})
     max_error_rate: float = field(default=0.01, metadata={"least": 0.0, "most": 1.0})
     max_bytes: int = field(default=256 * 2**20, metadata={"least": 65536})
