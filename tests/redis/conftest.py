@@ -46,7 +46,8 @@ def own_server(tmp_path: Path) -> Iterator[Callable[..., Server]]:
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Six nodes that no test kills."""
-    cluster = Cluster(tmp_path_factory.mktemp("redis") / "six").start()
+    patient = 6_000  # milliseconds: a machine that stalls must not make the nodes elect each other
+    cluster = Cluster(tmp_path_factory.mktemp("redis") / "six", node_timeout_ms=patient).start()
     yield cluster
     cluster.kill()
 

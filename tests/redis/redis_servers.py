@@ -17,7 +17,7 @@ import pytest
 
 hiredis = pytest.importorskip("hiredis")
 BINARY, CLI = shutil.which("redis-server"), shutil.which("redis-cli")
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def need_redis() -> None:
