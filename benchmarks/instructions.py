@@ -1,9 +1,9 @@
-"""Instructions and misses of processor caches a request over HTTP, counted by cachegrind: the same in every run.
+"""Instructions and misses of processor caches a request over HTTP, counted by cachegrind.
 
     python benchmarks/instructions.py                    # needs valgrind; some minutes
     python benchmarks/instructions.py --out benchmarks/results/instructions
 
-On a machine that others share, clocks tell more of them than of a change; these figures do not move. Requests go
+On a machine that others share, clocks tell more of them than of a change; these figures hardly move. Requests go
 through uvicorn's protocol without a socket. A kind is run with few and with many requests, and the difference is
 divided. The caches are a model: 32 KiB for instructions, 48 KiB for data, 2 MiB behind both; a request finds them as
 the one before left them, so what runs between two requests elsewhere is not in it.

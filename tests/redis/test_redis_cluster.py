@@ -111,7 +111,7 @@ async def test_slots_move_under_traffic_and_nothing_goes_wrong(stores, cluster):
         nonlocal served
         while not stop.is_set():
             r, asked = random.choice(wanted), time.time()
-            with contextlib.suppress(StoreError):  # a machine that stalls makes a node silent
+            with contextlib.suppress(Unusable):
                 found = await two.get(r.key, r.canonical)
                 if found is not None:
                     began = float(found.payload) if found.payload != b"answer" else 0.0
@@ -126,21 +126,17 @@ async def test_slots_move_under_traffic_and_nothing_goes_wrong(stores, cluster):
         while not stop.is_set():
             began = time.time()
             r = random.choice(wanted)
-            with contextlib.suppress(StoreError):
-                await one.put(
-                    [record(r.canonical.decode()[10:], b"%r" % began, tags=("moved",), created=began)]
-                )
+            await one.put([record(r.canonical.decode()[10:], b"%r" % began, tags=("moved",), created=began)])
             await asyncio.sleep(0.002)
 
     async def forbid() -> None:
         while not stop.is_set():
             await asyncio.sleep(0.05)
+            await one.invalidate(tags=["moved"])
+            invalidated["moved"] = time.time()
             r = random.choice(wanted[:8])
-            with contextlib.suppress(StoreError):
-                await one.invalidate(tags=["moved"])
-                invalidated["moved"] = time.time()
-                await one.delete([r.key])
-                invalidated[r.canonical.decode()] = time.time()
+            await one.delete([r.key])
+            invalidated[r.canonical.decode()] = time.time()
 
     tasks = [asyncio.create_task(work()) for work in (read, read, write, forbid)]
     loop, primaries = asyncio.get_running_loop(), cluster.primaries()
@@ -152,6 +148,7 @@ async def test_slots_move_under_traffic_and_nothing_goes_wrong(stores, cluster):
     await eventually(lambda: served > 50)
     stop.set()
     await asyncio.gather(*tasks)
+    assert served > 50
     assert one._lane().topology.moves > 0
 
 

@@ -144,7 +144,7 @@ async def test_a_reader_that_sleeps_wakes_to_everything(pair):
 async def test_what_is_read_while_it_is_deleted_is_not_served(server, open_store):
     """The value was on its way when the deletion became known."""
     async with FaultProxy(server.port) as proxy:
-        slow, fast = await open_store(proxy.url), await open_store(server.url)
+        slow, fast = await open_store(proxy.url), await open_store(server.strict_url)
         mine = record()
         await fast.put([mine])
         assert await slow.get(mine.key, mine.canonical) is not None
@@ -159,7 +159,7 @@ async def test_what_is_read_while_it_is_deleted_is_not_served(server, open_store
 @pytest.mark.parametrize("broken", ["cut", "hang"])
 async def test_an_invalidation_during_a_broken_connection_is_not_missed(server, open_store, broken):
     async with FaultProxy(server.port) as proxy:
-        far, near = await open_store(proxy.url), await open_store(server.url)
+        far, near = await open_store(proxy.url), await open_store(server.strict_url)
         mine = record(tags=("t",))
         await near.put([mine])
         assert await far.get(mine.key, mine.canonical) is not None
@@ -232,7 +232,9 @@ async def _run(server: Server, plan: list[str], chance: random.Random) -> None:
     server.do("FLUSHALL")
     model, loop = Model(), asyncio.get_running_loop()
     async with FaultProxy(server.port) as proxy:
-        stores = [RedisStore(url, prefix="model") for url in (server.url, server.url, proxy.url)]
+        stores = [
+            RedisStore(url, prefix="model") for url in (server.strict_url, server.strict_url, proxy.url)
+        ]
         for store in stores:
             await store.start()
         running: set[asyncio.Task[None]] = set()

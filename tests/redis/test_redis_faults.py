@@ -76,7 +76,7 @@ async def test_a_silent_redis_is_given_up_and_found_again(server, open_store):
 
 async def test_a_frozen_process_is_given_up_and_found_again(own_server, open_store):
     server = own_server()
-    store = await open_store(server.url)
+    store = await open_store(server.strict_url)
     await store.put([record()])
     server.freeze()
     with pytest.raises(StoreFault):

@@ -54,7 +54,6 @@ class Node:
     ) -> None:  # fmt: skip
         self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
         self._turned, self._silence = turned, dialer.target.silence
-        self._stall = max(STALL, self._silence)
         self.reader = Link(
             dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
             down=lambda: leases(None), pushed=lambda message: _invalidated(message, leases),
@@ -116,7 +115,7 @@ class Node:
         if self._asked is None:
             self._asked = now, self._clock.time()
             pipe.post((TIME,), (Act(self._loop, self._told),))
-        elif now - self._asked[0] > self._stall:
+        elif now - self._asked[0] > max(STALL, self._silence):
             pipe.abort(StoreFault("Redis does not answer"))
         elif now - self._asked[0] > self._silence:
             # said at every beat: what was kept meanwhile may be outdated as well
