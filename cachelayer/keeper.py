@@ -17,7 +17,7 @@ from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
 from .flow.attempt import Faults
 from .flow.behind import Behind
-from .flow.recording import Handed, Replay
+from .flow.readers import Handed, Replay
 from .flow.tee import replay
 from .holdings import Holdings
 from .parts import tags_with

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 from cachelayer.call import Entered
+from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
 from cachelayer.types import Outcome, Reason, Source
 
@@ -184,8 +185,11 @@ class Answering(Delivery):
 
     async def _pass_on(self, pieces: AsyncIterator[bytes]) -> None:
         send = self.r.send
-        async for piece in pieces:
+
+        async def hand(piece: bytes) -> None:
             await send({"type": BODY, "body": piece, "more_body": True})
+
+        await pass_on(pieces, hand)
         await send({"type": BODY, "body": b"", "more_body": False})
 
     async def _forward(self, unshared: Unshared, told: status.Header) -> None:

@@ -146,7 +146,7 @@ class Exchange:
             piece = b"" if message is None else message.get("body", b"")
             if piece and self.ahead is not None:
                 await self.ahead.piece(self, piece)
-            return _events(channel, (judged.media, judged.language, judged.ttl, self.usage), message)
+            return Events(channel, (judged.media, judged.language, judged.ttl, self.usage), message)
         return await self._whole(start, channel, judged)
 
     async def _whole(self, start: Message, channel: Channel, judged: Judged) -> Any:
@@ -214,22 +214,46 @@ def _called(app: App, scope: MutableMapping[str, Any], request: bytes, channel: 
     return app(scope, receive, channel.put)
 
 
-async def _events(channel: Channel, head: tuple[Any, ...], message: Message | None) -> AsyncIterator[Any]:
-    """A stream's bytes as they pass, in the pieces in which they came; `message` was taken already."""
-    try:
-        yield head
-        while True:
-            message = message or channel.next() or await Exchange._take(channel)
+class Events(AsyncIterator[Any]):
+    """A stream's `head`, then its bytes as they pass, in the pieces in which they came."""
+
+    def __init__(self, channel: Channel, head: tuple[Any, ...], message: Message | None) -> None:
+        """`message`: one that was taken already."""
+        self._channel, self._message = channel, message
+        self._head: tuple[Any, ...] | None = head
+        self._over = False
+
+    async def __anext__(self) -> Any:
+        if self._head is not None:
+            head, self._head = self._head, None
+            return head
+        channel = self._channel
+        while not self._over:
+            message = self._message or channel.next() or await Exchange._take(channel)
+            self._message = None
             if message["type"] != BODY:
                 raise Unanswered
+            self._over = not message.get("more_body", False)
             body = message.get("body", b"")
             if body:
-                yield bytes(body)
-            if not message.get("more_body", False):
-                return
-            message = None
-    finally:
+                return bytes(body)
         channel.close()
+        raise StopAsyncIteration
+
+    def feed(self, fed: Callable[[Any], bool]) -> None:
+        """From now on a piece that is waited for is offered to `fed` in the step in which the app sends it."""
+
+        def sink(message: Message) -> bool:
+            if message["type"] != BODY or not message.get("more_body", False):
+                return False
+            body = message.get("body", b"")
+            return not body or fed(bytes(body))
+
+        self._channel.sink = sink
+
+    async def aclose(self) -> None:
+        """Nobody reads any more."""
+        self._channel.close()
 
 
 def _decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:

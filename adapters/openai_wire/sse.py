@@ -78,6 +78,9 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
     A stream ends with [DONE]. Some servers (`transformers serve`) leave it out: there every choice must have said why
     it ended.
     """
+    usual = _usual(stream)
+    if usual is not None:
+        return usual
     chunks: list[dict[str, Any]] = []
     done = False
     for data in payloads(stream):
@@ -96,6 +99,23 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
     if not done and not _ended(chunks):
         raise NotAnAnswer("neither [DONE] at its end nor a finish reason for every choice")
     return chunks
+
+
+def _usual(stream: bytes) -> list[dict[str, Any]] | None:
+    """The same of a stream of one line an event, with nothing between them, that [DONE] ends: read in one go.
+
+    Each event becomes a list of its own. Only where events end do such lists meet, so that what is no JSON by itself
+    does not become any beside its neighbours.
+    """
+    if not stream.startswith(b"data: {") or not stream.endswith(b"}\n\n" + DONE) or b"],[" in stream:
+        return None
+    lists = stream[6 : -len(DONE) - 2].replace(b"\n\ndata: ", b"],[")
+    try:
+        chunks = [chunk for [chunk] in orjson.loads(b"[[%b]]" % lists)]
+    except ValueError:
+        return None
+    usual = len(chunks) == stream.count(b"\n\n") - 1 and {*map(type, chunks)} == {dict}
+    return chunks if usual else None
 
 
 def _ended(chunks: list[dict[str, Any]]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from .deltas import read_delta
 from .fields import Fields, fields, given, word
 
 
@@ -176,6 +177,8 @@ def _is_chunk(first: Any) -> bool:
 def _read_stream(chunks: Iterable[Any]) -> Reply:
     reply = Reply(streamed=True)
     for chunk in chunks:
+        if type(chunk) is dict and read_delta(reply, chunk):
+            continue
         of = fields(chunk)
         if isinstance(choices := of.get("choices"), list):
             _read_choices(reply, choices)

@@ -26,6 +26,8 @@ class Channel:
     _gone: asyncio.Future[None] | None = None
     _error: BaseException | None = None
     _over = _closed = False
+    sink: Callable[[Any], bool] | None = None
+    """Is offered what comes while the reader waits, and takes it in his place where it returns True."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -38,8 +40,12 @@ class Channel:
             await self._room
         if self._closed:
             raise OSError("the client is gone")
+        taker = self._taker
+        if taker is not None and not taker.done():
+            if self.sink is not None and not self._items and self.sink(item):
+                return
+            taker.set_result(None)
         self._items.append(item)
-        _wake(self._taker)
 
     async def take(self) -> Any:
         """The next item. Raises what the work raised, or Ended, after the last."""
@@ -65,7 +71,7 @@ class Channel:
 
     def close(self) -> None:
         """Nobody reads any more."""
-        self._closed = True
+        self._closed, self.sink = True, None
         self._items.clear()
         _wake(self._gone)
         _wake(self._room)

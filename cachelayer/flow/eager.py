@@ -84,22 +84,24 @@ async def _go_on(given: asyncio.Future[_Given], ready: list[_Standby]) -> Any:
     work, waits_for, context, told = await given
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))
-    result = await _steps(work, waits_for, context)
+    result = await steps(work, waits_for, context)
     for one in told:
         one(result)
     return result
 
 
 @types.coroutine
-def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generator[Any, Any, Any]:
-    """The steps after the first, in the call's context, passed on to the task that runs them."""
+def steps(
+    work: Work, waits_for: Any, context: contextvars.Context, thrown: BaseException | None = None
+) -> Generator[Any, Any, Any]:
+    """The steps after the first, in the call's context, passed on to the task that runs them. `thrown`: what ends the
+    wait for `waits_for` at once."""
     stepped = False
     while True:
-        thrown: BaseException | None = None
         sent = None
         try:
             # who waits for his next turn only has it with the task's own
-            if waits_for is not None or stepped:
+            if thrown is None and (waits_for is not None or stepped):
                 sent = yield waits_for
         except GeneratorExit:
             work.close()
@@ -110,4 +112,4 @@ def _steps(work: Work, waits_for: Any, context: contextvars.Context) -> Generato
             waits_for = context.run(work.send, sent) if thrown is None else context.run(work.throw, thrown)
         except StopIteration as end:
             return end.value
-        stepped = True
+        stepped, thrown = True, None

@@ -1,21 +1,25 @@
 """A stream recorded while it passes: riders get the recorded part, then the live tail.
 
-One pump task owns the source; it reads a little ahead of the fastest reader and no further (backpressure). What is
-recorded is bounded: past the limit nothing is kept, newcomers are refused, and only the part between the slowest
-and the fastest reader stays in memory; where that part passes the limit again, the source waits for the slowest
-reader, and one that reads nothing for `PATIENCE` seconds is dropped.
+One pump task owns the source; it reads a little ahead of the fastest reader and no further (backpressure). A source
+that is given its items may bring one in its own step while the pump waits for it, and whoever has the stream passed on
+is handed it in the same step: neither has a turn of the loop for it. What is recorded is bounded: past the limit
+nothing is kept, newcomers are refused, and only the part between the slowest and the fastest reader stays in memory;
+where that part passes the limit again, the source waits for the slowest reader, and one that reads nothing for
+`PATIENCE` seconds is dropped.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
 from ..errors import CacheLayerError
 from .eager import Starter
+from .readers import Reader
+from .relay import Hand, Relay
 
 READ_AHEAD = 16
 """Chunks that the pump may be ahead of the fastest reader."""
@@ -39,7 +43,8 @@ class Chunk(Protocol):
 class Recording:
     """A live stream of one event loop. `finish(chunks)` runs when the source ended well, before readers see the end.
 
-    `freeze` makes a chunk of what the source gave; `oversize` runs once when `limit` bytes were passed.
+    `freeze` makes a chunk of what the source gave; `oversize` runs once when `limit` bytes were passed. A source with a
+    method `feed` is given `fed`, to be offered what comes while it is waited for.
     """
 
     def __init__(
@@ -60,6 +65,7 @@ class Recording:
         self._bytes = 0
         self._positions: dict[int, int] = {}
         self._sleepers: list[asyncio.Future[None]] = []
+        self._relays: dict[int, Relay] = {}
         self._demand: asyncio.Future[None] | None = None
         self.complete = True  # whether everything from the start is still there
         self.ended = False
@@ -87,7 +93,10 @@ class Recording:
         return Reader(self, self._next_reader)
 
     async def _pump(self) -> None:
+        feed = getattr(self._source, "feed", None)
         try:
+            if feed is not None:
+                feed(self.fed)
             async for item in self._source:
                 self._append(self._freeze(item))
                 while self._ahead() >= READ_AHEAD or (not self.complete and self._lagging()):
@@ -101,6 +110,19 @@ class Recording:
             aclose = getattr(self._source, "aclose", None)
             if aclose is not None:
                 await aclose()
+
+    def fed(self, item: Any) -> bool:
+        """Record an item while the pump waits for it; False where it has to come through the pump."""
+        if not self.complete or self._demand is not None:
+            return False
+        if not self._relays and self._ahead() >= READ_AHEAD - 1:
+            return False
+        try:
+            chunk = self._freeze(item)
+        except CacheLayerError:
+            return False  # the pump meets it again, and readers are told
+        self._append(chunk)
+        return True
 
     async def _demanded(self) -> None:
         self._demand = self._loop.create_future()
@@ -131,10 +153,20 @@ class Recording:
         if self.complete and self._bytes > self._limit:
             self.complete = False
             self._oversize()
+        if self._relays:
+            self._give(chunk)
         if not self.complete:
             self._trim()
         if self._sleepers:
             self._wake()
+
+    def _give(self, chunk: Chunk) -> None:
+        for reader, relay in tuple(self._relays.items()):
+            if relay.idle:
+                self._positions[reader] += 1
+                relay.give(chunk.answer())
+            if not relay.idle:
+                self._relays.pop(reader, None)
 
     def _ahead(self) -> int:
         end = self._first + len(self._chunks)
@@ -152,10 +184,15 @@ class Recording:
             if not sleeper.done():
                 sleeper.set_result(None)
 
+    def _wake_all(self) -> None:
+        self._wake()
+        for relay in self._relays.values():
+            relay.wake()
+
     def _stopped(self, task: asyncio.Task[Any]) -> None:
         self.ended = True
         self.error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        self._wake()
+        self._wake_all()
         self._over()
 
     def _over(self) -> None:
@@ -163,28 +200,51 @@ class Recording:
         # what is called at the end holds what holds this recording: no cycle is left to the collector
         self._finish, self._oversize, self._closed = _nothing, _nothing, _nothing
 
+    def _next(self, reader: int) -> Chunk | None:
+        """The reader's next chunk where it is there; StopAsyncIteration or the source's error after the last."""
+        position = self._positions.get(reader)
+        if position is None:
+            raise StreamOverrun("this reader fell too far behind the others of a shared stream")
+        at = position - self._first
+        if at < len(self._chunks):
+            chunk = self._chunks[at]
+            self._positions[reader] = position + 1
+            if not self.complete:
+                self._trim()
+            if self._demand is not None:
+                self._supply()
+            return chunk
+        if not self.ended:
+            return None
+        if self.error is not None:
+            raise self.error
+        raise StopAsyncIteration
+
     async def take(self, reader: int) -> Any:
         """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
-        while True:
-            position = self._positions.get(reader)
-            if position is None:
-                raise StreamOverrun("this reader fell too far behind the others of a shared stream")
-            at = position - self._first
-            if at < len(self._chunks):
-                chunk = self._chunks[at]
-                self._positions[reader] = position + 1
-                if not self.complete:
-                    self._trim()
-                if self._demand is not None:
-                    self._supply()
-                return chunk.answer()
-            if self.ended:
-                if self.error is not None:
-                    raise self.error
-                raise StopAsyncIteration
+        while (chunk := self._next(reader)) is None:
             sleeper: asyncio.Future[None] = self._loop.create_future()
             self._sleepers.append(sleeper)
             await sleeper
+        return chunk.answer()
+
+    async def pass_on(self, reader: int, hand: Hand) -> None:
+        """`hand` over all that the reader has not had yet, one after the other. Raises the source's error, and what
+        `hand` raises."""
+        relay = Relay(hand)
+        while True:
+            try:
+                chunk = self._next(reader)
+            except StopAsyncIteration:
+                return
+            if chunk is not None:
+                await hand(chunk.answer())
+                continue
+            self._relays[reader] = relay
+            try:
+                await relay.wait()
+            finally:
+                self._relays.pop(reader, None)
 
     def leave(self, reader: int) -> None:
         """A reader is gone; the last one's leaving stops the source."""
@@ -200,87 +260,3 @@ class Recording:
 
 def _nothing(*_: Any) -> None:
     return None
-
-
-class Reader(AsyncIterator[Any]):
-    """One rider's view of a recording: an async iterator that can be closed early."""
-
-    __slots__ = ("__weakref__", "_id", "_recording")
-
-    def __init__(self, recording: Recording, reader: int) -> None:
-        self._recording: Recording | None = recording
-        self._id = reader
-
-    def __aiter__(self) -> Reader:
-        return self
-
-    async def __anext__(self) -> Any:
-        if self._recording is None:
-            raise StopAsyncIteration
-        try:
-            return await self._recording.take(self._id)
-        except BaseException as end:
-            if not isinstance(end, asyncio.CancelledError) or self._recording.ended:
-                self._detach()
-            raise
-
-    async def aclose(self) -> None:
-        """Leave the stream; the source goes on for the others."""
-        self._detach()
-
-    async def __aenter__(self) -> Reader:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._detach()
-
-    def _detach(self) -> None:
-        recording, self._recording = self._recording, None
-        if recording is not None:
-            recording.leave(self._id)
-
-    def __del__(self) -> None:
-        recording = self._recording
-        if recording is not None and not recording._loop.is_closed():
-            recording._loop.call_soon_threadsafe(recording.leave, self._id)
-
-
-class Replay(AsyncIterator[Any]):
-    """A stored stream, played again."""
-
-    __slots__ = ("_chunks",)
-
-    def __init__(self, chunks: tuple[Chunk, ...]) -> None:
-        self._chunks: Iterator[Any] = iter(chunks)
-
-    def __aiter__(self) -> Replay:
-        return self
-
-    async def __anext__(self) -> Any:
-        for chunk in self._chunks:
-            return chunk.answer()
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Stop the replay."""
-        self._chunks = iter(())
-
-    async def __aenter__(self) -> Replay:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
-
-
-class Handed(Replay):
-    """The same of chunks that are the reader's own already."""
-
-    __slots__ = ()
-
-    def __init__(self, chunks: Sequence[Any]) -> None:
-        self._chunks = iter(chunks)
-
-    async def __anext__(self) -> Any:
-        for chunk in self._chunks:
-            return chunk
-        raise StopAsyncIteration

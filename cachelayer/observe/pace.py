@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
+from ..flow.relay import Hand, pass_on
 from .stats import FunctionStats
 
 Clock = Callable[[], float]
@@ -62,6 +63,20 @@ class PacedStream(AsyncIterator[Any]):
             raise
         self._meter.piece()
         return piece
+
+    async def pass_on(self, hand: Hand) -> None:
+        """`hand` over what is left of the stream, and leave. Raises what the stream raises, and what `hand` raises."""
+
+        def timed(piece: Any) -> Coroutine[Any, Any, None]:
+            self._meter.piece()
+            return hand(piece)
+
+        try:
+            await pass_on(self._inner, timed)
+        except BaseException:
+            self._meter.end(whole=False)
+            raise
+        self._meter.end(whole=True)
 
     async def aclose(self) -> None:
         """Leave the stream."""

@@ -187,3 +187,46 @@ def test_text_does_not_depend_on_how_a_stream_was_cut(text: str, n: int) -> None
     pieces = [text[i : i + step] for i in range(0, len(text), step)]
     chunks = [chunk({"content": piece}) for piece in pieces]
     assert text_of(pieces) == text_of([*chunks, chunk({}, "stop")]) == text
+
+
+class _Other(dict[str, Any]):
+    """A dict that is read field by field, as objects are."""
+
+
+_values = st.sampled_from(
+    [None, "", "word", [], ["x"], [{"type": "refusal"}], [{"function": {"name": "f"}}], 1]
+)
+
+
+def _but(plain: dict[str, Any], **others: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """What is plain but for one of its fields."""
+    changes = [st.tuples(st.just(name), value) for name, value in others.items()]
+    return st.just(plain) | st.one_of(changes).map(lambda change: {**plain, change[0]: change[1]})
+
+
+_deltas = _but(
+    {"content": "word"}, content=_values, role=_values, refusal=_values, tool_calls=_values, audio=_values
+)
+_choices = _deltas.flatmap(
+    lambda delta: _but(
+        {"index": 0, "delta": delta, "finish_reason": None},
+        delta=st.sampled_from([None, "x", {}]), index=st.sampled_from([0, 1, None, True, "0"]),
+        message=_deltas | st.none(), finish_reason=st.sampled_from([None, "", "stop", "length", 7]),
+    )
+)  # fmt: skip
+_streamed = st.lists(
+    st.lists(_choices, max_size=2).flatmap(
+        lambda choices: _but(
+            {"object": "chat.completion.chunk", "choices": choices}, object=st.sampled_from(["error", "", 5]),
+            error=st.sampled_from([None, "", "bad", {"code": 1}]), choices=st.none(),
+            usage=st.sampled_from([None, {"total_tokens": 5}, {}]), usage_metadata=st.just({"input_tokens": 2}),
+        )
+    ),
+    max_size=4,
+)  # fmt: skip
+
+
+@settings(max_examples=400)
+@given(_streamed)
+def test_a_stream_s_plain_chunks_are_read_as_all_others_are(chunks: list[dict[str, Any]]) -> None:
+    assert read(chunks) == read([_Other(chunk) for chunk in chunks])

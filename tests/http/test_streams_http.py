@@ -244,3 +244,28 @@ async def test_completions_are_cached_and_converted_too(c: Client, upstream: Ups
         list(texts.values()) == [ch["text"] for ch in first.json()["choices"]] and len(upstream.requests) == 1
     )
     assert (await c.post("/v1/completions", ask("x", prompt="go on"))).status == 200
+
+
+async def test_an_event_is_with_its_caller_before_the_app_goes_on(layer: CacheLayer) -> None:
+    seen, call = [], None
+    head = {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [(b"content-type", b"text/event-stream")],
+    }
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send(head)
+        for number in range(40):
+            if number < 3:  # the first goes out while its caller's answer is still in its flight
+                for _ in range(10):
+                    await asyncio.sleep(0)
+            await send({"type": "http.response.body", "body": b"data: %d\n\n" % number, "more_body": True})
+            assert call is not None
+            seen.append(len(call.answer.parts))
+        await send({"type": "http.response.body", "body": b""})
+
+    call = Client(CacheLayerMiddleware(app, layer=layer)).chatting("tell", stream=True)
+    answer = await call.wait()
+    assert seen[3:] == list(range(4, 41)) and answer.body == b"".join(b"data: %d\n\n" % n for n in range(40))

@@ -22,7 +22,7 @@ from cachelayer.adapters.openai_wire import (
     renewed,
     usual_marks,
 )
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 texts = st.text(min_size=1, max_size=20)
@@ -141,3 +141,29 @@ def test_what_did_not_end_with_done_is_no_answer(stream: bytes) -> None:
 def test_a_body_that_two_parsers_may_read_differently_is_not_cached(body: bytes, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
         parse(body)
+
+
+_lines = st.lists(
+    st.sampled_from([
+        b'data: {"a":1}', b'data: {"a":"\\n\\ndata: "}', b"data: {}", b'data: {"a":[1', b"data: 2]}", b"data: {},{}",
+        b"data: {}],[{}", b"data: [DONE]",
+        b"data: [1]", b"", b": hello", b"event: x", b"data:{}", b"data: 1",
+    ])
+)  # fmt: skip
+
+
+def _chunks(stream: bytes) -> Any:
+    try:
+        return chunks_in(stream)
+    except NotAnAnswer:
+        return None
+
+
+@given(_lines, st.sampled_from([b"\n\n", b"\n", b"\r\n\r\n"]))
+@example([b'data: {"a":[1', b"data: 2]}", b"data: {},{}"], b"\n\n")
+@example([b'data: {"a":[[1', b"data: 2]]}", b"data: {},{}"], b"\n\n")
+@example([b'data: {"a":[[1', b"data: 2]]}", b"data: {}],[{}"], b"\n\n")
+def test_a_stream_is_read_in_one_go_as_it_is_event_by_event(lines: list[bytes], end: bytes) -> None:
+    stream = end.join(lines) + end + DONE
+    in_one_go, one_by_one = _chunks(stream), _chunks(b": a comment first\n\n" + stream)
+    assert in_one_go == one_by_one

@@ -1,0 +1,104 @@
+"""What those hold who read a stream: of a live recording, or of one that is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .relay import Hand
+
+if TYPE_CHECKING:
+    from .recording import Chunk, Recording
+
+
+class Reader(AsyncIterator[Any]):
+    """One rider's view of a recording: an async iterator that can be closed early."""
+
+    __slots__ = ("__weakref__", "_id", "_recording")
+
+    def __init__(self, recording: Recording, reader: int) -> None:
+        self._recording: Recording | None = recording
+        self._id = reader
+
+    def __aiter__(self) -> Reader:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._recording is None:
+            raise StopAsyncIteration
+        try:
+            return await self._recording.take(self._id)
+        except BaseException as end:
+            if not isinstance(end, asyncio.CancelledError) or self._recording.ended:
+                self._detach()
+            raise
+
+    async def pass_on(self, hand: Hand) -> None:
+        """`hand` over what is left of the stream, and leave. Raises the source's error, and what `hand` raises."""
+        if self._recording is not None:
+            try:
+                await self._recording.pass_on(self._id, hand)
+            finally:
+                self._detach()
+
+    async def aclose(self) -> None:
+        """Leave the stream; the source goes on for the others."""
+        self._detach()
+
+    async def __aenter__(self) -> Reader:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._detach()
+
+    def _detach(self) -> None:
+        recording, self._recording = self._recording, None
+        if recording is not None:
+            recording.leave(self._id)
+
+    def __del__(self) -> None:
+        recording = self._recording
+        if recording is not None and not recording._loop.is_closed():
+            recording._loop.call_soon_threadsafe(recording.leave, self._id)
+
+
+class Replay(AsyncIterator[Any]):
+    """A stored stream, played again."""
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, chunks: tuple[Chunk, ...]) -> None:
+        self._chunks: Iterator[Any] = iter(chunks)
+
+    def __aiter__(self) -> Replay:
+        return self
+
+    async def __anext__(self) -> Any:
+        for chunk in self._chunks:
+            return chunk.answer()
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Stop the replay."""
+        self._chunks = iter(())
+
+    async def __aenter__(self) -> Replay:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+class Handed(Replay):
+    """The same of chunks that are the reader's own already."""
+
+    __slots__ = ()
+
+    def __init__(self, chunks: Sequence[Any]) -> None:
+        self._chunks = iter(chunks)
+
+    async def __anext__(self) -> Any:
+        for chunk in self._chunks:
+            return chunk
+        raise StopAsyncIteration

@@ -1,0 +1,83 @@
+"""Items passed on to a waiting task in the very step that brings them, without a turn of the loop in between."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import current_task
+from asyncio.tasks import _enter_task, _leave_task
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextvars import copy_context
+from typing import Any
+
+from .eager import Work, steps
+
+Hand = Callable[[Any], Coroutine[Any, Any, None]]
+
+
+class Relay:
+    """Made in the task for which items are handed over: in its name, and in a copy of its context."""
+
+    def __init__(self, hand: Hand) -> None:
+        task = current_task()
+        assert task is not None
+        self._hand, self._task, self._loop = hand, task, task.get_loop()
+        self._context = copy_context()
+        self._woken: asyncio.Future[tuple[Work, Any] | None] = self._loop.create_future()
+
+    @property
+    def idle(self) -> bool:
+        """Whether the task waits for items, and nothing woke it yet."""
+        return not self._woken.done()
+
+    async def wait(self) -> None:
+        """Wait to be woken. What was begun meanwhile and took longer is brought to its end; raises what that raises."""
+        self._woken = self._loop.create_future()
+        try:
+            begun = await self._woken
+        except asyncio.CancelledError as cancelled:
+            woken = self._woken
+            if woken.cancelled() or woken.exception() is not None or (begun := woken.result()) is None:
+                raise
+            await steps(*begun, self._context, cancelled)
+            return
+        if begun is not None:
+            await steps(*begun, self._context)
+
+    def wake(self) -> None:
+        """Nothing more is handed over."""
+        if not self._woken.done():
+            self._woken.set_result(None)
+
+    def give(self, item: Any) -> None:
+        """Hand an item over, to an idle task. Where that has to wait the task goes on with it, and is idle no more."""
+        work, loop = self._hand(item), self._loop
+        caller = current_task(loop)
+        if caller is not None:
+            _leave_task(loop, caller)
+        _enter_task(loop, self._task)
+        try:
+            waits_for = self._context.run(work.send, None)
+        except StopIteration:
+            return
+        except BaseException as error:  # noqa: BLE001 - raised where the task waits, not where the item came from
+            if self.idle:
+                self._woken.set_exception(error)
+            return
+        finally:
+            _leave_task(loop, self._task)
+            if caller is not None:
+                _enter_task(loop, caller)
+        if self.idle:
+            self._woken.set_result((work, waits_for))
+        else:  # it cancelled its own task
+            work.close()
+
+
+async def pass_on(stream: AsyncIterator[Any], hand: Hand) -> None:
+    """`hand` over what is left of a stream, by its own `pass_on` where it has one."""
+    passing = getattr(stream, "pass_on", None)
+    if passing is not None:
+        await passing(hand)
+        return
+    async for item in stream:
+        await hand(item)
