@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from .middleware import Served
 
 CAPACITY = 65536
+AT_SIGHT = 256
+"""Credentials that are recognized by their own bytes: those of the last moments, as a server holds them, too."""
 READY = 4096
 """Entries of which the parts of an answer that change once a second stand ready, half a KiB each."""
 _LENGTH = b"content-length"
+_OTHER = -1
 
 
 class Told(NamedTuple):
@@ -53,20 +56,27 @@ class Ready(NamedTuple):
     """Where the rest begins in the answer as it is kept."""
 
 
+Known = tuple[bytes, Grant, Principal]
+"""Of credentials: what raw forms begin with, that they were let in, whose they are."""
+
+
 class Hot:
-    """Knows by their digest the credentials that were let in before."""
+    """Knows by their digest the credentials that were let in before, and at sight those of the last moments."""
 
     def __init__(self, served: Served) -> None:
         settings = served.settings
         self._served, self._find = served, served.raws.find
         self._limit = settings.max_body
         self._headers = {
-            **dict.fromkeys(CREDENTIALS, 1),
-            **dict.fromkeys((*SPECIAL, *settings.vary), 2),
+            **{name: place for place, name in enumerate(CREDENTIALS, 1)},
+            **dict.fromkeys((*SPECIAL, *settings.vary), _OTHER),
             _LENGTH: 0,
         }
         self._start = b"%b; hit; ttl=" % settings.name
-        self._known: dict[bytes, tuple[bytes, Grant, Principal]] = {}
+        self._known: dict[bytes, Known] = {}
+        self._at_sight: list[dict[bytes, Known]] = [{} for _ in range(1 + len(CREDENTIALS))]
+        """By kind of credential, from 1."""
+        self._seen_since = 0.0
         self._hash = blake2b(digest_size=16, key=settings.principals.key)
         self._ready: dict[int, Ready] = {}
         """By entry."""
@@ -85,19 +95,16 @@ class Hot:
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> list[Message] | Told | None:
         """None where it served; else what it read and found out of the request, for those who go on."""
-        told = b""
-        code_of = self._headers.get
+        kind, credential, code_of = 0, b"", self._headers.get
         for name, value in scope["headers"]:
             code = code_of(name)
-            if code == 1 and not told:
-                told = b"%b:%d:%b" % (name, len(value), value)
-            elif code:
-                return []
-        if not told or not self._known or scope.get("query_string"):
+            if code:
+                if kind or code == _OTHER:
+                    return []
+                kind, credential = code, value
+        if not kind or scope.get("query_string"):
             return []
-        digest = self._hash.copy()
-        digest.update(told)
-        known = self._known.get(digest.digest())
+        known = self._at_sight[kind].get(credential) or self._recognized(kind, credential)
         if known is None:
             return []
         message = await receive()
@@ -126,6 +133,17 @@ class Hot:
         await send({"type": BODY, "body": made})
         return None
 
+    def _recognized(self, kind: int, credential: bytes) -> Known | None:
+        digest = self._hash.copy()
+        digest.update(b"%b:%d:%b" % (CREDENTIALS[kind - 1], len(credential), credential))
+        known = self._known.get(digest.digest())
+        at_sight = self._at_sight[kind]
+        if known is not None and type(credential) is bytes:
+            if len(at_sight) >= AT_SIGHT:
+                at_sight.clear()
+            at_sight[credential] = known
+        return known
+
     def _prepare(self, slot: Slot, now: float) -> Ready:
         """Headers and identity of the answers of the second that has begun."""
         answer = slot.answer.value
@@ -147,6 +165,10 @@ class Hot:
                 between = b"%b%b%d" % (kept[first + len(mark) : second], created_stem, time.time())
         if len(self._ready) >= READY:
             self._ready.clear()
+        if now - self._seen_since >= 1.0:
+            self._seen_since = now
+            for at_sight in self._at_sight:
+                at_sight.clear()
         ready = Ready(now + min(1.0 - age % 1.0, left % 1.0), headers, before, between, rest)
         self._ready[slot.id] = ready
         return ready
