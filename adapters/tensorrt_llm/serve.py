@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import AsyncGenerator, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 import orjson
 
-from cachelayer.errors import MissingExtra
+from cachelayer.flow.http import Answer, Http, HttpFault, Stale
 from cachelayer.observe.otel import inject
 
 from .errors import BackendError, DeadlineExceeded, ProtocolFault, RequestRejected, Unavailable, from_status
@@ -17,9 +15,6 @@ from .events import Capabilities, End, Event, Usage
 from .request import Request
 from .sse import EventParser
 from .wire import delta_of, events_of, start_of, usage_of
-
-KEEPALIVE = 4.0
-"""Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
 
 
 class ServeTransport:
@@ -39,30 +34,15 @@ class ServeTransport:
         connect_timeout: float = 5.0,
         max_connections: int = 1024,
     ) -> None:
-        try:
-            self._httpx: Any = importlib.import_module("httpx")
-        except ImportError:
-            raise MissingExtra("trtllm://", "httpx", "triton") from None
         self.name = url
         self.capabilities = Capabilities("openai", chat=True, usage=True)
         self._model = model
-        self._url = url
-        self._headers = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
-        self._connect_timeout, self._max_connections = connect_timeout, max_connections
-        self._client: Any = None
-
-    def _http(self) -> Any:
-        if self._client is None:
-            limits = self._httpx.Limits(
-                max_connections=self._max_connections,
-                max_keepalive_connections=self._max_connections,
-                keepalive_expiry=KEEPALIVE,
-            )
-            timeout = self._httpx.Timeout(None, connect=self._connect_timeout)
-            self._client = self._httpx.AsyncClient(
-                base_url=self._url, headers=self._headers, limits=limits, timeout=timeout, trust_env=False
-            )
-        return self._client
+        told = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
+        self._headers = [(name.encode("latin-1"), value.encode()) for name, value in told.items()]
+        self._patience = connect_timeout
+        self._http = Http(
+            url, connect=connect_timeout, connections=max_connections, needed_by="trtllm://", extra="triton"
+        )
 
     async def start(self) -> Capabilities:
         """Ask health, version and models, and whether the chat schema knows a tenant salt."""
@@ -87,9 +67,9 @@ class ServeTransport:
     async def _get_json(self, path: str) -> dict[str, Any]:
         """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
         try:
-            response = await self._http().get(path, timeout=self._connect_timeout)
-            body = orjson.loads(response.content) if response.status_code == 200 else {}
-        except (self._httpx.TransportError, orjson.JSONDecodeError):
+            status, told = await self._http.get(path, within=self._patience, headers=self._headers)
+            body = orjson.loads(told) if status == 200 else {}
+        except (HttpFault, orjson.JSONDecodeError):
             return {}
         return body if isinstance(body, dict) else {}
 
@@ -102,18 +82,22 @@ class ServeTransport:
             "max_tokens": 1,
             "cache_salt": "",
         }
-        response = await self._http().post("/v1/chat/completions", content=orjson.dumps(body))
-        foreign = any(
-            word in response.text.lower() for word in ("extra", "not permitted", "forbid", "unknown field")
+        answer = await self._http.send(
+            "POST", "/v1/chat/completions", headers=self._headers, body=orjson.dumps(body)
         )
-        return bool(response.status_code == 400 and "cache_salt" in response.text and not foreign)
+        try:
+            text = (await answer.read()).decode("utf-8", "replace")
+        finally:
+            answer.close()
+        foreign = any(word in text.lower() for word in ("extra", "not permitted", "forbid", "unknown field"))
+        return answer.status == 400 and "cache_salt" in text and not foreign
 
     async def healthy(self) -> bool:
         try:
-            response = await self._http().get("/health", timeout=self._connect_timeout)
-        except self._httpx.TransportError:
+            status, _ = await self._http.get("/health", within=self._patience, headers=self._headers)
+        except HttpFault:
             return False
-        return bool(response.status_code == 200)
+        return status == 200
 
     def _body(self, request: Request) -> tuple[str, bytes]:
         body = dict(request.params)
@@ -140,21 +124,17 @@ class ServeTransport:
         try:
             response = await self._send(path, body)
             try:
-                if response.status_code != 200:
+                if response.status != 200:
                     raise await self._refusal(response)
                 if not request.stream:
-                    for event in events_of(orjson.loads(await response.aread())):
+                    for event in events_of(orjson.loads(await response.read())):
                         yield event
                     yield End("stop")
                     return
                 stream = _Stream()
-                chunks = response.aiter_raw()
-                try:
-                    async for chunk in chunks:
-                        for event in stream.feed(chunk):
-                            yield event
-                finally:
-                    await chunks.aclose()
+                async for chunk in response.pieces():
+                    for event in stream.feed(chunk):
+                        yield event
                 # other servers end without [DONE]; that every choice finished is checked on the way out
                 if not stream.done and self.capabilities.kind == "trtllm-serve":
                     raise Unavailable(f"{self.name} closed the stream without [DONE]")
@@ -162,27 +142,24 @@ class ServeTransport:
                     yield stream.usage
                 yield End("stop")
             finally:
-                await response.aclose()
-        except self._httpx.TimeoutException as error:
-            raise Unavailable(f"{self.name}: {type(error).__name__}") from error
-        except self._httpx.TransportError as error:
-            raise Unavailable(f"{self.name}: {type(error).__name__}: {error}") from error
+                response.close()
+        except HttpFault as error:
+            raise Unavailable(f"{self.name}: {error}") from error
         except orjson.JSONDecodeError as error:
             raise ProtocolFault(f"{self.name} sent something that is not JSON") from error
 
-    async def _send(self, path: str, body: bytes) -> Any:
-        client = self._http()
-        headers: dict[str, str] = {}
-        inject(headers)
-        request = partial(client.build_request, "POST", path, content=body, headers=headers)
+    async def _send(self, path: str, body: bytes) -> Answer:
+        traced: dict[str, str] = {}
+        inject(traced)
+        headers = [*self._headers, *((name.encode(), value.encode()) for name, value in traced.items())]
         try:
-            return await client.send(request(), stream=True)
-        except (self._httpx.RemoteProtocolError, self._httpx.ReadError, self._httpx.WriteError):
-            return await client.send(request(), stream=True)
+            return await self._http.send("POST", path, headers=headers, body=body)
+        except Stale:
+            return await self._http.send("POST", path, headers=headers, body=body)
 
-    async def _refusal(self, response: Any) -> BackendError:
+    async def _refusal(self, response: Answer) -> BackendError:
         """Schema errors are {"error": str}, run-time errors have OpenAI's or TensorRT-LLM's shape."""
-        raw = await response.aread()
+        raw = await response.read()
         message = raw[:2000].decode("utf-8", "replace")
         try:
             body = orjson.loads(raw)
@@ -191,13 +168,11 @@ class ServeTransport:
         if isinstance(body, dict):
             error = body.get("error", body)
             message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
-        wait = response.headers.get("retry-after", "")
-        return from_status(response.status_code, message, float(wait) if wait.isdigit() else None)
+        wait = response.header("retry-after")
+        return from_status(response.status, message, float(wait) if wait.isdigit() else None)
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._http.aclose()
 
 
 class _Stream:

@@ -1,7 +1,7 @@
 """What the adapter costs over the bare client library, per request and per token, and how fast a cancel
 arrives.
 
-Bare means: httpx reading the bytes of the stream, gRPC stubs reading the responses, the engine's own
+Bare means: aiohttp reading the bytes of the stream, gRPC stubs reading the responses, the engine's own
 iterator. Both sides run turn by turn against the same stand-in servers in other processes (a real
 tritonserver for gRPC). A request is timed by the wall clock (1 token), a token by the process's CPU time
 (difference of long and short streams), since a slower server would hide it on the wall clock."""
@@ -25,7 +25,7 @@ STANDINS = Path(__file__).parents[2] / "tests/backend/standins"
 sys.path[:0] = [str(STANDINS), str(Path(__file__).resolve().parents[1])]
 
 # ruff: noqa: E402  the stand-ins of the tests are not a package
-import httpx
+import aiohttp
 import orjson
 import tensorrt_llm_standin as trt
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
@@ -51,11 +51,11 @@ def ours(llm: TensorRTLLM) -> Call:
     return call
 
 
-def bare_http(client: httpx.AsyncClient) -> Call:
+def bare_http(client: aiohttp.ClientSession) -> Call:
     async def call(tokens: int) -> None:
         body = {"prompt": script(tokens), "max_tokens": tokens + 1, "stream": True, "model": "m"}
-        async with client.stream("POST", "/v1/completions", content=orjson.dumps(body)) as response:
-            async for _ in response.aiter_raw():
+        async with client.post("/v1/completions", data=orjson.dumps(body)) as response:
+            async for _ in response.content.iter_chunks():
                 pass
 
     return call
@@ -188,7 +188,7 @@ async def run(rounds: int, tokens: int, port: str, work: Path) -> dict[str, Any]
     results: dict[str, Any] = {}
     triton = TritonServer(work)
     try:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as client:
             llm = TensorRTLLM.connect(f"trtllm://127.0.0.1:{port}")
             results["trtllm-serve (HTTP)"] = await compare(bare_http(client), ours(llm), rounds, tokens)
             await llm.aclose()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from typing import Any
@@ -24,6 +25,7 @@ WORDS = " ".join(["considered"] * 55)
 """About 600 characters of answer."""
 TOKENS = 20
 STREAM_GAP = float(os.environ.get("BENCH_GAP", "0"))
+"""Seconds before each event."""
 _CHOICE = {
     "index": 0,
     "message": {"role": "assistant", "content": WORDS},
@@ -67,6 +69,8 @@ async def upstream(scope: Any, receive: Any, send: Any) -> None:
         head = [(b"content-type", b"text/event-stream; charset=utf-8")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
         for event in EVENTS:
+            if STREAM_GAP:
+                await asyncio.sleep(STREAM_GAP)
             await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
         return

@@ -26,7 +26,7 @@ _FEATURES = (
     ("similar answers: the model's runtime", ("onnxruntime", "tokenizers"), "local"),
     ("similar answers: FAISS", ("faiss",), "cpu"),
     ("shared tier", ("hiredis",), "redis"),
-    ("gateway", ("uvicorn", "httpx"), "serve"),
+    ("gateway", ("uvicorn", "aiohttp"), "serve"),
     ("metrics", ("prometheus_client",), "metrics"),
     ("traces", ("opentelemetry.sdk",), "otel"),
 )

@@ -201,16 +201,14 @@ async def test_the_same_words_in_another_header_are_another_caller(layer: CacheL
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         by = next(name for name in names for told, _ in scope["headers"] if told.decode() == name)
-        message = {"role": "assistant", "content": f"by {by}"}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        choice = {"index": 0, "message": {"content": f"by {by}"}, "finish_reason": "stop"}
         body = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "choices": [choice]}
         await Upstream._reply(send, 200, json.dumps(body).encode(), [(b"content-type", b"application/json")])
 
     client = Client(CacheLayerMiddleware(app, layer=layer), key=None)
-    for turn in range(5):  # a caller is recognized sooner from turn to turn
-        for name in names:
-            answer = await client.chat("x", headers={name: "the same"})
-            assert text_of(answer) == f"by {name}" and answer.hit is (turn > 0)
+    for turn, name in itertools.product(range(5), names):  # a caller is recognized sooner from turn to turn
+        answer = await client.chat("x", headers={name: "the same"})
+        assert text_of(answer) == f"by {name}" and answer.hit is (turn > 0)
 
 
 async def test_a_shared_scope_needs_the_apps_word_for_each_credential() -> None:

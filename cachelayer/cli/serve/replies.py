@@ -6,15 +6,17 @@ from typing import Any
 
 import orjson
 
+from ...flow.http import HttpFault
+
 
 def error_body(message: str, code: str, kind: str = "gateway_error") -> bytes:
     """An error object."""
     return orjson.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}})
 
 
-def error_event(fault: Exception) -> bytes:
+def error_event(fault: HttpFault) -> bytes:
     """The event that ends a stream which broke off after its first byte; [DONE] does not follow."""
-    said = f"the upstream broke off ({type(fault).__name__})"
+    said = f"the upstream broke off ({fault.kind})"
     return b"\n\ndata: " + error_body(said, "upstream_error") + b"\n\n"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -10,14 +9,14 @@ from typing import Any
 
 import orjson
 
-from ...errors import MissingExtra
+from ...flow.http import Answer, Http, HttpFault, TookTooLong
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
 from .replies import error_event, send_error
 
 HOP = frozenset({
     b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
-    b"transfer-encoding", b"upgrade", b"host",
+    b"transfer-encoding", b"upgrade", b"host", b"expect",
 })  # fmt: skip
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
 _AGAIN = frozenset({502, 503, 504})
@@ -28,27 +27,27 @@ MAX_BODY = 64 * 2**20
 class Upstream:
     """One server and what is known of it."""
 
-    def __init__(self, part: UpstreamPart, httpx: Any, own_keys: bool) -> None:
+    def __init__(self, part: UpstreamPart, own_keys: bool) -> None:
         self.part, self._own_keys = part, own_keys
         self.inflight = 0
         self.failed_at = float("-inf")
-        timeout = httpx.Timeout(part.read_timeout, connect=part.connect_timeout, pool=part.connect_timeout)
-        limits = httpx.Limits(max_connections=1024, max_keepalive_connections=1024, keepalive_expiry=4.0)
-        self.client = httpx.AsyncClient(
-            base_url=part.url.rstrip("/"), timeout=timeout, limits=limits, trust_env=False, follow_redirects=False
-        )  # fmt: skip
+        self.http = Http(
+            part.url,
+            connect=part.connect_timeout,
+            read=part.read_timeout,
+            needed_by="cachelayer serve",
+            extra="serve",
+        )
         key = os.environ.get(part.key_env, "") if part.key_env else ""
         self.authorization = f"Bearer {key}".encode() if key else None
 
-    def request(self, scope: Any, body: bytes) -> Any:
+    async def send(self, scope: Any, body: bytes) -> Answer:
+        """Send a request on. Raises HttpFault."""
         path = scope["path"]
-        if self.client.base_url.path.rstrip("/").endswith("/v1") and path.startswith("/v1/"):
+        if self.http.path.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
-        query = scope.get("query_string", b"").decode("latin-1")
-        return self.client.build_request(
-            scope["method"], f"{path}?{query}" if query else path, content=body or None,
-            headers=[(n, v) for n, v in self._headers(scope["headers"])],
-        )  # fmt: skip
+        query, headers = scope.get("query_string", b""), self._headers(scope["headers"])
+        return await self.http.send(scope["method"], path, query=query, headers=headers, body=body)
 
     def _headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
         for name, value in headers:
@@ -68,23 +67,19 @@ class Upstreams:
     """
 
     def __init__(self, parts: Sequence[UpstreamPart], retry: RetryPart, *, own_keys: bool = False) -> None:
-        try:
-            self._httpx: Any = importlib.import_module("httpx")
-        except ImportError:
-            raise MissingExtra("cachelayer serve", "httpx", "serve") from None
         self.retry = retry
-        self.all = [Upstream(part, self._httpx, own_keys) for part in parts]
+        self.all = [Upstream(part, own_keys) for part in parts]
 
     async def aclose(self) -> None:
         for one in self.all:
-            await one.client.aclose()
+            await one.http.aclose()
 
     async def ready(self) -> bool:
         """Whether any upstream answers at all."""
         for one in self.all:
             try:
-                await one.client.get("/health", timeout=one.part.connect_timeout)
-            except self._httpx.HTTPError:
+                await one.http.get("/health", within=one.part.connect_timeout)
+            except HttpFault:
                 continue
             return True
         return False
@@ -119,44 +114,42 @@ class Upstreams:
                 if await self._forward(one, scope, body, send, last=last):
                     return
                 fault = "the upstream is unavailable"
-            except self._httpx.TimeoutException as late:
+            except TookTooLong as late:
                 one.failed_at = time.monotonic()
-                fault, status = f"the upstream took too long ({type(late).__name__})", 504
-            except self._httpx.TransportError as broken:
+                fault, status = f"the upstream took too long ({late.kind})", 504
+            except HttpFault as broken:
                 one.failed_at = time.monotonic()
-                fault, status = f"the upstream cannot be reached ({type(broken).__name__})", 502
+                fault, status = f"the upstream cannot be reached ({broken.kind})", 502
         await send_error(send, status, fault, "upstream_error")
 
     async def _forward(self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool) -> bool:
-        """Whether the caller was answered. Raises httpx's errors while he was told nothing."""
-        request = one.request(scope, body)
+        """Whether the caller was answered. Raises HttpFault while he was told nothing."""
         one.inflight += 1
         try:
-            response = await one.client.send(request, stream=True)
+            response = await one.send(scope, body)
             try:
-                if response.status_code in _AGAIN and not last:
+                if response.status in _AGAIN and not last:
                     one.failed_at = time.monotonic()
                     return False
                 await self._answer(response, send)
                 return True
             finally:
-                await response.aclose()
+                response.close()
         finally:
             one.inflight -= 1
 
-    async def _answer(self, response: Any, send: Any) -> None:
+    async def _answer(self, response: Answer, send: Any) -> None:
         """Nothing is told before the first piece came: until then another upstream can stand in."""
-        pieces = response.aiter_raw()
+        pieces = response.pieces()
         first = await anext(pieces, b"")
-        headers = [(n.lower(), v) for n, v in response.headers.raw if n.lower() not in HOP]
-        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        headers = [(n.lower(), v) for n, v in response.headers if n.lower() not in HOP]
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": first, "more_body": True})
         try:
             async for piece in pieces:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
-        except self._httpx.TransportError as cut:
-            kind = response.headers.get("content-type", "")
-            if not kind.startswith("text/event-stream"):
+        except HttpFault as cut:
+            if not response.header("content-type").startswith("text/event-stream"):
                 raise
             await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import orjson
 
-from ...errors import ConfigurationError, MissingExtra
+from ...errors import ConfigurationError
+from ...flow.http import Http, HttpFault
 from ...types import Embedded
 from .checks import check_texts, normalized, readable
-
-if TYPE_CHECKING:
-    from httpx import AsyncClient
 
 
 class HttpEmbedder:
@@ -53,23 +52,23 @@ class HttpEmbedder:
             raise ConfigurationError("batch, window, connections", (batch, window, connections), "at least 1")
         self.identity = f"{url.rstrip('/')}#{model}@{revision}/{dimensions or 'full'}"
         self.dimension = dimensions or 0
-        self._url, self._window, self._batch = url.rstrip("/") + "/embeddings", window, batch
+        self._url, self._window, self._batch = url.rstrip("/"), window, batch
         self._body: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if dimensions is not None:
             self._body["dimensions"] = dimensions
         self._key, self._timeout, self._connections = api_key, timeout, connections
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Http] = WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"HttpEmbedder({self.identity})"
 
     async def start(self) -> None:
-        """Ask for one vector. Raises what httpx raises, ValueError for an answer that is none."""
+        """Ask for one vector. Raises HttpFault, ValueError for an answer that is none."""
         probe = await self._post(["probe"], None)
         self.dimension = probe.vectors.shape[1]
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        """ValueError for a bad batch or answer, RuntimeError before `start`; faults of the network pass through."""
+        """ValueError for a bad batch or answer, RuntimeError before `start`, HttpFault without an answer."""
         check_texts(texts)
         if not self.dimension:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
@@ -90,36 +89,35 @@ class HttpEmbedder:
 
     async def _post(self, texts: Sequence[str], dimension: int | None) -> Embedded:
         clean = [readable(text) for text in texts]
-        response = await self._client().post(self._url, json={**self._body, "input": clean})
-        response.raise_for_status()
-        answer = response.json()
+        answer = await self._asked(orjson.dumps({**self._body, "input": clean}))
         try:
             rows = sorted(answer["data"], key=lambda row: int(row["index"]))
             vectors = [row["embedding"] for row in rows]
             read = (answer.get("usage") or {}).get("prompt_tokens")
         except (KeyError, TypeError, AttributeError) as fault:
-            raise ValueError(f"{self._url} did not answer as an embeddings server: no {fault}") from fault
+            raise ValueError(
+                f"{self._url}/embeddings did not answer as an embeddings server: no {fault}"
+            ) from fault
         short = isinstance(read, int) and 0 < read < self._window
         complete = np.array([short or len(text.encode()) <= self._window for text in clean])
         return Embedded(normalized(vectors, len(texts), dimension), complete)
 
-    def _client(self) -> AsyncClient:
+    async def _asked(self, body: bytes) -> Any:
         loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            httpx = _load()
-            key = self._key if self._key is not None else os.environ.get("OPENAI_API_KEY", "")
-            client = self._clients[loop] = httpx.AsyncClient(
-                headers={"Authorization": f"Bearer {key}"} if key else {},
-                timeout=self._timeout,
-                limits=httpx.Limits(max_connections=self._connections),
-            )
-        return client
-
-
-def _load() -> Any:
-    try:
-        import httpx
-    except ImportError as fault:
-        raise MissingExtra("HttpEmbedder", "httpx", "serve") from fault
-    return httpx
+        http = self._clients.get(loop)
+        if http is None:
+            http = self._clients[loop] = Http(
+                self._url, connect=self._timeout, read=self._timeout, connections=self._connections,
+                needed_by="HttpEmbedder", extra="serve",
+            )  # fmt: skip
+        headers = [(b"content-type", b"application/json"), (b"accept", b"application/json")]
+        key = self._key if self._key is not None else os.environ.get("OPENAI_API_KEY", "")
+        if key:
+            headers.append((b"Authorization", f"Bearer {key}".encode()))
+        answer = await http.send("POST", "/embeddings", headers=headers, body=body)
+        try:
+            if not 200 <= answer.status < 300:
+                raise HttpFault(f"status {answer.status}", f"from {self._url}/embeddings")
+            return orjson.loads(await answer.read())
+        finally:
+            answer.close()

@@ -1,0 +1,159 @@
+"""What HTTP clients cost an asyncio process: CPU time an answer and an event of a stream, by httpx, aiohttp and ours.
+
+    python benchmarks/clients.py                        # about a minute
+    python benchmarks/clients.py --out benchmarks/results/clients
+
+Ours is `cachelayer.flow.http`, which misses take through the gateway and the TensorRT-LLM adapter. The server is an app
+under uvicorn in another process; `gap` is what it waits before each of a stream's 23 events. Clients take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "http"))
+
+# ruff: noqa: E402  the helpers are found from here
+import aiohttp
+import apps
+import httpx
+import load
+from machine import machine
+
+from cachelayer.flow.http import Http
+
+Ask = Callable[[bytes], Awaitable[int]]
+"""Asks with a body; how many pieces the answer had."""
+
+
+async def by_httpx(url: str) -> tuple[Ask, Callable[[], Awaitable[None]]]:
+    client = httpx.AsyncClient(base_url=url, trust_env=False, limits=httpx.Limits(max_connections=1024))
+
+    async def ask(body: bytes) -> int:
+        async with client.stream("POST", apps.CHAT, content=body) as response:
+            return len([piece async for piece in response.aiter_raw()])
+
+    return ask, client.aclose
+
+
+async def by_aiohttp(url: str) -> tuple[Ask, Callable[[], Awaitable[None]]]:
+    session = aiohttp.ClientSession(url, connector=aiohttp.TCPConnector(limit=1024), auto_decompress=False)
+
+    async def ask(body: bytes) -> int:
+        async with session.post(apps.CHAT, data=body) as response:
+            return len([piece async for piece, _ in response.content.iter_chunks() if piece])
+
+    return ask, session.close
+
+
+async def by_ours(url: str) -> tuple[Ask, Callable[[], Awaitable[None]]]:
+    http = Http(url, connect=5.0, needed_by="the benchmark", extra="serve")
+
+    async def ask(body: bytes) -> int:
+        answer = await http.send("POST", apps.CHAT, body=body)
+        try:
+            return len([piece async for piece in answer.pieces()])
+        finally:
+            answer.close()
+
+    return ask, http.aclose
+
+
+CLIENTS = {"httpx": by_httpx, "aiohttp": by_aiohttp, "cachelayer.flow.http": by_ours}
+
+
+async def cost(ask: Ask, tasks: int, requests: int, *, stream: bool) -> tuple[float, float]:
+    """CPU and wall seconds of an answer, with so many asked for at a time."""
+    bodies = [apps.chat_body(n, stream=stream) for n in range(requests)]
+
+    async def some(at: int) -> None:
+        for body in bodies[at::tasks]:
+            pieces = await ask(body)
+            assert pieces == (len(apps.EVENTS) if stream else 1), f"{pieces} pieces"
+
+    wall, started = time.perf_counter(), time.process_time()
+    await asyncio.gather(*[some(at) for at in range(tasks)])
+    return (time.process_time() - started) / requests, (time.perf_counter() - wall) / requests
+
+
+async def measured(url: str, gap: float, rounds: int) -> dict[str, Any]:
+    """Medians over rounds in which the clients take turns, microseconds."""
+    kinds = {
+        "whole, one task": (1, 100, False),
+        "stream, one task": (1, 20, True),
+        "stream, 32 tasks": (32, 96, True),
+    }
+    taken: dict[str, dict[str, list[float]]] = {kind: {name: [] for name in CLIENTS} for kind in kinds}
+    opened = {name: await make(url) for name, make in CLIENTS.items()}
+    for turn in range(rounds + 1):
+        for kind, (tasks, requests, stream) in kinds.items():
+            for name, (ask, _) in opened.items():
+                cpu, _ = await cost(ask, tasks, requests, stream=stream)
+                if turn:  # the first opens connections
+                    taken[kind][name].append(cpu * 1e6)
+        print(f"gap {gap}: {turn}/{rounds}", file=sys.stderr, flush=True)
+    for _, close in opened.values():
+        await close()
+    found: dict[str, Any] = {}
+    for kind, by_name in taken.items():
+        median = {name: statistics.median(times) for name, times in by_name.items()}
+        found[f"{kind}, CPU us an answer"] = {name: round(us) for name, us in median.items()}
+        if kind.startswith("stream"):
+            found[f"{kind}, CPU us an event"] = {
+                name: round(us / len(apps.EVENTS), 1) for name, us in median.items()
+            }
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=7, help="turns of each client (default: 7)")
+    parser.add_argument("--out", type=Path, help="write PATH.json")
+    options = parser.parse_args()
+    import uvloop
+
+    results = {}
+    for gap in (0.0, 0.002):
+        port = load.free_port()
+        server = [
+            sys.executable,
+            "-m",
+            "uvicorn",
+            "apps:plain",
+            "--port",
+            str(port),
+            "--log-level",
+            "warning",
+        ]
+        with (
+            load.process(server, port, env={"BENCH_GAP": str(gap)}),
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            work = measured(f"http://127.0.0.1:{port}", gap, options.rounds)
+            results[f"gap of {gap * 1000:g} ms"] = runner.run(work)
+    told = {
+        "command": "python benchmarks/clients.py --out benchmarks/results/clients",
+        "machine": machine(),
+        "date": date.today().isoformat(),
+        "rounds": options.rounds,
+        **results,
+    }
+    print(json.dumps(told, indent=1))
+    if options.out:
+        options.out.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

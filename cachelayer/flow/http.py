@@ -1,0 +1,183 @@
+"""HTTP/1.1 to the servers behind us, on aiohttp: persistent connections, answers in the pieces in which they come."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import ssl
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ..errors import ConfigurationError, MissingExtra
+
+KEEPALIVE = 4.0
+"""Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
+MAX_HEADER = 65536
+_SAFE = "/:@!$&'()*+,;=~"
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class HttpFault(Exception):
+    """The server cannot be reached, broke off, or speaks something else; `kind` is the name of the fault behind."""
+
+    def __init__(self, kind: str, said: str = "") -> None:
+        super().__init__(f"{kind}: {said}" if said else kind)
+        self.kind = kind
+
+
+class TookTooLong(HttpFault):
+    """No connection, or no byte, within the time that was given."""
+
+
+class Stale(HttpFault):
+    """A connection ended before its answer began: kept ones do where the server closed them meanwhile."""
+
+
+class Answer:
+    """A response whose head is here. Closed before its end it closes its connection, which tells the server."""
+
+    def __init__(self, http: Http, response: Any) -> None:
+        self._http, self._response = http, response
+        self.status: int = response.status
+        self.headers: Headers = response.raw_headers
+
+    def header(self, name: str) -> str:
+        """The value of a header, '' where there is none."""
+        value: str = self._response.headers.get(name, "")
+        return value
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body in its own encoding, in the pieces in which it comes. Raises HttpFault."""
+        read = self._response.content.readchunk
+        while True:
+            try:
+                piece, ends = await read()
+            except self._http.faults as fault:
+                if rest := self._rest():
+                    yield rest
+                raise self._http.told(fault) from fault
+            if piece:
+                yield piece
+            elif not ends:
+                return
+
+    def _rest(self) -> bytes:
+        """What came before a connection broke and was not read yet: aiohttp itself gives no more of it out."""
+        rest = b""
+        with suppress(AttributeError, TimeoutError):
+            rest = self._response.content._read_nowait(-1)
+        return rest
+
+    async def read(self) -> bytes:
+        """The whole body. Raises HttpFault."""
+        return b"".join([piece async for piece in self.pieces()])
+
+    def close(self) -> None:
+        self._response.close()
+
+
+class Http:
+    """One server. `connect` and `read` are seconds: until there is a connection, and between two pieces.
+
+    Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no
+    environment variable. Raises MissingExtra, and ConfigurationError for a URL that is none.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connect: float,
+        read: float | None = None,
+        connections: int = 1024,
+        needed_by: str,
+        extra: str,
+    ) -> None:
+        try:
+            self._aiohttp: Any = importlib.import_module("aiohttp")
+            self._url_of: Any = importlib.import_module("yarl").URL
+        except ImportError:
+            raise MissingExtra(needed_by, "aiohttp", extra) from None
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigurationError("url", url, "give http://HOST:PORT or https://HOST")
+        self._base, self.path = url.rstrip("/"), parts.path.rstrip("/")
+        self._connect, self._read, self._connections = connect, read, connections
+        self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
+        self._trust: Any = _trusted() if parts.scheme == "https" else True
+        self._session: Any = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def told(self, fault: BaseException) -> HttpFault:
+        """A fault of the library's as one of ours."""
+        lib, kind = self._aiohttp, HttpFault
+        if isinstance(fault, TimeoutError):
+            kind = TookTooLong
+        elif isinstance(fault, lib.ServerDisconnectedError | lib.ClientOSError | ConnectionError):
+            kind = HttpFault if isinstance(fault, lib.ClientConnectorError) else Stale
+        return kind(type(fault).__name__, str(fault))
+
+    def _opened(self) -> Any:
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            lib, self._loop = self._aiohttp, loop
+            connector = lib.TCPConnector(
+                limit=self._connections, keepalive_timeout=KEEPALIVE, ssl=self._trust
+            )
+            timeout = lib.ClientTimeout(total=None, connect=self._connect, sock_read=self._read)
+            self._session = lib.ClientSession(
+                connector=connector, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,
+                skip_auto_headers=("user-agent", "accept", "accept-encoding", "content-type"),
+                max_line_size=MAX_HEADER, max_field_size=MAX_HEADER,
+            )  # fmt: skip
+        return self._session
+
+    async def send(
+        self, method: str, path: str, *, query: bytes = b"", headers: Headers = (), body: bytes = b""
+    ) -> Answer:
+        """Ask, until the answer's head is here; `path` is not escaped, the query is. Raises HttpFault."""
+        target = self._base + quote(path, safe=_SAFE) + (f"?{query.decode('latin-1')}" if query else "")
+        try:
+            response = await self._opened().request(
+                method, self._url_of(target, encoded=True), data=body or None, allow_redirects=False,
+                headers=[(name.decode("latin-1"), _text(value)) for name, value in headers],
+            )  # fmt: skip
+        except self.faults as fault:
+            raise self.told(fault) from fault
+        return Answer(self, response)
+
+    async def get(self, path: str, *, within: float, headers: Headers = ()) -> tuple[int, bytes]:
+        """(status, whole body), in so many seconds. Raises HttpFault."""
+        try:
+            async with asyncio.timeout(within):
+                answer = await self.send("GET", path, headers=headers)
+                try:
+                    return answer.status, await answer.read()
+                finally:
+                    answer.close()
+        except TimeoutError as late:
+            raise TookTooLong(type(late).__name__) from late
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+def _text(value: bytes) -> str:
+    """What is written as the same bytes again; what is no UTF-8 is read as Latin-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
+def _trusted() -> ssl.SSLContext:
+    """Trusts who the system trusts, and certifi's list where that is installed."""
+    context = ssl.create_default_context()
+    with suppress(ImportError):
+        context.load_verify_locations(importlib.import_module("certifi").where())
+    return context
