@@ -276,7 +276,7 @@ async def test_the_tensorrt_llm_adapter_sends_the_context_to_its_server() -> Non
     transport = ServeTransport(f"http://127.0.0.1:{port}")
     with extract({"traceparent": f"00-{7:032x}-{9:016x}-01"}):
         response = await transport._send("/v1/chat/completions", b"{}")
-        await response.aclose()
+        response.close()
     await transport.aclose()
     server.close()
     assert f"traceparent: 00-{7:032x}-{9:016x}-01".encode() in heads[0]
