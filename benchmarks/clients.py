@@ -5,6 +5,10 @@
 
 Ours is `cachelayer.flow.http`, which misses take through the gateway and the TensorRT-LLM adapter. The server is an app
 under uvicorn in another process; `gap` is what it waits before each of a stream's 23 events. Clients take turns.
+
+    python benchmarks/clients.py --gateways cachelayer OTHER/bin/cachelayer
+
+measures the CPU time of gateway processes instead, a miss: several versions in turns.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import sys
 import time
@@ -69,6 +74,7 @@ async def by_ours(url: str) -> tuple[Ask, Callable[[], Awaitable[None]]]:
     return ask, http.aclose
 
 
+KINDS = (("whole, one task", 1, False), ("stream, one task", 1, True), ("stream, 32 tasks", 32, True))
 CLIENTS = {"httpx": by_httpx, "aiohttp": by_aiohttp, "cachelayer.flow.http": by_ours}
 
 
@@ -115,11 +121,63 @@ async def measured(url: str, gap: float, rounds: int) -> dict[str, Any]:
     return found
 
 
+def cpu_of(pid: int) -> float:
+    """Seconds of CPU time that a process has taken."""
+    told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def missed(url: str, tasks: int, numbers: range, *, stream: bool) -> None:
+    """Ask what was not asked before, so many at a time."""
+    http = Http(url, connect=5.0, needed_by="the benchmark", extra="serve")
+    headers = [(b"authorization", b"Bearer sk-bench"), (b"content-type", b"application/json")]
+
+    async def some(part: range) -> None:
+        for n in part:
+            answer = await http.send(
+                "POST", apps.CHAT, headers=headers, body=apps.chat_body(n, stream=stream)
+            )
+            assert answer.status == 200, f"status {answer.status}"
+            await answer.read()
+            answer.close()
+
+    await asyncio.gather(*[some(numbers[at::tasks]) for at in range(tasks)])
+    await http.aclose()
+
+
+def through_gateways(programs: list[str], upstream: str, rounds: int) -> dict[str, Any]:
+    """CPU microseconds of a gateway's process a miss, by program; medians of rounds."""
+    taken: dict[str, dict[str, list[float]]] = {}
+    for turn in range(rounds):
+        for program in programs:
+            port = load.free_port()
+            command = [program, "serve", "--upstream", upstream, "--port", str(port), "--semantic", "off"]
+            with load.process(command, port) as pid:
+                at = 0
+                for kind, tasks, stream in KINDS:
+                    for count in (64, 320):  # the first warms up
+                        before = cpu_of(pid)
+                        asyncio.run(
+                            missed(f"http://127.0.0.1:{port}", tasks, range(at, at + count), stream=stream)
+                        )
+                        at += count
+                    cost = (cpu_of(pid) - before) / count * 1e6
+                    taken.setdefault(kind, {}).setdefault(program, []).append(cost)
+            print(f"{program}: {turn + 1}/{rounds}", file=sys.stderr, flush=True)
+    return {
+        f"{kind}, CPU us a miss": {program: round(statistics.median(us)) for program, us in by.items()}
+        for kind, by in taken.items()
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=7, help="turns of each client (default: 7)")
+    parser.add_argument(
+        "--gateways", nargs="+", metavar="CACHELAYER", help="measure `CACHELAYER serve` instead"
+    )
     parser.add_argument("--out", type=Path, help="write PATH.json")
     options = parser.parse_args()
     import uvloop
@@ -137,14 +195,18 @@ def main() -> None:
             "--log-level",
             "warning",
         ]
+        url, name = f"http://127.0.0.1:{port}", f"gap of {gap * 1000:g} ms"
         with (
             load.process(server, port, env={"BENCH_GAP": str(gap)}),
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            work = measured(f"http://127.0.0.1:{port}", gap, options.rounds)
-            results[f"gap of {gap * 1000:g} ms"] = runner.run(work)
+            if options.gateways:
+                programs = [str(Path(p).resolve()) if os.sep in p else p for p in options.gateways]
+                results[name] = through_gateways(programs, url, options.rounds)
+            else:
+                results[name] = runner.run(measured(url, gap, options.rounds))
     told = {
-        "command": "python benchmarks/clients.py --out benchmarks/results/clients",
+        "command": "python benchmarks/clients.py" + (" --gateways ..." if options.gateways else ""),
         "machine": machine(),
         "date": date.today().isoformat(),
         "rounds": options.rounds,
