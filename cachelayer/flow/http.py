@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import importlib
 import ssl
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from ..errors import ConfigurationError, MissingExtra
 
@@ -83,7 +84,8 @@ class Http:
     """One server. `connect` and `read` are seconds: until there is a connection, and between two pieces.
 
     Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no
-    environment variable. Raises MissingExtra, and ConfigurationError for a URL that is none.
+    environment variable. A user and password in `url` are sent in place of any `authorization` given. Raises
+    MissingExtra, and ConfigurationError for a URL that is none.
     """
 
     def __init__(
@@ -104,7 +106,12 @@ class Http:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError("url", url, "give http://HOST:PORT or https://HOST")
-        self._base, self.path = url.rstrip("/"), parts.path.rstrip("/")
+        self.path = parts.path.rstrip("/")
+        self._base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self.path}"
+        self._basic = b""
+        if parts.username is not None:
+            told = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+            self._basic = b"Basic " + b64encode(told)
         self._connect, self._read, self._connections = connect, read, connections
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
         self._trust: Any = _trusted() if parts.scheme == "https" else True
@@ -139,6 +146,9 @@ class Http:
         self, method: str, path: str, *, query: bytes = b"", headers: Headers = (), body: bytes = b""
     ) -> Answer:
         """Ask, until the answer's head is here; `path` is not escaped, the query is. Raises HttpFault."""
+        if self._basic:
+            headers = [one for one in headers if one[0].lower() != b"authorization"]
+            headers.append((b"authorization", self._basic))
         target = self._base + quote(path, safe=_SAFE) + (f"?{query.decode('latin-1')}" if query else "")
         try:
             response = await self._opened().request(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from typing import Any
@@ -194,6 +195,29 @@ async def test_what_is_no_http_is_a_fault(said: bytes) -> None:
     async with talking(talk) as http:
         with pytest.raises(HttpFault):
             await asked(http)
+
+
+async def test_a_password_in_the_url_is_sent_in_place_of_what_callers_give_and_told_to_nobody() -> None:
+    given = []
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        line, headers, _ = await request_of(reader)
+        given.append((line, headers[b"authorization"]))
+        writer.write(OK + b"content-length: 0\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    http = Http(f"http://me:p%40ss@127.0.0.1:{port}", connect=5.0, needed_by="a test", extra="serve")
+    await asked(http, headers=[(b"Authorization", b"Bearer theirs")])
+    assert given == [(b"POST /v1/x HTTP/1.1", b"Basic " + base64.b64encode(b"me:p@ss"))]
+    await http.aclose()
+    server.close()
+    await server.wait_closed()
+    with pytest.raises(HttpFault) as fault:
+        await http.send("GET", "/")
+    assert "p%40ss" not in str(fault.value) and "p@ss" not in str(fault.value)
+    await http.aclose()
 
 
 @pytest.mark.parametrize("url", ["ftp://host", "host:80", "http://", "/v1"])
