@@ -13,6 +13,11 @@ _SPOKEN = frozenset({"content", "role"})
 _UNUSUAL = frozenset({"error", "usage_metadata", "token_usage"})
 
 
+def _only_spoken(delta: Fields) -> bool:
+    """Whether nothing but words and whose they are is given; some servers name what there is none of."""
+    return all(delta[name] is None for name in delta.keys() - _SPOKEN)
+
+
 def read_delta(reply: Reply, chunk: Fields) -> bool:
     """Read a chunk that adds text to one choice and does nothing else, as nearly all do; False of others."""
     if chunk.get("object") != "chat.completion.chunk" or chunk.get("usage") is not None:
@@ -27,7 +32,7 @@ def read_delta(reply: Reply, chunk: Fields) -> bool:
     if type(delta) is not dict or type(index) is not int:
         return False
     content = delta.get("content")
-    if type(content) is not str or (len(delta) > 1 and not _SPOKEN.issuperset(delta)):
+    if type(content) is not str or (len(delta) > 1 and not _only_spoken(delta)):
         return False
     pieces = reply.texts.get(index)
     if pieces is None:
