@@ -99,7 +99,7 @@ class Hot:
         for name, value in scope["headers"]:
             code = code_of(name)
             if code:
-                if kind or code == _OTHER:
+                if kind or code == _OTHER or type(value) is not bytes:
                     return []
                 kind, credential = code, value
         if not kind or scope.get("query_string"):
@@ -138,7 +138,7 @@ class Hot:
         digest.update(b"%b:%d:%b" % (CREDENTIALS[kind - 1], len(credential), credential))
         known = self._known.get(digest.digest())
         at_sight = self._at_sight[kind]
-        if known is not None and type(credential) is bytes:
+        if known is not None:
             if len(at_sight) >= AT_SIGHT:
                 at_sight.clear()
             at_sight[credential] = known

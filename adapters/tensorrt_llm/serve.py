@@ -67,7 +67,7 @@ class ServeTransport:
     async def _get_json(self, path: str) -> dict[str, Any]:
         """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
         try:
-            status, told = await self._http.get(path, within=self._patience, headers=self._headers)
+            status, told = await self._http.whole("GET", path, within=self._patience, headers=self._headers)
             body = orjson.loads(told) if status == 200 else {}
         except (HttpFault, orjson.JSONDecodeError):
             return {}
@@ -82,19 +82,16 @@ class ServeTransport:
             "max_tokens": 1,
             "cache_salt": "",
         }
-        answer = await self._http.send(
+        status, told = await self._http.whole(
             "POST", "/v1/chat/completions", headers=self._headers, body=orjson.dumps(body)
         )
-        try:
-            text = (await answer.read()).decode("utf-8", "replace")
-        finally:
-            answer.close()
+        text = told.decode("utf-8", "replace")
         foreign = any(word in text.lower() for word in ("extra", "not permitted", "forbid", "unknown field"))
-        return answer.status == 400 and "cache_salt" in text and not foreign
+        return status == 400 and "cache_salt" in text and not foreign
 
     async def healthy(self) -> bool:
         try:
-            status, _ = await self._http.get("/health", within=self._patience, headers=self._headers)
+            status, _ = await self._http.whole("GET", "/health", within=self._patience, headers=self._headers)
         except HttpFault:
             return False
         return status == 200

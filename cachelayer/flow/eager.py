@@ -45,21 +45,31 @@ class Starter:
         if standby.loop is not loop or task.cancelling():  # of another loop, or not left alone
             standby = _Standby(loop, ready)
             task = standby.task
-        context, caller = copy_context(), current_task(loop)
-        if caller is not None:
-            _leave_task(loop, caller)
-        _enter_task(loop, task)
+        context = copy_context()
         try:
-            waits_for = context.run(work.send, None)
+            waits_for = first_step(loop, task, work, context)
         except StopIteration as end:
             ready.append(standby)
             return None, end.value
-        finally:
-            _leave_task(loop, task)
-            if caller is not None:
-                _enter_task(loop, caller)
         standby.go(work, waits_for, context, told)
         return task, None
+
+
+def first_step(
+    loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], work: Work, context: contextvars.Context
+) -> Any:
+    """Begin `work` here and now, in the name of a task that waits: what it waits for first. Raises StopIteration with
+    the result of a work that waits for nothing, and what it raises."""
+    caller = current_task(loop)
+    if caller is not None:
+        _leave_task(loop, caller)
+    _enter_task(loop, task)
+    try:
+        return context.run(work.send, None)
+    finally:
+        _leave_task(loop, task)
+        if caller is not None:
+            _enter_task(loop, caller)
 
 
 class _Standby:

@@ -159,11 +159,13 @@ class Http:
             raise self.told(fault) from fault
         return Answer(self, response)
 
-    async def get(self, path: str, *, within: float, headers: Headers = ()) -> tuple[int, bytes]:
+    async def whole(
+        self, method: str, path: str, *, within: float | None = None, headers: Headers = (), body: bytes = b""
+    ) -> tuple[int, bytes]:
         """(status, whole body), in so many seconds. Raises HttpFault."""
         try:
             async with asyncio.timeout(within):
-                answer = await self.send("GET", path, headers=headers)
+                answer = await self.send(method, path, headers=headers, body=body)
                 try:
                     return answer.status, await answer.read()
                 finally:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from asyncio import current_task
-from asyncio.tasks import _enter_task, _leave_task
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextvars import copy_context
 from typing import Any
 
-from .eager import Work, steps
+from .eager import Work, first_step, steps
 
 Hand = Callable[[Any], Coroutine[Any, Any, None]]
 
@@ -18,7 +16,7 @@ class Relay:
     """Made in the task for which items are handed over: in its name, and in a copy of its context."""
 
     def __init__(self, hand: Hand) -> None:
-        task = current_task()
+        task = asyncio.current_task()
         assert task is not None
         self._hand, self._task, self._loop = hand, task, task.get_loop()
         self._context = copy_context()
@@ -50,23 +48,15 @@ class Relay:
 
     def give(self, item: Any) -> None:
         """Hand an item over, to an idle task. Where that has to wait the task goes on with it, and is idle no more."""
-        work, loop = self._hand(item), self._loop
-        caller = current_task(loop)
-        if caller is not None:
-            _leave_task(loop, caller)
-        _enter_task(loop, self._task)
+        work = self._hand(item)
         try:
-            waits_for = self._context.run(work.send, None)
+            waits_for = first_step(self._loop, self._task, work, self._context)
         except StopIteration:
             return
         except BaseException as error:  # noqa: BLE001 - raised where the task waits, not where the item came from
             if self.idle:
                 self._woken.set_exception(error)
             return
-        finally:
-            _leave_task(loop, self._task)
-            if caller is not None:
-                _enter_task(loop, caller)
         if self.idle:
             self._woken.set_result((work, waits_for))
         else:  # it cancelled its own task

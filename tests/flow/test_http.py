@@ -163,7 +163,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
         with closing(await http.send("POST", "/late")) as late, pytest.raises(TookTooLong):
             await late.read()
         with pytest.raises(TookTooLong):
-            await http.get("/", within=0.01)
+            await http.whole("GET", "/", within=0.01)
 
 
 async def test_a_kept_connection_that_ended_is_told_from_a_server_that_is_gone() -> None:

@@ -78,7 +78,7 @@ class Upstreams:
         """Whether any upstream answers at all."""
         for one in self.all:
             try:
-                await one.http.get("/health", within=one.part.connect_timeout)
+                await one.http.whole("GET", "/health", within=one.part.connect_timeout)
             except HttpFault:
                 continue
             return True

@@ -114,10 +114,7 @@ class HttpEmbedder:
         key = self._key if self._key is not None else os.environ.get("OPENAI_API_KEY", "")
         if key:
             headers.append((b"Authorization", f"Bearer {key}".encode()))
-        answer = await http.send("POST", "/embeddings", headers=headers, body=body)
-        try:
-            if not 200 <= answer.status < 300:
-                raise HttpFault(f"status {answer.status}", f"from {self._url}/embeddings")
-            return orjson.loads(await answer.read())
-        finally:
-            answer.close()
+        status, told = await http.whole("POST", "/embeddings", headers=headers, body=body)
+        if not 200 <= status < 300:
+            raise HttpFault(f"status {status}", f"from {self._url}/embeddings")
+        return orjson.loads(told)
