@@ -12,6 +12,9 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import ConfigurationError
+from .exact.chat import absent
+from .exact.copies import fixed
+from .exact.kinds import Kinds
 
 
 def name_of(fn: Any) -> str:
@@ -37,6 +40,13 @@ def signature_of(fn: Any) -> inspect.Signature:
         return inspect.signature(fn)
     except (TypeError, ValueError):
         return inspect.signature(lambda *args, **kwargs: None)
+
+
+def settled(fn: Any, ignore: Sequence[str]) -> bool:
+    """Whether no default that is part of a call's identity can change between two calls."""
+    kinds, parameters = Kinds(), signature_of(fn).parameters
+    defaults = [p.default for n, p in parameters.items() if n not in ignore and p.default is not p.empty]
+    return all(absent(value) or fixed(value, kinds) for value in defaults)
 
 
 _JSON = (str, int, float, bool, list, dict, tuple, type(None))

@@ -14,7 +14,7 @@ from .exact.identity import Identifier
 from .exact.memory import Memory
 from .exact.normalize import folding
 from .handles import Handle, PlainHandle
-from .naming import check_tags, name_of, names, signature_of, takes_json_only
+from .naming import check_tags, name_of, names, settled, signature_of, takes_json_only
 from .policy import Policy, check_names
 from .semantic.tier import SimilarTier
 
@@ -112,7 +112,8 @@ class Registry:
             view=options.get("view"),
             judge=_judge(options.get("judge")),
             codec=options.get("codec"),
-            linkable=not ("key" in options or "vary" in options or callable(identifier.text)),
+            linkable=not ("key" in options or "vary" in options or callable(identifier.text))
+            and settled(fn, options.get("ignore", ())),
         )
         self.functions[name] = function
         if function.own is not None:

@@ -156,11 +156,22 @@ def _name(kind: type) -> str:
 def _array(value: Any) -> Tree:
     if value.dtype.hasobject:
         raise NotKeyable(f"numpy array of dtype {value.dtype}")
+    if type(value) is not np.memmap and getattr(value, "__dict__", None):  # a mask, a unit
+        raise NotKeyable(f"{_name(type(value))}, whose numbers are not all that it holds")
     return [
-        value.dtype.str,
+        value.dtype.str if value.dtype.names is None else repr(value.dtype),
         list(value.shape),
         base64.b64encode(np.ascontiguousarray(value).tobytes()).decode(),
     ]
+
+
+def _scalar(value: np.generic) -> Tree:
+    if value.dtype.hasobject:
+        raise NotKeyable(f"numpy scalar of dtype {value.dtype}")
+    plain = value.item()
+    if isinstance(value, np.datetime64 | np.timedelta64 | np.void) or isinstance(plain, np.generic):
+        return _tag("scalar", [repr(value.dtype), base64.b64encode(value.tobytes()).decode()])
+    return tree(plain)
 
 
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
@@ -187,7 +198,7 @@ def _other(value: Any) -> Tree:
     if kind is uuid.UUID:
         return str(value)
     if isinstance(value, np.generic):
-        return tree(value.item())
+        return _scalar(value)
     for types, tag, payload in _TAGGED:
         if isinstance(value, types):
             return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
@@ -197,7 +208,9 @@ def _other(value: Any) -> Tree:
             [_name(kind), {f.name: tree(getattr(value, f.name)) for f in dataclasses.fields(value)}],
         )
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
-        return _tag("model", [_name(kind), tree(value.model_dump())])
+        # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
+        held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
+        return _tag("model", [_name(kind), tree(held)])
     if isinstance(value, type):
         schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
         return _tag("class", [_name(value), tree(schema)])

@@ -31,7 +31,7 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in body.items()
         if value is not None
         and name not in IRRELEVANT
-        and (type(value) in _JSON or not _absent(value))
+        and (type(value) in _JSON or not absent(value))
         and (name not in DEFAULTS or DEFAULTS[name] != value)
     }
 
@@ -125,8 +125,9 @@ def _role(message: Any) -> Any:
     )
 
 
-def _absent(value: Any) -> bool:
-    return type(value).__name__ in ("NotGiven", "Omit")  # the openai client's sentinels
+def absent(value: Any) -> bool:
+    """Whether a value is one of the openai client's words for none."""
+    return type(value).__name__ in ("NotGiven", "Omit")
 
 
 _SPEAKERS = ("user", "assistant")

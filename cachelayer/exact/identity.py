@@ -92,6 +92,8 @@ class Identifier:
             p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD
         }
         self._known = frozenset(named)
+        self._foreign = {n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
+        """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
         self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
         self._required = [n for n, p in named.items() if p.default is p.empty]
         for unknown in (n for n in ignore if n not in named and not self._extra):
@@ -122,6 +124,10 @@ class Identifier:
             if len(args) == 1:
                 return {self._positional[0]: args[0]}
             return dict(zip(self._positional, args, strict=True))
+        if kwargs and not kwargs.keys().isdisjoint(self._foreign):
+            return None
+        if kwargs and args and not kwargs.keys().isdisjoint(self._positional[: len(args)]):
+            return None
         if args or self._defaults:
             bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
         else:
@@ -173,12 +179,10 @@ class Identifier:
         self, head: bytes, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
     ) -> Identity:
         name = self.text
-        if name is None:
+        if name is None or (isinstance(name, str) and name not in raw):
             return _identity(head, fields, fields)
         if not isinstance(name, str):
             return _identity(head, fields, fields, self._text_of(raw, args, kwargs))
-        if name not in raw:
-            return _identity(head, fields, fields)
         value = raw[name]
         if self.by_vector:
             whole = {**fields, name: _field(name, value, self._of)}
