@@ -124,7 +124,7 @@ class _Member:
         self._need = need
         self.needed = False
 
-    async def ask(self, **_: Any) -> Any:
+    async def ask(self, /, **_: Any) -> Any:
         self.needed = True
         return await self._need()
 

@@ -97,7 +97,7 @@ class Exchange:
         twin._twin = True
         return twin
 
-    async def ask(self, **_: Any) -> Any:
+    async def ask(self, /, **_: Any) -> Any:
         """A whole answer as (media, language, ttl, body, marks...), a stream as an iterator of bytes whose first item
         is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached.
 

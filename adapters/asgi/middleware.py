@@ -20,7 +20,7 @@ from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Receive, Send
 from .hot import Hot, Told
 from .lifespan import Lifespan
-from .principals import Accepted, Principals, Resolver
+from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, Route
 from .settings import VARY, Authorize, Settings, Trust, kind_of
@@ -53,7 +53,7 @@ class Served:
         self.engine = self.handle.engine
         self.raws = self.handle.raw_forms()
         self.now = layer._clock.monotonic
-        self.guard = layer._engine.faults.guard("authorize")
+        self.guard = layer._engine.faults.guard
         self.limit = self.policy.max_item_bytes
         self.vary = settings.vary | settings.covered
         self.hot = Hot(self) if route.identified else None
@@ -131,6 +131,8 @@ class CacheLayerMiddleware:
         ):
             if value not in known:
                 raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
+        if not (isinstance(trust, bool) or callable(trust)):
+            raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
         if not isinstance(max_body, int) or max_body < 1:
             raise ConfigurationError("max_body", max_body, "give a number of bytes above 0")
         self.app, self.layer = app, layer
@@ -144,7 +146,7 @@ class CacheLayerMiddleware:
             trust=trust,
             allow=allowed(allow),
             vary=chosen,
-            covered=frozenset() if principal is not None else frozenset({b"authorization", b"cookie"}),
+            covered=frozenset() if principal is not None else frozenset(CREDENTIALS),
             max_body=max_body,
             too_large=too_large,
             finish=on_leave == "finish",
@@ -161,12 +163,15 @@ class CacheLayerMiddleware:
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         kind = scope["type"]
         if kind == "http":
-            served = self._served.get(scope["path"])
+            served, mount = self._served.get(scope["path"]), ""
+            if served is None and (mount := scope.get("root_path", "")):
+                served = self._served.get(scope["path"].removeprefix(mount))
             if served is not None and scope["method"] == "POST":
-                hot = served.hot
+                hot = None if mount else served.hot
                 read = [] if hot is None else await hot.serve(scope, receive, send)
                 if read is not None:
                     responder = served.responder(served, scope, receive, send)
+                    responder.mount = mount
                     await (responder.go_on(read) if isinstance(read, Told) else responder.respond(read))
                 return
         elif kind == "lifespan":

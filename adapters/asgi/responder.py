@@ -14,7 +14,7 @@ from .exchange import BODY, START, Exchange, Message, Receive, Send
 from .hot import Told
 from .principals import Principal
 from .routes import WHOLE, Unreadable, Wanted, parse
-from .settings import Facts, is_let_in, key_of
+from .settings import Facts, agrees, key_of
 
 if TYPE_CHECKING:
     from .middleware import Served
@@ -31,8 +31,10 @@ class Responder:
     body = b""
     plain = True
     """Whether the body cannot ask for a stream."""
+    mount = ""
+    """Where the app stands that the route is part of (ASGI's root_path), if the path says so."""
     vary = ""
-    """The request headers that are part of the key."""
+    """The request headers that are part of the key, and where the app stands."""
     wanted = WHOLE
     asked: Asked = NOTHING
     principal: Principal | None = None
@@ -47,18 +49,20 @@ class Responder:
         """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
         settings = self.settings
         facts = Facts(self.scope["headers"], settings)
-        self.vary = facts.vary
+        self.vary = f"{self.mount}\0{facts.vary}" if self.mount else facts.vary
+        self.asked = facts.asked(settings.allow)
         if facts.bypass:
             return await self.past(facts.bypass, messages)
         why = "too-large" if facts.length > settings.max_body else await self._read(messages)
         if why:
             return await self.past(why, messages)
-        principal = await settings.principals.of(self.scope, facts.credentials)
+        principal = None
+        with self.served.guard("principal"):
+            principal = await settings.principals.of(self.scope, facts.credentials)
         if principal is None:
             return await self.past("no-principal", messages)
         self.principal = principal
-        self.reveals = principal.own or settings.trusts(self.scope)
-        self.asked = facts.asked(settings.allow)
+        self.reveals = principal.own or await self._trusted()
         let_in = await self._let_in(principal)
         if let_in is None:
             return await self.past("unauthorized", messages)
@@ -81,21 +85,30 @@ class Responder:
                 return answering.hit_slot(slot)
         return self._ask(raw, messages, let_in)
 
+    async def _trusted(self) -> bool:
+        """Whether the owner trusts this caller in scopes that others share."""
+        trust = self.settings.trust
+        if isinstance(trust, bool):
+            return trust
+        with self.served.guard("trust"):
+            return await agrees(trust, self.scope)
+        return False
+
     async def _let_in(self, principal: Principal) -> bool | None:
         """True: a hit may answer. False: the app has to see these credentials first. None: they are refused."""
         settings = self.settings
         if settings.authorize is not None:
-            with self.served.guard:
-                return True if await is_let_in(settings.authorize, self.scope) else None
+            with self.served.guard("authorize"):
+                return True if await agrees(settings.authorize, self.scope) else None
             return None
-        grant = settings.accepted.grant(key_of(principal, self.served.route.path))
+        grant = settings.accepted.grant(key_of(principal, self.scope["path"]))
         return grant is not None and self.served.now() < grant.until
 
     def heard(self, status: int) -> None:
         """The app answered this caller's own request."""
         principal = self.principal
         if principal is not None and self.settings.authorize is None:
-            self.settings.accepted.heard(key_of(principal, self.served.route.path), status, self.served.now())
+            self.settings.accepted.heard(key_of(principal, self.scope["path"]), status, self.served.now())
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""

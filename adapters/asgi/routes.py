@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -98,14 +99,20 @@ COMPLETIONS = Route("/v1/completions", text="prompt", openai=True)
 def parse(body: bytes) -> dict[str, Any]:
     """A request's JSON object, read so strictly that no other parser could read it differently. Raises Unreadable.
 
-    Two names that are alike, NaN, and numbers beyond 64 bits mean different things to different parsers; an answer
-    kept under one meaning must not be served for the other.
+    Two names that are alike, NaN, numbers beyond 64 bits and encodings other than UTF-8 mean different things to
+    different parsers; an answer kept under one meaning must not be served for the other.
     """
     found = _plain(body)
     spelled = found is not None
     if found is None:
         try:
-            found = json.loads(body, object_pairs_hook=_once, parse_constant=_constant, parse_int=_int)
+            found = json.loads(
+                body.decode(),
+                object_pairs_hook=_once,
+                parse_constant=_constant,
+                parse_int=_int,
+                parse_float=_float,
+            )
         except (ValueError, RecursionError) as fault:
             raise Unreadable(str(fault) if isinstance(fault, Unreadable) else "invalid JSON") from None
     if not isinstance(found, dict):
@@ -140,3 +147,10 @@ def _int(digits: str) -> int:
     if len(digits) > 19 or not -(2**63) <= int(digits) < 2**63:
         raise Unreadable("a number beyond 64 bits")
     return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise Unreadable("a number beyond 64 bits")
+    return number

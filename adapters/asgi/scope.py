@@ -58,7 +58,9 @@ class ScopeMiddleware:
             await self.app(scope, receive, send)
             return
         facts = Facts(scope["headers"], self._settings)
-        principal = await self._settings.principals.of(scope, facts.credentials)
+        principal = None
+        with self.layer._engine.faults.guard("principal"):
+            principal = await self._settings.principals.of(scope, facts.credentials)
         tighter = facts.asked(self._settings.allow).tightening()
         if principal is None:
             tighter |= {"no_cache": True, "no_store": True}

@@ -13,7 +13,7 @@ from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals
 
 Authorize = Callable[..., Any]
 """`authorize(scope)` returns (or awaits to) whether the caller is let in; or an ASGI app that answers 2xx if so."""
-Trust = bool | Callable[[HttpScope], bool]
+Trust = bool | Callable[[HttpScope], bool | Awaitable[bool]]
 VARY = (
     b"accept-language", b"anthropic-beta", b"anthropic-version", b"openai-beta", b"openai-organization",
     b"openai-project", b"x-title",
@@ -29,6 +29,7 @@ class Settings:
     accepted: Accepted
     authorize: Authorize | None
     trust: Trust
+    """Whether callers of scopes that others share are trusted there."""
     allow: frozenset[str]
     vary: frozenset[bytes]
     """Request headers that are part of the key."""
@@ -42,10 +43,6 @@ class Settings:
     """Seconds between the events of a replay."""
     name: bytes
     """The cache's name in Cache-Status."""
-
-    def trusts(self, scope: HttpScope) -> bool:
-        """Whether the owner trusts this caller in scopes that others share."""
-        return self.trust if isinstance(self.trust, bool) else bool(self.trust(scope))
 
 
 class Facts:
@@ -130,9 +127,9 @@ def _sub_app(app: App) -> Callable[[HttpScope], Awaitable[bool]]:
     return lets_in
 
 
-async def is_let_in(authorize: Authorize, scope: HttpScope) -> bool:
-    """What `authorize` says of a request."""
-    said = authorize(scope)
+async def agrees(asked: Authorize, scope: HttpScope) -> bool:
+    """What `authorize` or `trust` says of a request."""
+    said = asked(scope)
     return bool(await said if inspect.isawaitable(said) else said)
 
 

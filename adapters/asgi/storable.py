@@ -7,11 +7,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 Headers = Sequence[tuple[bytes, bytes]]
-_PLAIN_VARY = frozenset(
-    {b"accept-encoding", b"origin", b"authorization", b"cookie", b"content-type", b"accept"}
-)
-"""What a stored answer does not depend on: it is kept unencoded and without CORS headers, under the principal, and the
-media type that was asked for is that of the request's own form."""
+_PLAIN_VARY = frozenset({b"accept-encoding", b"origin", b"content-type", b"accept"})
+"""What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
+asked for is that of the request's own form."""
 _AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?(\d{1,10})")
 
 

@@ -82,16 +82,16 @@ class Lane:
         if not kwargs and len(args) == 1 and type(args[0]) is str:
             memory.link(slot, self.texts, args[0], args[0])
             return
-        if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
-            return
         call: Any = (args, kwargs) if args and kwargs else args or kwargs
         table = self._mixed if args and kwargs else self.positional if args else self._named
         try:
+            if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
+                return
             raw = dumps(call, None, STRICT)
             if b"null" in raw:
                 raw = marshal.dumps(call, 2)
                 self.marshalled = True
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             return
         # orjson's own keeps the whole buffer that it was written in: 4, 8, 16 KiB
         raw = bytes(bytearray(raw))

@@ -1,0 +1,133 @@
+"""Requests that were made to break it, and what owners get wrong, harm nobody."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from asgi_client import Client, ask
+from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, ScopeMiddleware
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from upstream import Upstream
+
+from cachelayer import CacheLayer, ConfigurationError
+
+CHAT = "/v1/chat/completions"
+DIRECTIVES = [
+    name + 60_000 * filler + "!"
+    for name, filler in (("", "a"), ("", " "), ("max-age", " "), ("max-age=", " "), ("a", "-"))
+]
+
+
+@pytest.mark.parametrize("header", ["cache_control", "cachelayer"])
+@pytest.mark.parametrize("value", DIRECTIVES)
+async def test_a_long_header_holds_up_nobody(
+    upstream: Upstream, layer: CacheLayer, header: str, value: str
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    assert (await c.chat("x", headers={header: value})).status == 200  # the fixture measures the loop
+
+
+def nested(depth: int) -> Any:
+    return {"a": nested(depth - 1)} if depth else 1
+
+
+@pytest.mark.parametrize("depth", [200, 400, 800])
+async def test_a_body_nested_deeply_is_answered_each_time(
+    upstream: Upstream, layer: CacheLayer, depth: int
+) -> None:
+    body = json.dumps(ask("x")).replace("{", '{"x":' + '{"a":' * depth + "1" + "}" * depth + ",", 1).encode()
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    assert [(await c.post(CHAT, body)).status for _ in range(3)] == [200] * 3
+
+
+@pytest.mark.parametrize("name", ["self", "fields", "call", "_", "args", "kwargs", "ask", "tenant"])
+async def test_any_name_may_stand_in_a_body(upstream: Upstream, layer: CacheLayer, name: str) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    assert (await c.post(CHAT, {**ask("x"), name: 1})).status == 200
+    items = {"model": "m", "input": ["a", "b"], name: 1}
+    assert (await c.post("/v1/embeddings", items)).status == 200
+
+
+@pytest.mark.parametrize("spelled", ["utf-16", "utf-16-le", "utf-32", "utf-8-sig"])
+async def test_what_is_not_written_in_utf_8_passes_uncached(
+    upstream: Upstream, layer: CacheLayer, spelled: str
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    body = json.dumps(ask("x", stream=True)).encode(spelled)
+    for _ in range(3):
+        told = await c.post(CHAT, body)
+        assert "fwd=bypass" in told.header("cache-status")
+        assert told.header("content-type").startswith("text/event-stream")
+
+
+async def test_numbers_that_no_float_holds_are_not_all_the_same(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    for number in (b"1e400", b"1e999", b"-1e400"):
+        told = await c.post(CHAT, json.dumps(ask("x", seed=0)).encode().replace(b": 0", b": " + number))
+        assert "beyond 64 bits" in told.header("cache-status")
+
+
+@pytest.mark.parametrize("why", [{"key": None}, {"range": "bytes=0-1"}, {"content_encoding": "gzip"}])
+async def test_only_if_cached_never_reaches_the_app_by_another_way(
+    upstream: Upstream, layer: CacheLayer, why: dict[str, Any]
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer), **why)
+    assert (await c.chat("x", headers={"cache_control": "only-if-cached"})).status == 504
+    assert not upstream.requests
+
+
+@pytest.mark.parametrize("header", ["cookie", "authorization", "x-api-key"])
+async def test_an_answer_that_differs_by_credentials_is_not_shared_in_a_tenant(
+    upstream: Upstream, header: str
+) -> None:
+    script = {"say": "x", "headers": {"vary": header}}
+    for principal, kept in ((Header("x-tenant"), False), (None, True)):
+        app = CacheLayerMiddleware(
+            upstream, layer=CacheLayer(semantic=False), principal=principal, authorize=lambda scope: True
+        )
+        before = len(upstream.requests)
+        for who in ("one", "other", "one"):
+            await Client(app, key=None, x_tenant="t", **{header: who}).chat(script)
+        assert len(upstream.requests) - before == (2 if kept else 3)
+
+
+def broken(scope: Any) -> Any:
+    raise RuntimeError("the owner's database is away")
+
+
+async def distrusts(scope: Any) -> bool:
+    return False
+
+
+@pytest.mark.parametrize("trust", [broken, distrusts])
+async def test_nobody_is_trusted_by_mistake(upstream: Upstream, layer: CacheLayer, trust: Any) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer, public=True, trust=trust), key=None)
+    for _ in range(2):
+        assert (await c.chat("x")).header("cache-status") == "cachelayer"
+    with pytest.raises(ConfigurationError, match="trust"):
+        CacheLayerMiddleware(upstream, layer=layer, trust="yes", name="other")  # type: ignore[arg-type]
+
+
+async def test_a_resolver_that_fails_makes_requests_nobodys(upstream: Upstream, layer: CacheLayer) -> None:
+    for app in (
+        CacheLayerMiddleware(upstream, layer=layer, principal=broken),
+        ScopeMiddleware(upstream, layer=layer, principal=broken),
+    ):
+        told = await Client(app).chat("x")
+        assert told.status == 200 and not told.hit
+    assert len(upstream.requests) == 2
+
+
+async def test_a_mounted_app_is_cached_apart_at_each_place(upstream: Upstream, layer: CacheLayer) -> None:
+    inner = CacheLayerMiddleware(upstream, layer=layer)
+    app = Starlette(routes=[Mount("/{tenant}", inner)])
+    for place in ("/one", "/other"):
+        first, again = [await Client(app).post(place + CHAT, ask("x")) for _ in range(2)]
+        assert "stored" in first.header("cache-status") and again.hit
+    assert upstream.paths == ["/one" + CHAT, "/other" + CHAT]
+    assert (await Client(inner).chat("x")).status == 200 and len(upstream.requests) == 3
