@@ -9,7 +9,6 @@ from typing import Any
 import xxhash
 
 from .call import Call, Function, Landing
-from .durations import seconds as in_seconds
 from .exact.admission import admit, tokens_of
 from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
@@ -22,6 +21,7 @@ from .flow.tee import replay
 from .holdings import Holdings
 from .parts import tags_with
 from .protocols import Clock
+from .terms import lifetime, own_tags
 from .types import Reason, Record, Source
 
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
@@ -46,7 +46,7 @@ class Keeper(Holdings):
         self._now = clock.monotonic
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
         """Where to look for an entry by its canonical bytes, which prove it."""
-        self._freezer, self._fresh = Freezer(), faults.guard("fresh")
+        self._freezer = Freezer()
         self._ids = self.first_id = 0
 
     def ids_from(self, first: int) -> None:
@@ -123,7 +123,7 @@ class Keeper(Holdings):
         except NotKeepable as fault:
             reason = fault.reason
         if reason is not None:
-            self._refuse(call, landing, reason)
+            self.refuse(call, landing, reason)
         return reason is None
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
@@ -148,7 +148,7 @@ class Keeper(Holdings):
         return [chunk.answer() for chunk in frozen.value] if streamed else frozen.answer()
 
     def freezing(self, call: Call) -> Callable[[Any], Frozen]:
-        """Freezes chunks of a call's stream; raises NotKeepable, which the stream's readers see."""
+        """Freezes chunks of a call's stream; raises NotKeepable."""
         return partial(self._freezer.freeze, share=call.function.share)
 
     def keep_stream(self, call: Call, chunks: list[Frozen], seconds: float, landing: Landing) -> None:
@@ -156,7 +156,7 @@ class Keeper(Holdings):
         answer, landing.seconds = [chunk.answer() for chunk in chunks], seconds
         call.function.stats.took("backend", seconds)
         if (reason := self._admit(call, answer)) is not None:
-            self._refuse(call, landing, reason)
+            self.refuse(call, landing, reason)
             return
         landing.frozen = self._stream(call, chunks)
         self.place(call, landing, answer, self.clock.monotonic())
@@ -231,33 +231,27 @@ class Keeper(Holdings):
                 return seen
         reason = admit(seen, policy.keep_truncated)
         if reason is None and policy.cache_if is not None:
-            allowed = self.faults.attempt_now("cache_if", lambda: policy.cache_if(seen))  # type: ignore[misc]
+            allowed = self.faults.attempt_now("cache_if", lambda: bool(policy.cache_if(seen)))  # type: ignore[misc]
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 
     def place(self, call: Call, landing: Landing, answer: Any, now: float) -> None:
         """Keep an answer that was made just `now`, frozen and found fit."""
         assert landing.frozen is not None
-        function, policy = call.function, call.function.policy
-        ttl = function.ttl if function.ttl is not None else self._ttl(policy.ttl, answer)
-        if call.identity is not None and call.identity.text is not None:
-            passing = True  # where a fault keeps from telling: short is safe
-            with self._fresh:
-                passing = function.passing(call.identity)
-            ttl = min(ttl, function.fresh_ttl) if passing else ttl
-        if ttl <= 0:
-            self._refuse(call, landing, Reason.TTL_ZERO)
+        function = call.function
+        ttl, tags = lifetime(call, answer, self.faults), own_tags(call, self.faults)
+        if ttl <= 0 or isinstance(tags, Reason):
+            self.refuse(call, landing, Reason.TTL_ZERO if ttl <= 0 else Reason.FAULT)
             return
-        ttl *= 1.0 - policy.ttl_jitter * self.random()
-        tags = function.tags_of(call.args, call.kwargs) if function.tags else ()
+        ttl *= 1.0 - function.policy.ttl_jitter * self.random()
         if call.build is not None:
             tags = tags_with(tags, call.build)
         slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
             if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
-                self._refuse(call, landing, Reason.INVALIDATED)
+                self.refuse(call, landing, Reason.INVALIDATED)
             elif function.in_memory and not function.memory.put(slot, now):
-                self._refuse(call, landing, Reason.OVERSIZE)
+                self.refuse(call, landing, Reason.OVERSIZE)
             else:
                 landing.slot = slot
 
@@ -283,12 +277,9 @@ class Keeper(Holdings):
             slot.fresh_until -= min(10 * cost, 0.1 * (fresh - created))
         return slot
 
-    def _ttl(self, ttl: Any, answer: Any) -> float:
-        given = self.faults.attempt_now("ttl", lambda: in_seconds("ttl(answer)", ttl(answer)))
-        return 0.0 if isinstance(given, Reason) else given
-
     @staticmethod
-    def _refuse(call: Call, landing: Landing, reason: Reason) -> None:
+    def refuse(call: Call, landing: Landing, reason: Reason) -> None:
+        """Note why an answer is not kept."""
         landing.stored = reason
         call.function.stats.kept_out[reason] += 1
 

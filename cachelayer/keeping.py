@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Hashable, Iterator
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from typing import Any
 
 from .accounts import account
 from .call import Call, Landing
 from .delivery import Delivery
+from .exact.answers import Frozen, NotKeepable
+from .exact.frozen import OWN
 from .flow.recording import Recording
 from .flow.singleflight import SingleFlight
 from .flow.tee import Tee
@@ -15,7 +17,7 @@ from .keeper import Keeper
 from .parts import Noting
 from .policy import NOT_TIGHTENED
 from .tiers import Tiers
-from .types import Source
+from .types import Reason, Source
 
 BACKEND = Source.BACKEND
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
@@ -113,8 +115,32 @@ class Keeping:
             if landing.slot is None:
                 self._tiers.let_go(call)
 
-        freeze, limit = self._keeper.freezing(call), call.policy.max_item_bytes
-        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": leave, "closed": leave}
+        def oversize() -> None:
+            self._keeper.refuse(call, landing, why[0] if why else Reason.OVERSIZE)
+            leave()
+
+        why: list[Reason] = []
+        limit = call.policy.max_item_bytes
+        freeze = _passing(self._keeper.freezing(call), limit, why)
+        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": leave}
+
+
+def _passing(freeze: Callable[[Any], Frozen], limit: int, why: list[Reason]) -> Callable[[Any], Frozen]:
+    """Freezes a live stream's chunks; the first that cannot be kept ends the recording, as one too large does.
+
+    Such a chunk goes to its readers as it is; `why` is told the reason.
+    """
+
+    def frozen(chunk: Any) -> Frozen:
+        try:
+            return freeze(chunk)
+        except NotKeepable as fault:
+            if why:
+                return Frozen(chunk, None, OWN)
+            why.append(fault.reason)
+            return Frozen(chunk, None, limit + 1)
+
+    return frozen
 
 
 def flight_key(call: Call) -> Hashable:

@@ -117,11 +117,7 @@ class Recording:
             return False
         if not self._relays and self._ahead() >= READ_AHEAD - 1:
             return False
-        try:
-            chunk = self._freeze(item)
-        except CacheLayerError:
-            return False  # the pump meets it again, and readers are told
-        self._append(chunk)
+        self._append(self._freeze(item))
         return True
 
     async def _demanded(self) -> None:

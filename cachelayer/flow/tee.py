@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .recording import Chunk
+from .recording import Chunk, StreamOverrun
 
 
 class Tee:
@@ -25,9 +26,11 @@ class Tee:
         self._source, self._freeze, self._limit = source, freeze, limit
         self._finish, self._oversize, self._closed = finish, oversize, closed
         self._lock = threading.Lock()
-        self._chunks: list[Chunk] = []
+        self._chunks: deque[Chunk] = deque()
+        self._first = 0  # position of _chunks[0] in the stream
         self._bytes = 0
-        self._readers = 0
+        self._positions: dict[int, int] = {}
+        self._next_reader = 0
         self.complete = True
         self.ended = False
         self.error: BaseException | None = None
@@ -35,25 +38,44 @@ class Tee:
     def reader(self) -> Iterator[Any]:
         """A new reader, from the start: a generator whose `close` leaves the stream."""
         with self._lock:
-            self._readers += 1
-        return self._read()
+            self._next_reader += 1
+            self._positions[self._next_reader] = 0
+            return self._read(self._next_reader)
 
-    def _read(self) -> Iterator[Any]:
-        at = 0
+    def _read(self, reader: int) -> Iterator[Any]:
         try:
             while True:
                 with self._lock:
-                    if at >= len(self._chunks) and not self.ended:
-                        self._pull()
-                    if at >= len(self._chunks):
-                        break
-                    chunk = self._chunks[at]
-                at += 1
+                    chunk = self._next(reader)
+                if chunk is None:
+                    break
                 yield chunk.answer()
             if self.error is not None:
                 raise self.error
         finally:
-            self._leave()
+            self._leave(reader)
+
+    def _next(self, reader: int) -> Chunk | None:
+        """The reader's next chunk, None after the last. Under the lock."""
+        at = self._positions[reader] - self._first
+        if at < 0:
+            raise StreamOverrun("this reader came too late to a shared stream")
+        if at >= len(self._chunks) and not self.ended:
+            self._pull()
+        if at >= len(self._chunks):
+            return None
+        chunk = self._chunks[at]
+        self._positions[reader] += 1
+        if not self.complete:
+            self._trim()
+        return chunk
+
+    def _trim(self) -> None:
+        """Forget what all readers have had, and newcomers will not ask for."""
+        slowest = min(self._positions.values(), default=self._first)
+        while self._first < slowest and self._chunks:
+            self._chunks.popleft()
+            self._first += 1
 
     def _pull(self) -> None:
         try:
@@ -61,7 +83,7 @@ class Tee:
         except StopIteration:
             self.ended = True
             if self.complete:
-                self._finish(self._chunks)
+                self._finish(list(self._chunks))
             self._closed()
             return
         except BaseException as error:
@@ -75,10 +97,10 @@ class Tee:
             self.complete = False
             self._oversize()
 
-    def _leave(self) -> None:
+    def _leave(self, reader: int) -> None:
         with self._lock:
-            self._readers -= 1
-            if self._readers == 0 and not self.ended:
+            del self._positions[reader]
+            if not self._positions and not self.ended:
                 self.ended = True
                 self._closed()
                 close = getattr(self._source, "close", None)

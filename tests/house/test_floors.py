@@ -27,6 +27,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "keeper",
             "keeping",
             "parts",
+            "terms",
             "rawforms",
             "recorder",
             "shared",

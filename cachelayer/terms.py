@@ -1,0 +1,41 @@
+"""On what terms an answer is kept: for how long, and under which tags. The owner's functions are asked here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .call import Call
+from .durations import seconds
+from .errors import ConfigurationError
+from .flow.attempt import Faults
+from .types import Reason
+
+
+def lifetime(call: Call, answer: Any, faults: Faults) -> float:
+    """Seconds for which `answer` is fresh, before any jitter; 0 where that cannot be told."""
+    function = call.function
+    ttl = function.ttl if function.ttl is not None else _told(call, answer, faults)
+    if call.identity is not None and call.identity.text is not None:
+        passing = faults.attempt_now("fresh", function.passing, call.identity)
+        if passing:  # a fault's reason, too: where it cannot be told, short is safe
+            return min(ttl, function.fresh_ttl)
+    return ttl
+
+
+def _told(call: Call, answer: Any, faults: Faults) -> float:
+    """What the owner's function says of the answer."""
+    ttl: Any = call.policy.ttl
+    given = faults.attempt_now("ttl", ttl, answer)
+    try:
+        return 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given)
+    except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer
+        faults.report("ttl", fault)
+        return 0.0
+
+
+def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
+    """The tags of a call's answer; a reason where they cannot be told, without which nobody could invalidate it."""
+    function = call.function
+    if not function.templated:
+        return function.tags
+    return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs)

@@ -1,0 +1,91 @@
+"""What the owner's functions get wrong about an answer costs its keeping, never the answer."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer, Policy, Reason
+
+
+class Live:
+    """What cannot be copied truthfully."""
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {"tags": ["kb:{topic[name]}"]},
+    {"tags": ["kb:{topic.name}"]},
+    {"cache_if": lambda answer: np.array([True, False])},
+    {"ttl": lambda answer: None},
+    {"ttl": lambda answer: "soon"},
+    {"ttl": lambda answer: answer["ttl"]},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: next(iter(options)))
+async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(options: dict[str, Any]) -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(**options)
+    async def ask(topic: Any) -> str:
+        return "answer"
+
+    outcome = await ask.outcome({"title": "returns"})
+    assert outcome.answer == "answer" and outcome.stored in (Reason.FAULT, Reason.TTL_ZERO)
+    assert await ask({"title": "returns"}) == "answer" and sum(layer.stats()["faults"].values()) == 2
+
+
+async def test_a_stream_of_chunks_that_cannot_be_kept_passes_as_it_is() -> None:
+    layer, chunks = CacheLayer(semantic=False), [Live(), Live(), "text", Live()]
+
+    @layer.cached
+    async def stream(question: str) -> AsyncIterator[Any]:
+        for chunk in chunks:
+            yield chunk
+
+    @layer.cached
+    def plain(question: str) -> Iterator[Any]:
+        yield from chunks
+
+    for _ in range(2):
+        assert [chunk async for chunk in stream("a")] == chunks
+        assert list(plain("a")) == chunks
+    told = layer.stats()["functions"]
+    for cached in (stream, plain):
+        assert told[cached.function.name]["not_stored"] == {"not_keepable": 2}
+
+
+def test_a_plain_stream_too_large_to_keep_is_not_held_while_it_is_read() -> None:
+    layer = CacheLayer(policy=Policy(max_item_bytes=10_000), semantic=False)
+
+    @layer.cached
+    def stream(question: str) -> Iterator[bytes]:
+        for i in range(10_000):
+            yield b"%d" % i * 1000
+
+    gc.collect()
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in stream("a")) == 10_000
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert layer.stats()["functions"][stream.function.name]["not_stored"] == {"oversize": 1}
+
+
+def test_readers_of_a_plain_stream_too_large_to_keep_each_get_all_of_it() -> None:
+    layer = CacheLayer(policy=Policy(max_item_bytes=1_000), semantic=False)
+
+    @layer.cached
+    def stream(question: str) -> Iterator[int]:
+        yield from range(1000)
+
+    one, other = iter(stream("a")), iter(stream("a"))
+    read = [next(one), next(other), next(one)]
+    assert read == [0, 0, 1]
+    assert list(one) == list(range(2, 1000)) and list(other) == list(range(1, 1000))
