@@ -16,7 +16,7 @@ from ..errors import ConfigurationError, MissingExtra
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
 MAX_HEADER = 65536
-_SAFE = "/:@!$&'()*+,;=~"
+_SAFE = "/:@!$&'()*+,;=~%"
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -145,11 +145,14 @@ class Http:
     async def send(
         self, method: str, path: str, *, query: bytes = b"", headers: Headers = (), body: bytes = b""
     ) -> Answer:
-        """Ask, until the answer's head is here; `path` is not escaped, the query is. Raises HttpFault."""
+        """Ask, until the answer's head is here; what is escaped in `path` and `query` stays so. Raises HttpFault."""
         if self._basic:
             headers = [one for one in headers if one[0].lower() != b"authorization"]
             headers.append((b"authorization", self._basic))
-        target = self._base + quote(path, safe=_SAFE) + (f"?{query.decode('latin-1')}" if query else "")
+        path = quote(path.removeprefix("/"), safe=_SAFE)
+        target = f"{self._base}/{path}"  # whatever `path` is: never a part of the host's name
+        if query:
+            target += f"?{query.decode('latin-1')}"
         try:
             response = await self._opened().request(
                 method, self._url_of(target, encoded=True), data=body or None, allow_redirects=False,

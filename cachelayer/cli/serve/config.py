@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
+from ...exact.redis.url import redacted
 from .parts import LISTS, SECTIONS, Config
 
 PREFIX = "CACHELAYER_"
@@ -186,7 +187,7 @@ def _check_whole(config: Config, places: Places) -> None:
     for i, one in enumerate(config.upstream):
         if not re.match(r"(https?|trtllms?|tritons?)://[^/\s]", one.url):
             raise ConfigFault(
-                f"{places.of(f'upstream.{i}.url')}: upstream.{i}.url={one.url!r}: give http(s)://host:port, "
+                f"{places.of(f'upstream.{i}.url')}: upstream.{i}.url={redacted(one.url)!r}: give http(s)://host:port, "
                 "trtllm://host:port or triton://host:port/model"
             )
         if one.key_env and not os.environ.get(one.key_env):

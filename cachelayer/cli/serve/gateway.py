@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
+from ...exact.redis.url import redacted
 from ...layer import CacheLayer
 from ...policy import Budgets, Policy
 from .logs import Log, Logged
@@ -121,7 +122,7 @@ class Gateway:
         await receive()
         with self.layer._engine.faults.guard("start"):
             await self.layer.start()
-        urls = [one.url for one in self.config.upstream]
+        urls = [redacted(one.url) for one in self.config.upstream]
         part = self.config.server
         here = f"{'https' if part.tls_cert else 'http'}://{part.host}:{part.port}/v1"
         self.log.tell(

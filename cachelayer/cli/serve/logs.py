@@ -8,12 +8,15 @@ import queue
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any, TextIO
 
 import orjson
 
 LIMIT = 10_000
 """Lines that may wait for a slow terminal; what comes beyond is counted instead."""
+PATIENCE = 2.0
+"""Seconds that the last lines have to be written."""
 EVERY = 0.05
 """Seconds between two writes: a thread that woke for each line would cost more than the request."""
 
@@ -63,6 +66,8 @@ class Log:
                 self._out.flush()
             except BrokenPipeError:  # nobody reads any more: requests are served all the same
                 os.dup2(os.open(os.devnull, os.O_WRONLY), self._out.fileno())
+            except (OSError, ValueError):  # a full disk, say, or a terminal that cannot spell it
+                self.dropped += len(lines)
 
     def close(self) -> None:
         """Write what waits."""
@@ -70,9 +75,10 @@ class Log:
             self._timer.cancel()
             self._hand_over()
         if self._thread is not None:
-            self._ready.put(None)
-            self._thread.join(5)
-            self._thread = None
+            with suppress(queue.Full):  # a reader that stands still keeps no process from ending
+                self._ready.put(None, timeout=PATIENCE)
+                self._thread.join(PATIENCE)
+                self._thread = None
 
 
 class Logged:
@@ -94,7 +100,8 @@ class Logged:
             nonlocal status, size, cache, ended
             if message["type"] == "http.response.start":
                 status = message["status"]
-                cache = next((v for n, v in message.get("headers", ()) if n == b"cache-status"), b"")
+                said = [v for n, v in message.get("headers", ()) if n == b"cache-status"]
+                cache = said[-1] if said else b""  # other caches behind us spoke before
             else:
                 size += len(message.get("body", b""))
                 ended = not message.get("more_body", False)

@@ -11,7 +11,7 @@ from ...adapters.tensorrt_llm import BackendError, TensorRTLLM
 from ...flow.watch import Watch
 from .parts import UpstreamPart
 from .replies import error_body, send_error, send_json
-from .upstream import left
+from .upstream import body_of, left
 
 ROUTES = ("/v1/chat/completions", "/v1/completions")
 
@@ -87,14 +87,9 @@ class Models:
         await send_json(send, 200, orjson.dumps({"object": "list", "data": data}))
 
     async def _complete(self, receive: Any, send: Any) -> None:
-        body = b""
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            if not message.get("more_body", False):
-                break
+        body = await body_of(receive, send)
+        if body is None:
+            return
         try:
             asked = orjson.loads(body)
         except orjson.JSONDecodeError:

@@ -43,7 +43,7 @@ class Upstream:
 
     async def send(self, scope: Any, body: bytes) -> Answer:
         """Send a request on. Raises HttpFault."""
-        path = scope["path"]
+        path = scope["raw_path"].decode("latin-1")
         if self.http.path.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
         query, headers = scope.get("query_string", b""), self._headers(scope["headers"])
@@ -93,9 +93,8 @@ class Upstreams:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        body = await _body(receive)
+        body = await body_of(receive, send)
         if body is None:
-            await send_error(send, 413, "the request body is too large for the gateway", "request_too_large")
             return
         model = _model(body) if any(one.part.models for one in self.all) else None
         able = self.order(model)[: self.retry.attempts]
@@ -161,15 +160,17 @@ async def left(receive: Any) -> None:
         continue
 
 
-async def _body(receive: Any) -> bytes | None:
+async def body_of(receive: Any, send: Any) -> bytes | None:
+    """The request's body; None where its caller left before its end, or was told that it is too large."""
     parts, size = [], 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""
+            return None
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > MAX_BODY:
+            await send_error(send, 413, "the request body is too large for the gateway", "request_too_large")
             return None
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -1,0 +1,126 @@
+"""What the gateway sends on is what it was sent, whole, to the servers that its owner named and to nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from asgi_client import Client
+from upstream import Server, Upstream
+
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
+from cachelayer.cli.serve.logs import Log
+from cachelayer.cli.serve.models import Models
+
+Serving = Callable[..., Server]
+
+
+class Recording(Upstream):
+    """Keeps the targets that it was asked for, as they were spelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[bytes] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            self.targets.append(scope["raw_path"] + b"?" + scope["query_string"])
+        await super().__call__(scope, receive, send)
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Callable[[str], Client]]:
+    made: list[Gateway] = []
+
+    def make(url: str, log: str = "off") -> Client:
+        given = {"upstream": [{"url": url}], "server.log": log, "cache.semantic": "off"}
+        made.append(Gateway(load(None, {}, given)))
+        return Client(made[-1], key=None)
+
+    yield make
+    for one in made:
+        await one.behind.aclose()
+        await one.layer.aclose()
+
+
+@pytest.mark.parametrize("target", ["*@{}/x", "@{}/x", "*:x@{}/x", "//{}/x", ".{}/x", "http://{}/x", "?@{}/"])
+async def test_no_target_leads_to_another_server(gateway: Any, serving: Serving, target: str) -> None:
+    named, other = Recording(), Recording()
+    c = gateway(serving(named).url)
+    await c.post(target.format(serving(other).url.removeprefix("http://")), b"{}")
+    assert not other.targets and len(named.targets) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/models/meta%2FLlama", "/a%3Fb%23c%25d", "/%C3%A9%20/", "//x/../y", "/:@!$"]
+)
+async def test_a_path_keeps_its_spelling(gateway: Any, serving: Serving, path: str) -> None:
+    upstream = Recording()
+    await gateway(serving(upstream).url).post(path, b"{}", query=b"a=%2F&b=c%20d&&e")
+    assert upstream.targets == [path.encode() + b"?a=%2F&b=c%20d&&e"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/batches/1/cancel"])
+async def test_a_request_that_breaks_off_is_not_sent_on(gateway: Any, serving: Serving, path: str) -> None:
+    upstream = Recording()
+    c = gateway(serving(upstream).url)
+    call = c.start(path, b'{"messages":', pieces=2)
+    call._messages[-1:] = []
+    call.leave()
+    assert (await call.wait()).status == 0 and not upstream.targets
+
+
+async def test_a_body_for_a_model_server_has_a_limit() -> None:
+    behind = Models(load(None, {}, {"upstream": [{"url": "triton://127.0.0.1:1/m"}]}).upstream, lambda: None)
+    call = Client(behind).start("/v1/chat/completions", b"")
+    call._messages[:] = [
+        {"type": "http.request", "body": b" " * 2**20, "more_body": True} for _ in range(100)
+    ]
+    assert (await call.wait()).status == 413
+    await behind.aclose()
+
+
+async def test_the_log_tells_no_password_and_what_this_cache_did(
+    gateway: Any, serving: Serving, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = serving(Upstream()).url.replace("//", "//me:hunter2@")
+    c = gateway(url, log="all")
+    told: asyncio.Queue[Any] = asyncio.Queue()
+    told.put_nowait({"type": "lifespan.startup"})
+    sent: asyncio.Queue[Any] = asyncio.Queue()
+    life = asyncio.ensure_future(c.app({"type": "lifespan"}, told.get, sent.put))
+    await sent.get()
+    await c.chat({"say": "x", "headers": {"cache-status": "edge; hit"}}, headers={"range": "bytes=0-1"})
+    told.put_nowait({"type": "lifespan.shutdown"})
+    await life
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert lines[0]["event"] == "started" and "hunter2" not in json.dumps(lines)
+    assert lines[1]["cache"] == "fwd=bypass; detail=range"
+
+
+async def test_a_log_whose_reader_stands_still_keeps_no_process_from_ending() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as out:
+        log = Log("all", out)
+        for _ in range(2 * log._ready.maxsize):
+            log.tell("request", path="x" * 100_000)
+            log._hand_over()
+        log.close()
+        os.close(reading)
+        log.close()  # now it can write what waits
+
+
+async def test_a_log_outlives_lines_that_cannot_be_written() -> None:
+    raw = io.BytesIO()
+    log = Log("all", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
+    for path in ("/a", "/日本", "/b"):
+        log.tell("request", path=path)
+        log._hand_over()
+    log.close()
+    assert [json.loads(line)["path"] for line in raw.getvalue().splitlines()] == ["/a", "/b"] and log.dropped
