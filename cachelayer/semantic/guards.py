@@ -34,8 +34,8 @@ def dates(a: Signature, b: Signature) -> bool:
 
 
 def identifiers(a: Signature, b: Signature) -> bool:
-    """Identifiers, code, addresses or links differ."""
-    return a.ids != b.ids
+    """Identifiers, code, addresses, links or the marks of a formula differ."""
+    return a.ids != b.ids or a.formal != b.formal
 
 
 def names(a: Signature, b: Signature) -> bool:

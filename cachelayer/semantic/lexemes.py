@@ -7,6 +7,7 @@ somebody's.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -45,7 +46,7 @@ class Lexeme:
     foreign = False
     """A function word of another language, or not written in ASCII."""
     figure = False
-    """Letters and digits: 'a4', 'covid-19'."""
+    """Letters and digits or a key: 'a4', 'covid-19', 'user_id', 'main.py'."""
     negation = False
     number = False
     """A cardinal, ordinal or multiplier."""
@@ -72,6 +73,11 @@ class Lexeme:
         """Its opposites, and what follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'."""
 
 
+_DOTTED: Final = re.compile(r"\w(?:\.\w)+")
+"""'p.m', 'u.s.a'."""
+_KEY: Final = re.compile(r"_|[+#]\w|[^\W_]{2}\.[^\W_]{2}")
+
+
 class Lexemes(dict[str, Lexeme]):
     """Words to what is known of them; any string may be asked for. `ids`: places in the table of words."""
 
@@ -82,6 +88,10 @@ class Lexemes(dict[str, Lexeme]):
 
     def __missing__(self, low: str) -> Lexeme:
         word = low.replace("\u2019", "'")
+        if _DOTTED.fullmatch(word) and (
+            (bare := word.replace(".", "")) in lx.UNITS or bare not in lx.FUNCTION_WORDS
+        ):
+            word = bare
         found = self.get(word)
         if found is None:
             found = self._compile(word)
@@ -100,7 +110,7 @@ class Lexemes(dict[str, Lexeme]):
         found = Lexeme(word, short, aligned, word in lx.FUNCTION_WORDS, word not in _MARKED)
         found.against = tuple(lx.without_prefix(word))
         if not word.isalpha():
-            found.figure = len(word) > 1 and any(c.isdigit() for c in word)
+            found.figure = len(word) > 1 and (any(c.isdigit() for c in word) or bool(_KEY.search(word)))
             found.negation = word.endswith("n't")
             found.plain = found.plain and not found.figure and not found.negation
         if not word.isascii():

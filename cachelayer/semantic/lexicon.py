@@ -24,7 +24,7 @@ FUNCTION_WORDS: Final = _words(
 )
 
 NEGATIONS: Final = _words(
-    """not no nor never none nothing nobody nowhere neither n't without cannot cant dont doesnt didnt isnt
+    """not no nor never none nothing nobody nowhere neither n't without unless cannot cant dont doesnt didnt isnt
     arent wasnt werent wont wouldnt couldnt shouldnt havent hasnt hadnt aint unable refuse refuses
     refused fail fails failed failing lack lacks lacking absent hardly barely scarcely nope"""
 )
@@ -242,3 +242,5 @@ CHATTER: Final = FUNCTION_WORDS | PLEASANTRIES | _SMALL_TALK
 CONSENTS: Final = _words(
     "yes yeah yep yup sure correct right course absolutely definitely please do did have am fine"
 )
+FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
+"""Smiles and greetings that add nothing to words."""

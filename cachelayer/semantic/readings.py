@@ -78,7 +78,7 @@ def _size(text: str, s: Signature, lexemes: Lexemes) -> int:
     members = len(s.dates) + len(s.ids) + len(s.names)
     return (
         _OVERHEAD
-        + len(text) * (1 if text.isascii() else 4)
+        + (len(text) + len(s.formal)) * (1 if text.isascii() else 4)
         + len(s.words) * _WORD
         + strange * _STRANGE
         + sets * _SET

@@ -10,13 +10,19 @@ from . import lexicon as lx
 from .lexemes import NONE, Lexeme
 
 _AFTER: Final = "(?:['\u2019._/+#-][^\\W_]+)*[+#]*"
+_FOREIGN_STOPS: Final = (
+    r"\u055a-\u055f\u0589\u05be\u05f3\u05f4\u060c\u061b\u061f\u06d4\u0964\u0965\u3001-\u3003\u3008-\u3011\u3014-\u301f\u30fb"
+    r"\uff01\uff02\uff07-\uff09\uff0c\uff0e\uff1a\uff1b\uff1f\uff3b\uff3d\uff5b\uff5d\uff61-\uff65"
+)
+"""Punctuation of Armenian, Hebrew, Arabic, Hindi, Chinese and Japanese."""
 _MARKS: Final = (
     f"(?P<word>[^\\W\\d_][^\\W_]*{_AFTER})"
     r"|(?P<minus>(?<![\w)\]])-(?=\.?\d)|(?<=\d )-(?= \d))"
     r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-zA-Z%\u0130\u0131\u017f\u212a]*)(?![\w])"
     f"|(?P<mixed>[^\\W_]+{_AFTER})"
     r"|(?P<sym>[€£¥%]|\$(?![^\W\d]))"
-    r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf-]+)"
+    r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf"
+    f"{_FOREIGN_STOPS}-]+)"
     r"|(?P<stop>[.!?\n])"
 )
 _TOKEN: Final = re.compile(_MARKS)
@@ -32,17 +38,22 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
     return (_TOKEN_OR_LINK if link else _TOKEN).finditer(text)
 
 
-_FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
-"""Smiles and greetings that add nothing to words."""
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_HOST: Final = re.compile(r"(?:\w+://)?[^/?#]*")
+"""What of a link is the same in any case."""
 _ORDINAL_TAILS: Final = ("st", "nd", "rd", "th")
 
 
+def ungrouped(text: str) -> str:
+    """'1,000' is '1000'."""
+    return text.replace(",", "") if _GROUPED.fullmatch(text) else text
+
+
 def number(text: str) -> str:
-    """One spelling per value: '1,000' and '1000.0' are '1000'; times and dates keep their separators."""
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
-        text = text.replace(",", "")
+    """One spelling per value: '1,000' and '1000.0' are '1000'; '3.10' is not '3.1', nor are times and dates touched."""
+    text = ungrouped(text)
     if text.count(".") == 1 and text.replace(".", "").isdigit():
-        text = text.rstrip("0").rstrip(".")
+        text = text.removesuffix("." + "0" * (len(text) - text.index(".") - 1))
     return text.lstrip("0") or "0" if text.isdigit() else text
 
 
@@ -88,7 +99,8 @@ class Scan:
     def digits(self, value: str, tail: str) -> None:
         self.flush_number()
         sign, self.minus = "-" if self.minus else "", False
-        self.words.append(value + tail)
+        written = ungrouped(value)
+        self.words += (written, tail) if tail in lx.UNITS and tail != "%" else (written + tail,)
         if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
             self.ids.add(value + tail)
             self.content.append(value + tail)
@@ -99,7 +111,7 @@ class Scan:
 
     def sign(self, mark: str) -> None:
         """Anything that is neither word nor punctuation may turn the meaning."""
-        if not _FACES.issuperset(mark):
+        if not lx.FACES.issuperset(mark):
             self.flush_number()
             self.ids.add(mark)
         else:
@@ -196,7 +208,8 @@ class Scan:
             self.opening = not (match[0] == "." and self.words and self.words[-1] in lx.SHORTENED)
         else:
             self.flush_number()
-            self.ids.add(match[0].lower().strip("`.,;"))
+            said = match[0].strip("`.,;")
+            self.ids.add(_HOST.sub(lambda m: m[0].lower(), said, count=1) if kind == "link" else said)
             self.content.append(match[0].lower())
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .lexemes import NONE, Lexemes
+from .marks import formal
 from .scanning import Scan, named, tokens
 
 
@@ -40,6 +41,8 @@ class Signature:
     """(direction word, stem of what follows it), in order."""
     english: bool
     """False where words of other languages outnumber English ones: word classes cannot be read then."""
+    formal: str
+    """What is written as code, formulas, patterns and data are, in order and in its own case."""
     vocabulary: frozenset[str] = field(init=False, repr=False, compare=False)
     """`words` as a set. This and `stems` are made when they are first asked for."""
     stems: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -127,4 +130,5 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
         question=_question(words, text),
         roles=tuple(scan.roles),
         english=scan.balance >= 0,
+        formal=formal(text),
     )

@@ -60,6 +60,8 @@ CONFLICTS = [
     ("identifiers", "a && b in bash", "a || b in bash"),
     ("identifiers", "\U0001f44d", "\U0001f44e"),
     ("numbers", "is -4 degrees cold", "is 4 degrees cold"),
+    ("numbers", "what is new in release 2.10", "what is new in release 2.1"),
+    ("negation", "do I pay if I leave", "do I pay unless I leave"),
     ("numbers", "überweise 20 euro an das konto", "überweise 30 euro an das konto"),
 ]
 
@@ -78,6 +80,12 @@ AGREEMENTS = [
     ("salt & oil", "salt and oil"),
     ("opening hours - Saturday", "opening hours, saturday"),
     ("thank you, where is it?", "thank you \U0001f60a where is it?"),
+    ("wake me at 5pm", "wake me at 5 p.m."),
+    ("who governs the U.S.A.?", "who governs the USA"),
+    ("is 9.00 euros fair", "is 9 euros fair"),
+    ("怎么付款？", "怎么付款"),
+    ("أين طلبي؟", "أين طلبي"),
+    ("मेरा पार्सल कहाँ है।", "मेरा पार्सल कहाँ है"),
     ("is the shop open tomorrow?", "will the shop be open tomorrow"),
 ]
 

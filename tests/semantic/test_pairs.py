@@ -15,7 +15,7 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.pairing import FEATURES, features
 from cachelayer.semantic.reading import read
 from cachelayer.semantic.verifier import PairVerifier
-from cachelayer.semantic.words import KIN, OPPOSITE, SAME, SLIP, words
+from cachelayer.semantic.words import KIN, OPPOSITE, OTHER, SAME, SLIP, words
 from cachelayer.types import Candidate, Query
 
 ZERO = np.zeros(384, np.float32)
@@ -79,6 +79,8 @@ REPEATS = [
     ("How do I renew my library card?", "Hi, how do I renew my library card please?"),
     ("How do I renew my library card?", "How do I renew my libary card?"),
     ("What is the fee for 2 adults?", "what's the fee for two adults"),
+    ("Is 7km too far to walk?", "is 7 km too far to walk"),
+    ("Is a loan of 12,000 euros too much?", "is a loan of 12000 euros too much"),
     ("Can I return shoes that I bought online?", "Could I return shoes that I bought online"),
 ]
 
@@ -152,7 +154,8 @@ def test_it_stands_behind_the_door_of_verifiers() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "relation"),
     [("buy", "purchase", SAME), ("cancel", "cancellation", KIN), ("cheap", "expensive", OPPOSITE),
-     ("lock", "unlock", OPPOSITE), ("receive", "recieve", SLIP)],
+     ("lock", "unlock", OPPOSITE), ("receive", "recieve", SLIP),
+     ("zorbita", "zorbitu", OTHER), ("notes.txt", "notes.txtz", OTHER)],
 )  # fmt: skip
 def test_relations_between_words(a: str, b: str, relation: int) -> None:
     assert words().relation(a, b) == relation

@@ -1,0 +1,44 @@
+"""Marks that carry meaning: in prose a bracket is a habit of writing, in code, formulas, patterns and data it is
+what differs. What is written that way is kept as it stands, in order and in its own case."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_HINTS: Final = ("(", "[", "{", "\\", " -", " .", "\n ", "\n\t", ")", "]", "}")
+_FORMAL: Final = re.compile(
+    r"[\[\]{}\\]"  # lists, patterns, objects, escapes
+    r"|[\w)]\((?!e?s\))|\(\)"  # a call, but not "item(s)"
+    r"|^-{1,2}[^\W\d]"  # an option
+    r"|^\.\.(?!\.)|^\.[^\W\d]"  # a folder or a file
+    r"|^[^\w\s]*[:;=]['-]?[(/|]+$"  # a sad face
+)
+_FORMULA: Final = re.compile(r"[+*^=<>]| / |(?<!\w)\w\)* - \(*\w(?!\w)")
+_ROUND: Final = re.compile(r"[()]")
+_QUOTES: Final = "\"'\u2018\u2019\u201c\u201d"
+_ENDS: Final = f".,;:!?{_QUOTES}"
+
+
+def formal(text: str) -> str:
+    """All of `text` that is written formally, with how its lines are indented; '' for prose."""
+    if not any(map(text.__contains__, _HINTS)):
+        return ""
+    sums = ("(" in text or ")" in text) and _FORMULA.search(text)
+    kept = [
+        _bare(chunk) for chunk in text.split() if _FORMAL.search(chunk) or (sums and _ROUND.search(chunk))
+    ]
+    if "\n " in text or "\n\t" in text:
+        kept.append(_indents(text))
+    return " ".join(kept)
+
+
+def _bare(chunk: str) -> str:
+    """Without the marks of the sentence around it."""
+    return chunk.rstrip(_ENDS).lstrip(_QUOTES) or chunk
+
+
+def _indents(text: str) -> str:
+    """How deep each line stands."""
+    lines = [line.expandtabs() for line in text.split("\n") if line.strip()]
+    return ",".join(str(len(line) - len(line.lstrip())) for line in lines)

@@ -1,0 +1,59 @@
+"""In code, formulas, patterns and data brackets, case and indentation are what differs; in prose they are habits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.guards import veto
+from cachelayer.semantic.marks import formal
+from cachelayer.semantic.signature import signature
+
+OTHER = [
+    ("why does len(xs) fail", "why does len[xs] fail"),
+    ("what is xs[2:]", "what is xs[:2]"),
+    ("is [3, 4] hashable", "is (3, 4) hashable"),
+    ("simplify (p + q) * r", "simplify p + q * r"),
+    ("simplify (p - q) - r", "simplify p - (q - r)"),
+    (r"what does \s match", r"what does \S match"),
+    ("what does [xyz] match", "what does (xyz) match"),
+    ("explain sort -r", "explain sort -R"),
+    ("explain du -s", "explain du -h"),
+    ("run it with --dry", "run it with dry"),
+    ("what is in ..", "what is in here"),
+    ("is it in .profile", "is it in profile"),
+    ("the tour was ok :(", "the tour was ok"),
+    ('is {"k": 1} valid', 'is {"k": 1,} valid'),
+    ("does this run?\nwhile x:\n  f()\n  g()", "does this run?\nwhile x:\n  f()\ng()"),
+    ("open plan.xls", "open plan.xlsx"),
+    ("what is first_name", "what is first-name"),
+    ("what does shift+a do", "what does shift+b do"),
+    ("fetch http://example.com/Docs", "fetch http://example.com/docs"),
+    ("explain `ls -S`", "explain `ls -s`"),
+]
+SAME = [
+    ("where is the exit (the big one)?", "where is the exit, the big one"),
+    ("which item(s) are missing", "which items are missing"),
+    ("what is the VAT - and when?", "what is the VAT and when"),
+    ("I like it :)", "I like it"),
+    ("why does len(xs) fail?", "Why does len(xs) fail"),
+    ('what does "len(xs)" do', "what does len(xs) do"),
+    ("well... no", "well no"),
+    ("fetch HTTP://Example.com/docs", "fetch http://example.com/docs."),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_marks_of_formal_text_are_no_habit_of_writing(a: str, b: str) -> None:
+    assert veto(signature(a), signature(b)) == veto(signature(b), signature(a)) == "identifiers"
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_marks_of_prose_are(a: str, b: str) -> None:
+    assert veto(signature(a), signature(b)) == ""
+
+
+@given(st.text("abz ,.!?'\n", max_size=60))
+def test_prose_has_no_formal_part(text: str) -> None:
+    assert formal(text.replace(" .", " ").replace("\n ", " ")) == ""
