@@ -20,6 +20,7 @@ from ..types import Turn
 from .lexicon import CONSENTS
 from .pairing import features
 from .reading import Reading
+from .relations import relations
 from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
@@ -30,6 +31,8 @@ SHORT: Final = 5
 """Words up to which a turn of the user is a reply."""
 EQUAL: Final = 8.0
 """The log odds of turns that are equal word for word."""
+OTHER: Final = -4.0
+"""The log odds of turns that say something else for certain."""
 FEATURES: Final = (
     "turns_low", "turns_high", "equal", "aligned_low", "aligned_high", "worst", "second", "mean", "assistant", "user",
     "assistant_missing", "lone_low", "lone_high", "heaviest_low", "heaviest_high", "weight_low", "weight_high",
@@ -57,8 +60,8 @@ def measures(a: Sequence[Said], b: Sequence[Said], judge: Judge, table: Words) -
     share_a, share_b = len(pairs) / max(len(a), 1), len(pairs) / max(len(b), 1)
     assistant, missing = _last(a, b, odds, "assistant")
     out = [*_order(len(a), len(b)), equal / max(len(a), len(b), 1), *_order(share_a, share_b)]
-    out += [worst[0] if worst else -4.0, worst[1] if len(worst) > 1 else EQUAL]
-    out += [sum(worst) / len(worst) if worst else -4.0, assistant, _last(a, b, odds, "user")[0], missing]
+    out += [worst[0] if worst else OTHER, worst[1] if len(worst) > 1 else EQUAL]
+    out += [sum(worst) / len(worst) if worst else OTHER, assistant, _last(a, b, odds, "user")[0], missing]
     out += [*_order(len(lone_a), len(lone_b)), *_order(heavy_a, heavy_b)]
     out += _order(sum(r.total for r in lone_a), sum(r.total for r in lone_b))
     out += _whole([r for _, r, _ in a], [r for _, r, _ in b], table)
@@ -178,7 +181,13 @@ def _odds(
 ) -> dict[tuple[int, int], float]:
     """Log odds of every aligned pair."""
     odds = dict.fromkeys(pairs, EQUAL)
-    open_ = [(i, j) for i, j in pairs if a[i][1].signature.words != b[j][1].signature.words]
+    open_ = []
+    for i, j in pairs:
+        one, other = a[i][1].signature, b[j][1].signature
+        if one.formal != other.formal or relations(one, other):
+            odds[i, j] = OTHER
+        elif one.words != other.words:
+            open_.append((i, j))
     if open_:
         rows = [_features(a[i][1], b[j][1], table) for i, j in open_]
         odds.update(zip(open_, judge(rows), strict=True))
@@ -196,8 +205,8 @@ def _last(
     i = next((k for k in range(len(a) - 1, -1, -1) if a[k][0] == role), -1)
     j = next((k for k in range(len(b) - 1, -1, -1) if b[k][0] == role), -1)
     if i < 0 or j < 0:
-        return (EQUAL, 0.0) if i == j else (-4.0, 1.0)
-    return odds.get((i, j), -4.0), 0.0
+        return (EQUAL, 0.0) if i == j else (OTHER, 1.0)
+    return odds.get((i, j), OTHER), 0.0
 
 
 def _order(x: float, y: float) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from .guards import FACTS, GUARDS, veto
 from .pairing import features
 from .reading import Reading
 from .readings import Readings
+from .relations import relations
 from .signature import Signature, signature
 from .weights import load_judge
 from .words import words
@@ -27,9 +28,12 @@ QUERIES: Final = 64
 """Queries for which the judgements of their candidates are remembered."""
 DOUBTFUL: Final = 0.8
 """Probability under which the guard that spoke is named."""
-_SURE: Final = tuple((name, guard) for name, guard in GUARDS if name in (*FACTS, "language"))
-"""Guards that forbid: they were right on every pair of the tuning part that the trees would have served, slips of the
-pen in the name of a day aside."""
+_SURE: Final = (
+    *((name, guard) for name, guard in GUARDS if name in (*FACTS, "language")),
+    ("relations", relations),
+)
+"""Guards that forbid. Those that the trees know too were right on every pair of the tuning part that the trees would
+have served, slips of the pen in the name of a day aside; `relations` they do not know."""
 LEAST: Final = 0.5
 """Probability of the last messages under which contexts are not compared."""
 COMPARED: Final = 2

@@ -56,6 +56,21 @@ def test_the_same_words_in_another_context_are_not_served_at_ten_percent(what: s
         assert guard == "context"
 
 
+SAID = [
+    ("I got an email from the bank", "I got an email to the bank"),
+    ("my income is over 3000 euros", "my income is up to 3000 euros"),
+    ("my list is [1, 2]", "my list is (1, 2)"),
+    ("I was a nurse", "I will be a nurse"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAID)
+def test_small_words_and_marks_of_earlier_turns_are_heard(one: str, other: str) -> None:
+    p, guard = judge(turns(one, "I see."), turns(other, "I see."))
+    assert 1.0 - p > 0.1
+    assert guard == "context"
+
+
 def test_small_talk_changes_nothing() -> None:
     chatty = (*turns("hi there", "Hello! How can I help?"), *SHOP[:2], *SHOP[2:])
     assert 1.0 - judge(SHOP, chatty)[0] <= 0.1

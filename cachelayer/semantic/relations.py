@@ -1,0 +1,122 @@
+"""How the things of a text stand to each other, where the things are the same: by small words that no vector hears and
+that weigh little among others, as in 'an email to the bank' / 'from the bank', 'over 5 kg' / 'up to 5 kg'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from . import lexicon as lx
+from .guards import modality
+from .lexemes import POSSESSORS, stem
+from .signature import Signature
+
+_PLACES: Final = {
+    "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
+    "against": "against", "around": "around", "between": "between", "before": "before", "after": "after",
+    "since": "after", "until": "until", "till": "until", "despite": "despite", "ago": "ago", "instead": "instead",
+}  # fmt: skip
+_FLOORS: Final = frozenset("over above from after since".split())
+_CEILINGS: Final = frozenset("under below until till before by within".split())
+_MORE, _LESS = (
+    frozenset("more greater higher longer older".split()),
+    frozenset("less fewer lower shorter younger".split()),
+)
+_COMPARED: Final = frozenset(
+    stem(w) for w in {*_PLACES, *_FLOORS, *_CEILINGS, *_MORE, *_LESS, "least", "most", "even"}
+)
+_TO: Final = "to something"
+_POINTING: Final = frozenset("a an the this that these those me him us them".split()).union(POSSESSORS)
+_SUBJECTS, _OBJECTS = frozenset("i he she we they".split()), frozenset("me him her us them".split())
+_BEING: Final = frozenset("am is are was were be been being got".split())
+"""'I was called': what is said of a subject beside these was done to it."""
+_HELPING: Final = _BEING.union(
+    lx.MODALS, "do does did have has had will would not never just also already still".split()
+)
+_POLES: Final = tuple((frozenset(a.split()), frozenset(b.split())) for a, b in (
+    ("was were did had wasn't weren't didn't hadn't", "will shall won't"), ("about", "by"), ("from", _TO),
+    ("from", "for"),
+))  # fmt: skip
+
+
+def relations(a: Signature, b: Signature) -> bool:
+    """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
+    if a.words == b.words or not (a.stems ^ b.stems) <= _COMPARED:
+        return False
+    left, right = frozenset(_places(a)), frozenset(_places(b))
+    if left != right or modality(a, b) or _turned(a.words, b.words):
+        return True
+    return _contrary(a.vocabulary | _aims(a), b.vocabulary | _aims(b))
+
+
+def _places(s: Signature) -> Iterator[str]:
+    """Where and when, and on which side of a number."""
+    words = s.words
+    for i, word in enumerate(words):
+        before, after = words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
+        pair = (before, word)
+        if word == "around" and _counts(after):
+            continue  # 'around 5', 'about 5', '5'
+        if _counts(after) and (bound := _bound(*pair)):
+            yield bound
+        elif word in _PLACES:
+            yield _PLACES[word]
+        elif pair == ("even", "if") or (word == "few" and before not in ("a", "the", "these", "those", "my")):
+            yield word
+
+
+def _aims(s: Signature) -> frozenset[str]:
+    """Whether something goes 'to' someone or some place; 'to' before a verb says nothing."""
+    pairs = zip(s.words, s.words[1:], strict=False)
+    return frozenset(_TO for to, what in pairs if to == "to" and (what in _POINTING or stem(what) in s.names))
+
+
+def _bound(before: str, word: str) -> str:
+    if word in _FLOORS or _compared(before, word, _MORE) or (before, word) == ("at", "least"):
+        return "floor"
+    if (
+        word in _CEILINGS
+        or _compared(before, word, _LESS)
+        or (before, word) in (("at", "most"), ("up", "to"))
+    ):
+        return "ceiling"
+    return ""
+
+
+def _compared(before: str, word: str, than: frozenset[str]) -> bool:
+    return word == "than" and before in than
+
+
+def _counts(word: str) -> bool:
+    """Whether it is a number or a day."""
+    return word[:1].isdigit() or word in lx.CARDINALS or word in lx.WEEKDAYS or word in lx.MONTHS
+
+
+def _contrary(left: frozenset[str], right: frozenset[str]) -> bool:
+    """What one side is on, the other side is on the far end of: past and future, author and subject."""
+    return any(
+        not x.isdisjoint(one) and x.isdisjoint(other) and not y.isdisjoint(other) and y.isdisjoint(one)
+        for one, other in _POLES
+        for x, y in ((left, right), (right, left))
+    )
+
+
+def _turned(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Who acts on one side is acted upon on the other."""
+    (does, suffers), (acts, bears) = _parts(left), _parts(right)
+    return not does.isdisjoint(bears) or not acts.isdisjoint(suffers)
+
+
+def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """(person, what is done) of who does it, and of whom it is done to."""
+    does: set[tuple[str, str]] = set()
+    suffers: set[tuple[str, str]] = set()
+    for i, word in enumerate(words):
+        if word in _SUBJECTS:
+            at = next((k for k in range(i + 1, len(words)) if words[k] not in _HELPING), 0)
+            if at and words[at] not in lx.FUNCTION_WORDS:
+                passive = not _BEING.isdisjoint(words[max(i - 1, 0) : at]) and not words[at].endswith("ing")
+                (suffers if passive else does).add((POSSESSORS[word], stem(words[at])))
+        elif word in _OBJECTS and i and words[i - 1] not in lx.FUNCTION_WORDS:
+            suffers.add((POSSESSORS[word], stem(words[i - 1])))
+    return does, suffers
