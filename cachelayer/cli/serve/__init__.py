@@ -83,6 +83,7 @@ _FLAGS = {
 
 def _run(options: argparse.Namespace) -> int:
     from .config import load
+    from .gateway import Gateway
     from .process import serve
 
     flags: dict[str, Any] = {
@@ -96,6 +97,7 @@ def _run(options: argparse.Namespace) -> int:
         flags["server.metrics"] = True
     config = load(options.config, os.environ, flags)
     if options.check:
+        Gateway(config)
         print(f"{options.config or 'the settings'}: fine; {len(config.upstream)} upstream(s)")
         return 0
     return serve(config)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import ssl
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import redacted
-from .parts import LISTS, SECTIONS, Config
+from .parts import LISTS, SECTIONS, Config, ServerPart
 
 PREFIX = "CACHELAYER_"
 T = TypeVar("T")
@@ -85,14 +88,19 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[list[str
         if variable == f"{PREFIX}SECRET":
             yield ["cache", "secret"], text
         elif variable.startswith(PREFIX) and "__" in variable:
-            yield variable.removeprefix(PREFIX).lower().split("__"), _value(text)
+            name = variable.removeprefix(PREFIX).lower().split("__")
+            yield name, _value(name, text)
 
 
-def _value(text: str) -> Any:
+def _value(name: list[str], text: str) -> Any:
+    """What a variable says, as TOML has it; what is to be a text may stand there bare, whatever it looks like."""
     try:
-        return tomllib.loads(f"x = {text}")["x"]
+        told = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         return text
+    part: Any = SECTIONS.get(name[0]) or LISTS.get(name[0])
+    wants_text = part is not None and any(f.name == name[-1] and f.type == "str" for f in fields(part))
+    return text if wants_text and not isinstance(told, str) else told
 
 
 def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: Places) -> None:
@@ -109,7 +117,7 @@ def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: 
             if int(part) == len(here):
                 here.append({})
             here = here[int(part)]
-        else:
+        elif isinstance(here, dict):
             here = here.setdefault(part, [] if part in LISTS else {})
     if not isinstance(here, dict):
         raise ConfigFault(f"{source}: {'.'.join(name[:-1])} is not a section")
@@ -161,16 +169,23 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
         value = float(value)
     plain: type = {"int": int, "float": float, "str": str, "bool": bool, "list[str]": list}[kind]
     if type(value) is not plain or (kind == "list[str]" and not _texts(value)):
-        raise ConfigurationError(name, value, f"give a {kind.replace('str', 'text')}")
+        told = "..." if meta.get("secret") else value
+        raise ConfigurationError(name, told, f"give {_KINDS[kind]}")
     if "one_of" in meta and value not in meta["one_of"]:
         raise ConfigurationError(name, value, f"give one of {', '.join(meta['one_of'])}")
     least, most = meta.get("least"), meta.get("most")
-    if (least is not None and value < least) or (most is not None and value > most):
+    if not ((least is None or value >= least) and (most is None or value <= most)):
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
         raise ConfigurationError(name, value, f"give a number {limits}")
     if "match" in meta and value and not re.fullmatch(str(meta["match"]), str(value)):
         raise ConfigurationError(name, "...", f"give {meta['form']}")
     return value
+
+
+_KINDS = {
+    "int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false",
+    "list[str]": "a list of texts",
+}  # fmt: skip
 
 
 def _texts(value: Any) -> bool:
@@ -183,27 +198,63 @@ def _check_whole(config: Config, places: Places) -> None:
         raise ConfigFault(
             f"{places.of('upstream')}: no upstream; give --upstream URL, or --config FILE with [[upstream]] url = ..."
         )
-    kinds = {one.url.partition(":")[0] in ("http", "https") for one in config.upstream}
     for i, one in enumerate(config.upstream):
-        if not re.match(r"(https?|trtllms?|tritons?)://[^/\s]", one.url):
+        if not _is_server(one.url):
             raise ConfigFault(
                 f"{places.of(f'upstream.{i}.url')}: upstream.{i}.url={redacted(one.url)!r}: give http(s)://host:port, "
                 "trtllm://host:port or triton://host:port/model"
             )
         if one.key_env and not os.environ.get(one.key_env):
             raise ConfigFault(f"{places.of(f'upstream.{i}.key_env')}: the variable {one.key_env} is not set")
-    if len(kinds) > 1:
+    if len({one.url.partition(":")[0] in ("http", "https") for one in config.upstream}) > 1:
         raise ConfigFault(f"{places.of('upstream')}: http and model-server upstreams cannot be mixed")
-    if bool(config.server.tls_cert) != bool(config.server.tls_key):
-        raise ConfigFault(f"{places.of('server.tls_cert')}: server.tls_cert and server.tls_key go together")
-    for i, key in enumerate(config.key):
-        if bool(key.sha256) == bool(key.env):
-            raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} needs either sha256 or env")
-        if key.env and not os.environ.get(key.env):
-            raise ConfigFault(f"{places.of(f'key.{i}.env')}: the variable {key.env} is not set")
+    _check_tls(config.server, places)
+    _check_keys(config, places)
     named = config.key or config.callers.principal_header
     if config.cache.redis and not named and len(config.cache.secret) < 16:
         raise ConfigFault(
             f"{places.of('cache.redis')}: processes that share a Redis need one cache.secret (or CACHELAYER_SECRET) of "
             "16 characters or more"
         )
+
+
+def _is_server(url: str) -> bool:
+    """Whether a URL names a server, and nothing that would be passed over in silence."""
+    if not re.fullmatch(r"(https?|trtllms?|tritons?)://[^/\s]\S*", url):
+        return False
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and parts.port != 0 and not (parts.query or parts.fragment)
+    except ValueError:
+        return False
+
+
+def _check_tls(server: ServerPart, places: Places) -> None:
+    if bool(server.tls_cert) != bool(server.tls_key):
+        raise ConfigFault(f"{places.of('server.tls_cert')}: server.tls_cert and server.tls_key go together")
+    if server.tls_cert:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(server.tls_cert, server.tls_key)
+        except OSError as fault:
+            raise ConfigFault(
+                f"{places.of('server.tls_cert')}: server.tls_cert={server.tls_cert!r} and server.tls_key="
+                f"{server.tls_key!r} cannot be used ({fault.strerror or fault}); give PEM files that belong together"
+            ) from None
+
+
+def _check_keys(config: Config, places: Places) -> None:
+    seen: dict[str, int] = {}
+    for i, key in enumerate(config.key):
+        if bool(key.sha256) == bool(key.env):
+            raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} needs either sha256 or env")
+        if key.env and not os.environ.get(key.env):
+            raise ConfigFault(f"{places.of(f'key.{i}.env')}: the variable {key.env} is not set")
+        if not key.tenant:
+            raise ConfigFault(f"{places.of(f'key.{i}.tenant')}: key.{i}.tenant is empty; give a name")
+        digest = key.sha256 or hashlib.sha256(os.environ[key.env].encode()).hexdigest()
+        first = seen.setdefault(digest, i)
+        if first != i:
+            raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} is the same key as key.{first}")
+    for name in ("principal_header", "public", "trust") if config.key else ():
+        if getattr(config.callers, name):
+            raise ConfigFault(f"{places.of(f'callers.{name}')}: callers.{name} means nothing beside [[key]]")

@@ -39,7 +39,7 @@ class CachePart:
     redis: str = ""
     redis_budget: float = field(default=0.005, metadata={"duration": True, "zero": False})
     """A request waits so long for Redis, then goes on without it."""
-    secret: str = ""
+    secret: str = field(default="", metadata={"secret": True})
     """Key of the hash that tells credentials apart; the same in all processes that share a Redis."""
 
 
@@ -49,7 +49,9 @@ class CallersPart:
 
     public: bool = False
     """Requests without credentials share."""
-    principal_header: str = ""
+    principal_header: str = field(
+        default="", metadata={"match": r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "form": "the name of a header"}
+    )
     """Header that names the tenant, set by a trusted proxy in front."""
     trust: bool = False
     """Whether callers of shared scopes get similar answers and learn what is cached."""

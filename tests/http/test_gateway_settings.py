@@ -1,0 +1,55 @@
+"""A gateway whose settings cannot work says so before it starts, where the mistake stands, and tells no secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cachelayer.cli import main
+from cachelayer.cli.serve.config import ConfigFault, load
+
+UPSTREAM = '[[upstream]]\nurl = "http://127.0.0.1:1"\n'
+ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ('[[upstream]]\nurl = "http://h:99999"', ":2: upstream.0.url"), ('[[upstream]]\nurl = "http://[::1"', ":2: "),
+    ('[[upstream]]\nurl = "http://:80"', ":2: "), ('[[upstream]]\nurl = "http://h h"', ":2: "),
+    ('[[upstream]]\nurl = "https://h/v1?api-version=3"', ":2: upstream.0.url"),
+    ('[[upstream]]\nurl = "ftp://me:hunter2@h"', ":2: upstream.0.url='ftp://h'"),
+    ('[server]\ntls_cert = "none.pem"\ntls_key = "none.key"\n' + UPSTREAM, ":2: server.tls_cert='none.pem'"),
+    (UPSTREAM + ONE_KEY + ONE_KEY.replace('"a"', '"b"'), ":6: key.1 is the same key as key.0"),
+    (UPSTREAM + ONE_KEY.replace('"a"', '""'), ":4: key.0.tenant is empty"),
+    ("[callers]\npublic = true\n" + UPSTREAM + ONE_KEY, ":2: callers.public means nothing"),
+    ('[callers]\nprincipal_header = "x-org"\n' + UPSTREAM + ONE_KEY, ":2: callers.principal_header"),
+    ('[callers]\nprincipal_header = "x org"\n' + UPSTREAM, ":2: callers.principal_header"),
+    ("[cache]\nmax_error_rate = nan\n" + UPSTREAM, ":2: cache.max_error_rate=nan"),
+    ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "use one of redis"),
+    ("[cache]\nsecret = 4815162342481516\n" + UPSTREAM, ":2: cache.secret='...': give a text"),
+])  # fmt: skip
+def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, says: str) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(text)
+    assert main(["serve", "--config", str(file), "--check"]) == 2
+    told = capsys.readouterr().err
+    assert says in told and "hunter2" not in told and "4815" not in told
+
+
+def test_a_text_may_stand_bare_in_the_environment() -> None:
+    given = {
+        "CACHELAYER_UPSTREAM__0__URL": "http://h", "CACHELAYER_KEY__0__TENANT": "42",
+        "CACHELAYER_KEY__0__SHA256": "12" * 32, "CACHELAYER_CACHE__SECRET": "4815162342481516",
+        "CACHELAYER_SERVER__HOST": '"::1"', "CACHELAYER_SERVER__PORT": "9000",
+    }  # fmt: skip
+    config = load(None, given, {})
+    assert (config.key[0].tenant, config.cache.secret) == ("42", "4815162342481516")
+    assert (config.server.host, config.server.port) == ("::1", 9000)
+
+
+def test_a_variable_below_a_value_is_a_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text("[server]\nport = 1\n" + UPSTREAM)
+    with pytest.raises(ConfigFault, match=r"CACHELAYER_SERVER__PORT__X__Y: server\.port\.x is not a section"):
+        load(file, {"CACHELAYER_SERVER__PORT__X__Y": "1"}, {})
