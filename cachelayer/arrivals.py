@@ -17,6 +17,7 @@ from .call import Call, Function
 from .exact.admission import has_tool_calls, text_of
 from .exact.codec import Codec
 from .exact.memory import Slot
+from .exact.wire import encodes
 from .flow.attempt import Faults
 from .flow.background import Background
 from .keeper import Keeper
@@ -112,6 +113,8 @@ class Arrivals:
     def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
         """What to tell of an entry that was indexed; None where it was not."""
         if ask.query is None or ask.generation != self.similar.generation:
+            return None
+        if not encodes("".join((ask.text, call.tenant or "", *(turn.text for turn in ask.turns)))):
             return None
         until = slot.stale_until + self.clock.time() - self.clock.monotonic()
         return Findable(

@@ -11,6 +11,7 @@ from .errors import StoreFault
 from .exact.codec import Chunks, Codec
 from .exact.memory import Slot
 from .exact.redis.recall import Recall
+from .exact.wire import ForeignClass, encodes
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import CLOSED, Breaker
@@ -228,8 +229,7 @@ class SharedTier:
 
     async def forget(self, digest: int) -> None:
         """Delete one entry for all processes."""
-        key = digest.to_bytes(16, "big")
-        await self.faults.attempt("invalidate", self.store.delete([key]), WRITE_BUDGET)
+        await self.faults.attempt("invalidate", self.store.delete([digest.to_bytes(16, "big")]), WRITE_BUDGET)
 
     def listen(self) -> None:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
@@ -279,6 +279,10 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
     answer = keeper.answer_of(slot)
     offset = keeper.clock.time() - keeper.clock.monotonic()
     codec, identity = call.function.codec or codec, call.identity
+    tags = (*slot.tags, *implied(call.function.name, call.tenant))
+    text = None if identity is None else identity.text
+    if not encodes("".join((*tags, call.principal, text or ""))):
+        raise ForeignClass("a text with a lone surrogate stays in memory")
     return Record(
         key=call.digest.to_bytes(16, "big"),
         canonical=call.canonical,
@@ -286,9 +290,9 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
         created=slot.created + offset,
         fresh_until=slot.ends + offset,
         stale_until=slot.stale_until + offset,
-        tags=(*slot.tags, *implied(call.function.name, call.tenant)),
+        tags=tags,
         scope=slot.scope,
-        text=identity.text if identity is not None else None,
+        text=text,
         function=call.function.name,
         seconds=slot.cost,
         tokens=keeper.tokens_of(call.function, slot),

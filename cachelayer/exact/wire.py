@@ -116,7 +116,7 @@ class Writer:
             return value
         if cls is str:
             return (
-                value if _encodes(value) else self.tag("u", self.blob(value.encode("utf-8", "surrogatepass")))
+                value if encodes(value) else self.tag("u", self.blob(value.encode("utf-8", "surrogatepass")))
             )
         if cls is int:
             return value if -(2**63) <= value < 2**63 else self.tag("i", hex(value))
@@ -130,7 +130,7 @@ class Writer:
                 return self.tag("l", self.blob(np.array(value, "<f8").tobytes()))
             return [self.write(x, depth) for x in value]
         if cls is dict:
-            if "$" not in value and all(type(key) is str and _encodes(key) for key in value):
+            if "$" not in value and all(type(key) is str and encodes(key) for key in value):
                 return {key: self.write(x, depth) for key, x in value.items()}
             return self.tag("d", self.items(value, depth))
         return self.special(value, self.kinds[cls], depth)
@@ -270,7 +270,8 @@ class Writer:
         return [offset.days, offset.seconds, offset.microseconds, named]
 
 
-def _encodes(text: str) -> bool:
+def encodes(text: str) -> bool:
+    """Whether a text is one in UTF-8, too: whether it is free of lone surrogates."""
     if text.isascii():
         return True
     try:

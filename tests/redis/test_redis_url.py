@@ -34,7 +34,10 @@ def test_meaning(url, target):
     "url",
     [
         "http://u:secret@h", "redis://u:secret@h:x", "redis://u:secret@h/x", "redis://u:secret@h?color=red",
-        "redis+cluster://u:secret@h/1", "unix://u:secret@?cluster=true", "unix://u:secret@", "redis://u:secret@h?ssl_certfile=x",
+        "redis+cluster://u:secret@h/1", "unix://u:secret@?cluster=true", "unix://u:secret@",
+        "redis://u:secret@h?ssl_certfile=x",
+        "redis://u:secret@h:0", "redis://u:secret@h:99999", "rediss://u:secret@h?ssl_cert_reqs=maybe",
+        "rediss://u:secret@h?ssl_check_hostname=False",
         "redis://u:secret@h?cluster=yes", "redis://u:secret@h?lag=soon", "redis://u:secret@h?lag=19ms",
     ],
 )  # fmt: skip

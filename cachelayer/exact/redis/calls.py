@@ -49,6 +49,12 @@ def answers(result: Answers) -> list[Any]:
     return [checked(reply) for reply in result]
 
 
+def full(result: Answers) -> bool:
+    """Whether the server had no memory left for one request."""
+    faults = () if isinstance(result, StoreFault) else result
+    return any(isinstance(reply, Exception) and str(reply).startswith("OOM ") for reply in faults)
+
+
 def number(reply: Any) -> int:
     """`reply` as the number it must be. Raises StoreFault."""
     if not isinstance(reply, int):

@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
-from .calls import Answers, Request, answers, call, number
+from .calls import Answers, Request, answers, call, full, number
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -211,7 +211,10 @@ class Coherence:
     # declaring ----------------------------------------------------------------------------------------------
 
     async def declare(self, texts: Iterable[bytes]) -> None:
-        """Write new tokens for these names. Raises StoreFault where one could not be written; the others are."""
+        """Write new tokens for these names. Raises StoreFault where one could not be written; the others are.
+
+        A full server refuses them, but forgets the old ones, which does for all that was stored by now.
+        """
         results: list[Answers] = []
         requests = []
         for text in texts:
@@ -219,8 +222,12 @@ class Coherence:
                 requests.append(self._declare(text))
             except StoreFault as fault:
                 results.append(fault)
-        results += await call(self._topology, Role.CONTROL, requests)
-        for result in results:
+        declared = await call(self._topology, Role.CONTROL, requests)
+        refused = [r.name for r, result in zip(requests, declared, strict=True) if full(result)]
+        await call(self._topology, Role.CONTROL, [Request(n, [pack(b"UNLINK", n)]) for n in refused])
+        for name in refused:
+            self.table.forget(self._names.changed(name)[1] or b"")
+        for result in (*results, *declared):
             answers(result)
 
     def _declare(self, text: bytes) -> Request:

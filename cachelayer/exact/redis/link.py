@@ -143,7 +143,7 @@ class Link:
             self._hurried = False
             try:
                 pipe, replies = await within(DIAL, self._dial())
-            except (OSError, StoreFault) as fault:
+            except (OSError, StoreFault, UnicodeError) as fault:  # the last of a host that is no name
                 if self._hurried:
                     continue  # that attempt began before the word came
                 self.failures += 1

@@ -87,7 +87,7 @@ def slot_of(name: bytes) -> int:
 
 def tag_name(tag: str) -> bytes:
     """How a tag is written into its epoch."""
-    return b"t" + tag.encode()
+    return b"t" + tag.encode(errors="surrogatepass")
 
 
 def scope_name(scope: bytes) -> bytes:

@@ -93,7 +93,7 @@ class Newsroom:
             if epoch is not None and epoch.kind == BORN and not known and self._latest.get(digest) == number:
                 continue  # set once, by whoever first needed it: nothing was invalidated
             if epoch is not None and epoch.name.startswith(b"t"):
-                tags.append(epoch.name[1:].decode())
+                tags.append(epoch.name[1:].decode(errors="surrogatepass"))
             elif epoch is not None:
                 scopes.append(epoch.name[1:])
             elif known:  # what it was for is gone with it

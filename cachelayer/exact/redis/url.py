@@ -93,6 +93,9 @@ def parse(url: str) -> Target:
     tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
     if tls and not parts.scheme.startswith("rediss"):
         raise _bad(url, "ssl_ options need the scheme rediss")
+    for name, known in (("ssl_cert_reqs", ("none", "required")), ("ssl_check_hostname", ("true", "false"))):
+        if tls.get(name, known[0]) not in known:
+            raise _bad(url, f"{name} takes {' or '.join(known)}")
     return Target(
         () if unix else tuple(_address(url, host) for host in hosts.split(",")),
         parts.path if unix else "",
@@ -119,7 +122,10 @@ def _address(url: str, text: str) -> Address:
         port = rest.lstrip(":") or port
     elif ":" in text:
         host, _, port = text.rpartition(":")
-    return unquote(host) or "localhost", _number(url, port)
+    number = _number(url, port)
+    if not 0 < number < 65536:
+        raise _bad(url, f"{port} is no port; give one from 1 to 65535")
+    return unquote(host) or "localhost", number
 
 
 def _number(url: str, text: str) -> int:

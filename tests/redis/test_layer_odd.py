@@ -1,0 +1,63 @@
+"""Layers on a Redis: odd texts harm no other's answers, odd hosts and full servers are borne."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import pytest
+from redis_records import eventually
+from redis_servers import Server
+
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.testing import Gate, WordEmbedder
+
+ODD = "what costs \ud800 today"
+TEXTS = ("where is my parcel", ODD, "how are refunds paid")
+
+
+def layer_on(url: str) -> CacheLayer:
+    return CacheLayer(policy=Policy(budgets=Budgets(store="2s")), store=url, embedder=WordEmbedder())
+
+
+@pytest.mark.parametrize("tags", [[], ["about:{question}"]])
+async def test_a_text_that_is_no_unicode_stays_in_memory_and_harms_no_other(
+    server: Server, tags: list[str]
+) -> None:
+    sources = []
+    for _ in range(2):
+        async with layer_on(server.url) as layer:
+            ask = layer.wrap(Gate(opened=True), name="ask", tags=tags, text="question")
+            outcomes = await asyncio.gather(*(ask.outcome(question=text) for text in TEXTS))
+            assert (await ask.outcome(question=ODD)).source is Source.MEMORY
+            await layer.flush()
+            sources.append([outcome.source for outcome in outcomes])
+            assert {stage.split(":")[0] for stage in layer.stats()["faults"]} <= {"encode"}
+    assert sources[1] == [Source.REDIS, Source.BACKEND, Source.REDIS]
+
+
+async def test_an_invalidation_on_a_full_server_is_heard_all_the_same(
+    own_server: Callable[..., Server],
+) -> None:
+    server = own_server("--maxmemory-policy", "noeviction")
+    async with AsyncExitStack() as stack:
+        one, other = [await stack.enter_async_context(layer_on(server.url)) for _ in range(2)]
+        gate = Gate(opened=True)
+        asks = [layer.wrap(gate, name="ask", tags=["kb"]) for layer in (one, other)]
+        await asks[0]("a question")
+        await one.flush()
+        assert (await asks[1].outcome("a question")).source is Source.REDIS
+        server.do("CONFIG", "SET", "maxmemory", "1")
+        assert await one.invalidate(tags=["kb"]) == 1
+        await eventually(lambda: other.stats()["entries"] == 0)
+        assert (await asks[1].outcome("a question")).source is Source.BACKEND
+        server.do("CONFIG", "SET", "maxmemory", "0")
+        third = await stack.enter_async_context(layer_on(server.url))
+        assert await third.wrap(gate, name="ask", tags=["kb"])("a question") != "answer 1"
+
+
+async def test_a_host_that_can_be_no_name_is_a_store_that_is_away() -> None:
+    async with layer_on(f"redis://{'a' * 70}.example:6379") as layer:
+        outcome = await layer.wrap(Gate(opened=True), name="ask").outcome("a question")
+        assert outcome.misses["redis"] in (Reason.FAULT, Reason.BREAKER_OPEN)
