@@ -12,11 +12,14 @@ from pydantic import PrivateAttr
 
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration
+from cachelayer.errors import ConfigurationError
 from cachelayer.flow.background import offload
 from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
 
 from .serial import LangChainCodec
+
+_OTHERS = "give a BaseRetriever; CachedRunnable takes others, with what is configurable in the key"
 
 
 class CachedRetriever(BaseRetriever):
@@ -24,7 +27,8 @@ class CachedRetriever(BaseRetriever):
 
     `id`: what names a document: "id", a key of its metadata, or a function. `k`: the argument of `invoke` that says how
     many are wanted (the field of that name of the inner retriever counts where it is not given). Other arguments are
-    scope. `retrieval` is what `layer.retrieval` returned: `await retriever.retrieval.added(documents)`.
+    scope. `retrieval` is what `layer.retrieval` returned: `await retriever.retrieval.added(documents)`. Raises
+    ConfigurationError for what is no BaseRetriever.
     """
 
     _inner: BaseRetriever = PrivateAttr()
@@ -44,6 +48,10 @@ class CachedRetriever(BaseRetriever):
         negative_ttl: Duration = "1m",
         **options: Any,
     ) -> None:
+        if not isinstance(
+            retriever, BaseRetriever
+        ):  # `configurable_fields` of one would lose what is configured
+            raise ConfigurationError("retriever", retriever, _OTHERS)
         super().__init__(tags=retriever.tags, metadata=retriever.metadata)
         self._inner, self._layer = retriever, layer
         own = getattr(retriever, "k", None)

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer
 from cachelayer.partial.twin import Twin
 
+from .configs import configurable
 from .serial import LangChainCodec
 
 
 class CachedRunnable(Runnable[Any, Any]):
     """`runnable` with a layer before `invoke` and `ainvoke`; `stream` gives the whole answer at once.
 
-    The input and what the config makes configurable are the key; callbacks and tags are not. `options` are those of
-    `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. Raises
-    ConfigurationError for an input that cannot be compared.
+    The input and what the config makes configurable, its own or that of the chain around it, are the key; callbacks,
+    tags and LangGraph's own values are not. `options` are those of `layer.cached`; `text="topic"` names a field of a
+    dict input that is compared by meaning. Raises ConfigurationError for an input that cannot be compared.
     """
 
     def __init__(
@@ -55,8 +57,8 @@ class CachedRunnable(Runnable[Any, Any]):
 
 
 def _configurable(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What of a config and of the call's own arguments changes the answer."""
-    return {"config": dict((config or {}).get("configurable") or {}), "kwargs": kwargs}
+    """What of a config, given or of the chain around it, and of the call's own arguments changes the answer."""
+    return {"config": configurable(ensure_config(config)), "kwargs": kwargs}
 
 
 def _field(value: Any, name: str) -> str:

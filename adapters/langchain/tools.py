@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
@@ -14,6 +15,7 @@ from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.twin import Twin
 
+from .configs import configurable_here, reads_config
 from .serial import LangChainCodec
 
 
@@ -35,22 +37,28 @@ def cached_tool(
     """`tool` with a layer before it. Only for tools that read: whoever caches one says so by `keep`, for how long.
 
     A tool that writes, sends or buys must not be cached: a result taken from the cache skips what it does. Arguments
-    are compared after the tool's own schema read them, so that defaults and spellings do not matter. `options` are
-    those of `layer.cached`. Raises ConfigurationError for `keep` missing or 0, or for what is no tool.
+    are compared after the tool's own schema read them, so that defaults and spellings do not matter; where the tool
+    asks for the config, what that makes configurable is part of the key. `options` are those of `layer.cached`.
+    Raises ConfigurationError for `keep` missing or 0, or for what is no tool.
     """
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
     seconds("keep", keep, zero=False)
-    takes_config = [n for n, p in inspect.signature(tool._run).parameters.items() if n == "config"]
-    extra: dict[str, Any] = {n: RunnableConfig() for n in takes_config}
+    takes = "config" in inspect.signature(tool._run).parameters
+    reads = takes and any(map(reads_config, _functions(tool)))
+
+    def config() -> dict[str, Any]:
+        return {"config": ensure_config() if reads else RunnableConfig()} if takes else {}
 
     def run(**kwargs: Any) -> Any:
-        return tool._run(**kwargs, **extra)
+        return tool._run(**kwargs, **config())
 
     async def arun(**kwargs: Any) -> Any:
-        return await tool._arun(**kwargs, **extra)
+        return await tool._arun(**kwargs, **config())
 
     options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": keep}
+    if reads:
+        options["vary"] = [*options.get("vary", ()), configurable_here]
     step = Twin(layer.wrap(run, name=f"tool:{name or tool.name}", **options), arun)
     made = CachedTool(
         name=tool.name,
@@ -65,3 +73,9 @@ def cached_tool(
     )
     made._step = step
     return made
+
+
+def _functions(tool: BaseTool) -> list[Any]:
+    """What of `tool` is handed the config in the end: the functions that it was made of, else its own methods."""
+    made_of = [getattr(tool, "func", None), getattr(tool, "coroutine", None)]
+    return made_of if any(made_of) else [tool._run, tool._arun]

@@ -1,0 +1,31 @@
+"""What of a run's config changes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+_PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns"})
+"""By these LangGraph tells one run of a node from another."""
+
+
+def configurable(config: RunnableConfig | None) -> dict[str, Any]:
+    """The configurable values of `config`, but for those with which LangGraph runs its own machinery."""
+    values = (config or {}).get("configurable") or {}
+    return {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+
+
+def configurable_here() -> dict[str, Any]:
+    """The same of the run that is under way."""
+    return configurable(ensure_config())
+
+
+def reads_config(fn: Callable[..., Any] | None) -> bool:
+    """Whether `fn` asks LangChain for the config, as LangChain finds out: by an annotation."""
+    try:
+        return RunnableConfig in get_type_hints(fn).values()
+    except (NameError, TypeError):  # what has no readable annotations is handed none by LangChain either
+        return False

@@ -1,0 +1,92 @@
+"""What a run's config makes configurable belongs to the key, wherever the config comes from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, cached_tool
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
+from langchain_core.tools import BaseTool, tool
+from langchain_core.vectorstores import InMemoryVectorStore
+from pydantic import BaseModel
+
+from cachelayer import CacheLayer, ConfigurationError
+
+ANN: RunnableConfig = {"configurable": {"user": "ann"}}
+BOB: RunnableConfig = {"configurable": {"user": "bob"}}
+
+
+@pytest.fixture
+async def layer() -> AsyncIterator[CacheLayer]:
+    async with CacheLayer(semantic=False) as layer:
+        yield layer
+
+
+def who(item: Any, config: RunnableConfig) -> str:
+    """Orders of the user."""
+    return f"{item} of {config['configurable'].get('user')}"
+
+
+async def test_a_step_that_inherits_its_config_is_keyed_by_it(layer: CacheLayer) -> None:
+    step = CachedRunnable(RunnableLambda(who), layer, name="orders")
+
+    async def later(item: str) -> str:
+        return await step.ainvoke(item)
+
+    for node in (RunnableLambda(lambda item: step.invoke(item)), RunnableLambda(later)):
+        assert await node.ainvoke("lamp", ANN) == "lamp of ann"
+        assert await node.ainvoke("lamp", BOB) == "lamp of bob"
+
+
+async def test_a_graphs_own_values_do_not_count(layer: CacheLayer) -> None:
+    step = CachedRunnable(RunnableLambda(who), layer, name="orders")
+    for run in ("1", "2"):
+        graph = {"__pregel_send": lambda: None, "checkpoint_ns": f"n:{run}", "checkpoint_map": {"": run}}
+        config: RunnableConfig = {"configurable": {**graph, "user": "ann"}}
+        assert step.invoke("lamp", config) == "lamp of ann"
+    assert layer.stats()["entries"] == 1
+
+
+class Item(BaseModel):
+    item: str
+
+
+class Orders(BaseTool):
+    name: str = "own"
+    description: str = "Orders of the user."
+    args_schema: type[BaseModel] = Item
+
+    def _run(self, item: str, config: RunnableConfig) -> str:
+        return who(item, config)
+
+
+@pytest.mark.parametrize("orders", [tool(who), Orders()])
+async def test_a_tool_that_asks_for_the_config_is_given_it_and_keyed_by_it(
+    layer: CacheLayer, orders: BaseTool
+) -> None:
+    cached = cached_tool(orders, layer, keep="1h")
+    for config, user in ((ANN, "ann"), (BOB, "bob"), (ANN, "ann")):
+        assert cached.invoke({"item": "lamp"}, config) == f"lamp of {user}"
+        assert await cached.ainvoke({"item": "lamp"}, config) == f"lamp of {user}"
+    assert layer.stats()["entries"] == 2
+
+
+async def test_a_tool_that_does_not_ask_for_the_config_is_shared(layer: CacheLayer) -> None:
+    @tool
+    def price(item: str) -> int:
+        """Look up a price."""
+        return len(item)
+
+    cached = cached_tool(price, layer, keep="1h")
+    assert cached.invoke({"item": "lamp"}, ANN) == cached.invoke({"item": "lamp"}, BOB) == 4
+    assert layer.stats()["entries"] == 1
+
+
+def test_a_retriever_that_reads_the_config_is_refused(layer: CacheLayer) -> None:
+    plain = InMemoryVectorStore(DeterministicFakeEmbedding(size=4)).as_retriever()
+    chosen = plain.configurable_fields(search_kwargs=ConfigurableField(id="search_kwargs"))
+    with pytest.raises(ConfigurationError, match="CachedRunnable"):
+        CachedRetriever(chosen, layer, corpus="kb")  # type: ignore[arg-type]
