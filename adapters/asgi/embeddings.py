@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,8 @@ from .responder import Responder
 from .routes import Route, Unreadable, Wanted, parse
 
 MAX_ITEMS = 2048
+MAX_BATCH = 4 * 2**20
+"""Bytes of a batch's answer that are read at once, where each of its items alone could be kept."""
 PATIENCE = 0.01
 """Seconds that known items may hold up the request for the unknown ones, where a store is asked first."""
 
@@ -73,6 +76,9 @@ class Items:
         firsts = dict(zip(reversed(keys), reversed(items), strict=True))
         self.items = [firsts[key] for key in self.unique]
         self.exchange: Exchange | None = None
+        """Through which the app was asked first."""
+        self.refused: Exchange | None = None
+        """Through which it answered otherwise than by items, in words that fit the request as it came."""
         self.asked_for: list[int] = []
         self.usage: Any = None
         patience = PATIENCE if answering.served.layer._shared is not None else 0.001
@@ -92,14 +98,27 @@ class Items:
     async def _fetch(self, needed: list[int]) -> Sequence[Any]:
         whole = len(needed) == len(self.order)
         exchange = self.answering.r.exchange()
+        exchange.limit = max(exchange.limit, min(MAX_BATCH, exchange.limit * len(needed)))
         if not whole:
             body = {**self.body, "input": [self.items[at] for at in needed]}
             exchange.request = orjson.dumps(body)
             exchange.scope = _resized(exchange.scope, len(exchange.request))
         self.exchange = self.exchange or exchange
         self.asked_for += needed
-        answer = await exchange.ask()
-        self.answering.r.heard(exchange.status)
+        try:
+            return self._read(exchange, await exchange.ask(), len(needed))
+        except (Refused, Failed):
+            if whole or exchange.status == 429 or exchange.status >= 500:
+                self.refused = exchange
+            else:
+                exchange.close()
+                self.exchange = None
+            raise
+        finally:
+            self.answering.r.heard(exchange.status)
+
+    def _read(self, exchange: Exchange, answer: Any, count: int) -> Sequence[Any]:
+        """The answer's items, by index. Raises Refused."""
         if isinstance(answer, Unshared) or type(answer) is not tuple:
             raise Refused
         media, language, ttl, told = answer[:4]
@@ -108,7 +127,7 @@ class Items:
             data = sorted(parsed["data"], key=lambda item: item["index"])
         except (orjson.JSONDecodeError, KeyError, TypeError):
             raise Refused from None
-        if [item["index"] for item in data] != list(range(len(needed))):
+        if [item["index"] for item in data] != list(range(count)):
             raise Refused
         self.usage = _added(self.usage, parsed.get("usage"))
         model = orjson.dumps(parsed.get("model"))
@@ -165,9 +184,22 @@ class ItemsAnswering(Answering):
             await self.r.not_cached("not-cached")
             return
         except (Refused, Failed, Unanswered):
-            await self._as_it_came()
+            await self._unassembled()
             return
         await self._assembled(outcomes)
+
+    async def _unassembled(self) -> None:
+        """What the app said to this very request, else what it says to it now."""
+        refused = self.items.refused
+        if refused is None:
+            await self._as_it_came()
+            return
+        why = "not-by-item" if refused.unshared is None else refused.unshared.why
+        try:
+            with suppress(Unanswered):
+                await self._own(refused, refused.unshared, status.bypass(why, self.settings.name))
+        finally:
+            refused.close()
 
     async def _as_it_came(self) -> None:
         """What the app says to the request as it came."""

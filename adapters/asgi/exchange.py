@@ -90,6 +90,8 @@ class Exchange:
     ) -> None:
         self._served, self.scope, self.request = served, scope, request
         self.usage, self.only_if_cached = usage, only_if_cached
+        self.limit = served.limit
+        """Bytes of a whole answer, beyond which it is this caller's alone."""
 
     def again(self) -> Exchange:
         """The same request, to be asked behind the caller's back."""
@@ -161,11 +163,11 @@ class Exchange:
             if not message.get("more_body", False):
                 channel.close()
                 break
-            if size > self._served.limit:
+            if size > self.limit:
                 return self._alone(messages, channel, "oversize")
         self.body = body = parts[0] if len(parts) == 1 else b"".join(parts)
         if judged.encoding:
-            plain = _decoded(body, judged.encoding, self._served.limit)
+            plain = _decoded(body, judged.encoding, self.limit)
             if plain is None:
                 return self._alone(messages, channel, "content-encoding")
             body = plain

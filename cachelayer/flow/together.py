@@ -67,6 +67,8 @@ class Gathering:
                 if not future.done():
                     future.set_exception(fault)
                     future.exception()  # told to those who still wait; the others left
+            if isinstance(fault, Exception):
+                return
             raise
         for future, result in zip(needed.values(), results, strict=True):
             if not future.done():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from upstream import Upstream
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Policy
 
 PATH = "/v1/embeddings"
 
@@ -99,3 +100,50 @@ async def test_only_if_cached_needs_every_item(c: Client) -> None:
     told = {"cache_control": "only-if-cached"}
     assert (await c.post(PATH, embed(["b"]), **told)).status == 200
     assert (await c.post(PATH, embed(["b", "c"]), **told)).status == 504
+
+
+class Refusing:
+    """Answers each batch in so many pieces, otherwise than with items that may be kept."""
+
+    def __init__(self, status: int, headers: dict[str, str]) -> None:
+        self.status, self.headers, self.asked, self.at_work = status, headers, 0, 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        self.asked, self.at_work = self.asked + 1, self.at_work + 1
+        told = [
+            (n.encode(), v.encode()) for n, v in {"content-type": "application/json", **self.headers}.items()
+        ]
+        await send({"type": "http.response.start", "status": self.status, "headers": told})
+        for _ in range(9):
+            await send({"type": "http.response.body", "body": b"piece", "more_body": True})
+        await send({"type": "http.response.body"})
+        self.at_work -= 1
+
+
+@pytest.mark.parametrize(("status", "headers"), [
+    (429, {"retry-after": "3"}), (500, {}), (200, {"set-cookie": "a=b"}), (200, {"cache-control": "no-store"}),
+    (200, {}),
+])  # fmt: skip
+async def test_what_an_app_refuses_is_asked_once_and_leaves_nothing_behind(
+    layer: CacheLayer, status: int, headers: dict[str, str]
+) -> None:
+    faults: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, told: faults.append(told))
+    app = Refusing(status, headers)
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    for asked, batch in enumerate((["a", "b"], "a"), 1):
+        answer = await asyncio.wait_for(c.post(PATH, embed(batch)), 10)
+        assert (answer.status, answer.body, app.asked, app.at_work) == (status, 9 * b"piece", asked, 0)
+        assert all(answer.header(name) == value for name, value in headers.items())
+    gc.collect()
+    assert not faults
+
+
+async def test_a_batch_may_be_larger_than_one_item() -> None:
+    upstream = Upstream()
+    layer = CacheLayer(semantic=False, policy=Policy(max_item_bytes=4096))
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    batch = [f"text {i}" for i in range(200)]
+    first, again = [await c.post(PATH, embed(batch)) for _ in range(2)]
+    assert len(first.body) > 4096 and again.hit and len(upstream.requests) == 1
