@@ -57,7 +57,9 @@ class Faults:
 
     def forgives(self, stage: str, fault: BaseException | None) -> Reason | None:
         """Count a fault that goes no further: its reason; None for what does: cancellations, configuration faults."""
-        if not isinstance(fault, Exception) or isinstance(fault, ConfigurationError):
+        if fault is None or isinstance(fault, ConfigurationError):
+            return None
+        if not isinstance(fault, Exception) and not _strayed(fault):
             return None
         return self.report(stage, fault)
 
@@ -90,3 +92,11 @@ class _Guard:
             return False
         self.reason = reason
         return True
+
+
+def _strayed(fault: BaseException) -> bool:
+    """Whether it is the cancellation of another's work, for which this task was waiting, and not of this task."""
+    if not isinstance(fault, asyncio.CancelledError):
+        return False
+    task = asyncio.current_task()
+    return task is not None and not task.cancelling()

@@ -96,8 +96,7 @@ class SimilarTier:
 
     def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
         """Join a flight by the rules for entries, or open one's own: in one step, so that no two of a kind take off."""
-        query = ask.query
-        if query is None:
+        if (query := ask.query) is None:
             return reason
         joined = self._faults.attempt_now("verify", self._join, ask, query)
         if isinstance(joined, Flight):
@@ -106,8 +105,7 @@ class SimilarTier:
         return reason
 
     def _join(self, ask: Ask, query: Query) -> Flight | None:
-        near = self.inflight.near(ask.partition, query)
-        if not near:
+        if not (near := self.inflight.near(ask.partition, query)):
             return None
         with self._lock:
             flight, ask.decision = self.inflight.judge(
@@ -127,12 +125,14 @@ class SimilarTier:
         ask.timings["embed"] = time.monotonic() - started
         if isinstance(embedded, Reason):
             return embedded
-        ask.query = self._query(ask, embedded)
-        lost = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
-        return lost if ask.query is None else None
+        made = self._faults.attempt_now("embed", self._query, ask, embedded)
+        if made is None:
+            made = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+        ask.query, lost = (None, made) if isinstance(made, Reason) else (made, None)
+        return lost
 
     def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
-        vector = embedded.vectors[0]
+        vector = np.asarray(embedded.vectors[0], np.float32)
         if not embedded.complete[0] or not 0.99 < float(vector.dot(vector)) < 1.01:
             return None
         if self.index is None:  # of an embedder that knows its dimension by its first vector

@@ -73,6 +73,34 @@ async def test_vectors_that_cannot_be_compared_are_no_neighbours(spoil: Any) -> 
         assert layer.stats()["similar"]["entries"] == 1
 
 
+@pytest.mark.parametrize("spoil", [lambda v: v[0], lambda v: v[:0], lambda v: None, lambda v: 1 / 0])
+async def test_what_is_no_matrix_of_vectors_reaches_no_caller(spoil: Any) -> None:
+    async with layer_with(embedder=Odd(spoil)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        assert (await ask.outcome("where is my parcel")).source is Source.BACKEND
+        await layer.flush()
+        assert (await ask.outcome("where is my parcel")).source is Source.MEMORY
+
+
+async def test_vectors_of_double_precision_are_neighbours_too() -> None:
+    async with layer_with(embedder=Odd(lambda v: v.astype(np.float64))) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        await ask("my parcel where is")
+        assert layer.stats()["similar"]["entries"] >= 1 and not layer.stats()["faults"]
+
+
+async def test_a_cancellation_inside_the_embedder_is_a_fault_of_it_and_not_of_the_caller() -> None:
+    def cancelled(vectors: object) -> object:
+        raise asyncio.CancelledError
+
+    async with layer_with(embedder=Odd(cancelled)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        outcome = await ask.outcome("where is my parcel")
+        assert (outcome.source, outcome.misses["similar"]) == (Source.BACKEND, Reason.FAULT)
+
+
 async def test_vectors_of_a_wrong_width_are_counted_faults_and_the_entries_stay_exact() -> None:
     embedder = Odd(lambda vectors: vectors)
     async with layer_with(embedder=embedder) as layer:
