@@ -242,5 +242,3 @@ CHATTER: Final = FUNCTION_WORDS | PLEASANTRIES | _SMALL_TALK
 CONSENTS: Final = _words(
     "yes yeah yep yup sure correct right course absolutely definitely please do did have am fine"
 )
-FACES: Final = frozenset("\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b")
-"""Smiles and greetings that add nothing to words."""

@@ -20,6 +20,17 @@ _QUOTES: Final = "\"'\u2018\u2019\u201c\u201d"
 _ENDS: Final = f".,;:!?{_QUOTES}"
 
 
+_FACES: Final = "\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b"
+_SMILE: Final = re.compile(
+    rf"(?i)([.!?,]|\b(?:thanks|thank you|thx|please|hi|hello|hey|bye))\s*[{_FACES}\ufe0f]+"
+)
+
+
+def faceless(text: str) -> str:
+    """Without smiles and waves after a greeting, thanks or a sentence: elsewhere they may be what is asked."""
+    return text if text.isascii() else _SMILE.sub(r"\1 ", text)
+
+
 def formal(text: str) -> str:
     """All of `text` that is written formally, with how its lines are indented; '' for prose."""
     if not any(map(text.__contains__, _HINTS)):

@@ -77,7 +77,6 @@ class Scan:
         self.currency = ""
         self.pending: int | None = None
         self.minus = False
-        self.faces: list[str] = []
         self.balance = 0  # English function words less foreign ones
 
     def flush_number(self) -> None:
@@ -111,11 +110,8 @@ class Scan:
 
     def sign(self, mark: str) -> None:
         """Anything that is neither word nor punctuation may turn the meaning."""
-        if not lx.FACES.issuperset(mark):
-            self.flush_number()
-            self.ids.add(mark)
-        else:
-            self.faces.append(mark)
+        self.flush_number()
+        self.ids.add(mark)
 
     def word(self, raw: str, lexeme: Lexeme) -> None:
         """Any word; the last of `words`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .lexemes import NONE, Lexemes
-from .marks import formal
+from .marks import faceless, formal
 from .scanning import Scan, named, tokens
 
 
@@ -88,7 +88,7 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
     """Read `text` once. Pure; about 2 us a word that `lexemes` knows."""
     scan = Scan()
     words, content, against = scan.words, scan.content, scan.against
-    for match in tokens(text):
+    for match in tokens(faceless(text)):
         kind = match.lastgroup
         raw = match[0]
         if kind != "word" and kind != "mixed":
@@ -113,8 +113,6 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
                 scan.role(lexeme.stem)
         scan.opening = False
     scan.flush_number()
-    if not words:
-        scan.ids.update(scan.faces)
     return Signature(
         words=tuple(words),
         content=tuple(content),

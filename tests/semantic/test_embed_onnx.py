@@ -96,12 +96,14 @@ def test_an_outlying_channel_costs_less_when_it_is_smoothed(model):
     assert 0 <= lost[1] < 0.7 * lost[0]
 
 
-async def test_a_smile_beside_words_is_left_out_and_alone_it_is_not_covered(model):
+async def test_a_smile_after_a_sentence_is_left_out_and_elsewhere_it_is_not_covered(model):
     embedder = OnnxEmbedder(model)
     await embedder.start()
-    made = await embedder.embed(["a word", "a word \N{GRINNING FACE}", "\N{GRINNING FACE}"])
+    made = await embedder.embed(
+        ["a word?", "a word? \N{GRINNING FACE}", "\N{GRINNING FACE}", "a \N{GRINNING FACE}"]
+    )
     assert np.array_equal(made.vectors[0], made.vectors[1])
-    assert made.complete.tolist() == [True, True, False]
+    assert made.complete.tolist() == [True, True, False, False]
     await embedder.aclose()
 
 
@@ -109,7 +111,7 @@ async def test_a_word_the_vocabulary_cannot_spell_is_not_covered(model):
     """Two different emoji have the same vector: neither may stand for the other."""
     embedder = OnnxEmbedder(model)
     await embedder.start()
-    made = await embedder.embed(["a word \N{SNOWMAN WITHOUT SNOW}", "a word \N{FIRE}", "a word"])
+    made = await embedder.embed(["a word \N{GRINNING FACE}", "a word \N{FIRE}", "a word"])
     assert np.array_equal(made.vectors[0], made.vectors[1])
     assert made.complete.tolist() == [False, False, True]
     await embedder.aclose()

@@ -6,14 +6,14 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import MissingExtra
 from ...flow.pool import Pool
 from ...types import Embedded
-from ..lexicon import FACES
+from ..marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
 from .prepare import Prepared, prepare
@@ -22,9 +22,6 @@ from .sources import DEFAULT_DIMENSION
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
-
-
-_FACELESS: Final = str.maketrans(dict.fromkeys(FACES, " "))
 
 
 class OnnxEmbedder:
@@ -125,13 +122,13 @@ class _Encoder:
         """Token ids, at most a window of them, and whether they cover the whole text.
 
         A word the vocabulary cannot spell ([UNK]) is not covered: the vector would be the same for any other. A smile
-        beside words is left out.
+        after a sentence is left out.
         """
         longest = self._window * CHARS_PER_TOKEN
         part = readable(text[:longest])
         ids: list[int] = self._tokenizer.encode(part).ids
-        if self._unknown in ids and (words := part.translate(_FACELESS)) != part and not words.isspace():
-            ids = self._tokenizer.encode(words).ids
+        if self._unknown in ids:
+            ids = self._tokenizer.encode(faceless(part)).ids
         complete = len(ids) <= self._window and len(text) <= longest and self._unknown not in ids
         if len(ids) > self._window:
             ids = [*ids[: self._window - 1], self._end]
