@@ -52,17 +52,17 @@ class Answer:
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body in its own encoding, in the pieces in which it comes. Raises HttpFault."""
-        read = self._response.content.readchunk
+        content = self._response.content
         while True:
             try:
-                piece, ends = await read()
+                piece, ends = await content.readchunk()
             except self._http.faults as fault:
                 if rest := self._rest():
                     yield rest
                 raise self._http.told(fault) from fault
             if piece:
                 yield piece
-            elif not ends:
+            elif not ends or content.at_eof():  # what has no body ends a chunk again and again
                 return
 
     def _rest(self) -> bytes:

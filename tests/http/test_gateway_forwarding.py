@@ -21,6 +21,20 @@ from cachelayer.cli.serve.models import Models
 Serving = Callable[..., Server]
 
 
+class Bodiless:
+    """Answers with the status that the path names, and without a body."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await Upstream()(scope, receive, send)
+            return
+        await receive()
+        status = int(scope["path"][1:]) if scope["path"][1:].isdigit() else 200
+        told = [] if status in (204, 304) else [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": status, "headers": told})
+        await send({"type": "http.response.body"})
+
+
 class Recording(Upstream):
     """Keeps the targets that it was asked for, as they were spelled."""
 
@@ -64,6 +78,27 @@ async def test_a_path_keeps_its_spelling(gateway: Any, serving: Serving, path: s
     upstream = Recording()
     await gateway(serving(upstream).url).post(path, b"{}", query=b"a=%2F&b=c%20d&&e")
     assert upstream.targets == [path.encode() + b"?a=%2F&b=c%20d&&e"]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE"])
+async def test_answers_without_a_body_are_passed_on_each_time(
+    gateway: Any, serving: Serving, method: str
+) -> None:
+    c = gateway(serving(Bodiless()).url)
+    for status in (204, 200, 304, 307, 429):
+        for _ in range(3):
+            answer = await c.post(f"/{status}", b"", method=method)
+            assert (answer.status, answer.body, answer.complete) == (status, b"", True)
+        assert (await c.post("/readyz", b"", method="GET")).status == 200
+
+
+async def test_an_answer_has_one_date(serving: Serving, upstream: Upstream) -> None:
+    given = {"upstream": [{"url": serving(upstream).url}], "server.log": "off", "cache.semantic": "off"}
+    server = serving(Gateway(load(None, {}, given)))
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET /x HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).lower().count(b"\r\ndate: ") == 1
+    writer.close()
 
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/batches/1/cancel"])

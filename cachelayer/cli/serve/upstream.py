@@ -138,10 +138,11 @@ class Upstreams:
             one.inflight -= 1
 
     async def _answer(self, response: Answer, send: Any) -> None:
-        """Nothing is told before the first piece came: until then another upstream can stand in."""
+        """Nothing is told before the first piece came: until then another upstream can stand in. The date is told by
+        the server that we run in."""
         pieces = response.pieces()
         first = await anext(pieces, b"")
-        headers = [(n.lower(), v) for n, v in response.headers if n.lower() not in HOP]
+        headers = [(n, v) for name, v in response.headers if (n := name.lower()) not in HOP and n != b"date"]
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": first, "more_body": True})
         try:
