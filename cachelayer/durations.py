@@ -11,6 +11,8 @@ from .errors import ConfigurationError
 Duration = float | int | str | timedelta
 
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_MOST = 10**300
+"""Beyond it a whole number might be no float."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 
 
@@ -33,7 +35,7 @@ def _parse(value: object) -> float | None:
     if isinstance(value, timedelta):
         return value.total_seconds()
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) < _MOST else math.inf
     if isinstance(value, str):
         text = value.replace(" ", "").lower()
         parts = _PART.findall(text)

@@ -68,12 +68,9 @@ class CacheLayer(Watched, Partial):
         seed: int = 0,
         types: Sequence[type] = (),
     ) -> None:
-        if policy is not None and not isinstance(policy, Policy):
-            raise ConfigurationError("policy", policy, "give a cachelayer.Policy(...)")
-        if tenancy not in ("optional", "required"):
-            raise ConfigurationError("tenancy", tenancy, "give 'optional' or 'required'")
-        if semantic not in (True, False, "auto"):
-            raise ConfigurationError("semantic", semantic, "give True, False or 'auto'")
+        wiring.check(
+            policy=policy, tenancy=tenancy, semantic=semantic, seed=seed, clock=clock, index=index, types=types
+        )  # fmt: skip
         self.policy = policy or Policy()
         self.tenancy = tenancy
         self._clock = clock or SystemClock()

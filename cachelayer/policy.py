@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -65,6 +66,10 @@ class Normalize(_Settings):
     punctuation: bool = False
     invisible: bool = False
     confusables: bool = False
+
+    def __post_init__(self) -> None:
+        for f in dataclasses.fields(self):
+            _either(f"normalize.{f.name}", getattr(self, f.name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -175,8 +180,7 @@ class Policy(_Settings):
             if not isinstance(getattr(self, name), kind):
                 raise ConfigurationError(name, getattr(self, name), f"give a cachelayer.{kind.__name__}(...)")
         for name in ("refresh_ahead", "sampled", "pure", "keep_truncated"):
-            if not isinstance(getattr(self, name), bool):
-                raise ConfigurationError(name, getattr(self, name), "give True or False")
+            _either(name, getattr(self, name))
         if isinstance(self.record, str):
             object.__setattr__(self, "record", Trace(path=self.record))
         if self.record is not None and not isinstance(self.record, Trace):
@@ -187,6 +191,11 @@ class Policy(_Settings):
             raise ConfigurationError(
                 "cache_if", self.cache_if, "give a function of the answer that returns bool"
             )
+        for name in ("ttl", "fresh", "cache_if"):
+            if is_coroutine_function(getattr(self, name)):
+                raise ConfigurationError(
+                    name, getattr(self, name), "give a plain function: it is not awaited"
+                )
 
     def override(self, **fields: Any) -> Policy:
         """A copy with other fields. Raises ConfigurationError for an unknown name, with the nearest one."""
@@ -219,8 +228,8 @@ class Tightening(_Settings):
                 _share(name, new)
             elif name == "max_age":
                 new = seconds(name, new)
-            elif not isinstance(new, bool):
-                raise ConfigurationError(name, new, "give True or False")
+            else:
+                _either(name, new)
             old = own if name == "max_error_rate" and merged[name] is None else merged[name]
             looser = (old is True and new is False) or (
                 isinstance(old, float | int) and not isinstance(old, bool) and new > old
@@ -238,6 +247,16 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")
+
+
+def is_coroutine_function(given: object) -> bool:
+    """Whether calling it gives a coroutine, which is true whatever it would say."""
+    return inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None))  # noqa: B004
+
+
+def _either(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigurationError(name, value, "give True or False")
 
 
 def _whole(name: str, value: object, least: int, otherwise: str = "") -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .types import Candidate, Decision, Embedded, Findable, Query, Record, Vectors
 
 
+@runtime_checkable
 class Clock(Protocol):
     """Time, handed in. Both in seconds."""
 

@@ -14,28 +14,12 @@ from .exact.identity import Identifier
 from .exact.memory import Memory
 from .exact.normalize import folding
 from .handles import Handle, PlainHandle
-from .naming import check_tags, name_of, names, settled, signature_of, takes_json_only
+from .naming import check_tags, name_of, settled, signature_of, takes_json_only
+from .options import OPTIONS, check
 from .policy import Policy, check_names
 from .semantic.tier import SimilarTier
 
 _log = logging.getLogger("cachelayer")
-OPTIONS = (
-    "name",
-    "version",
-    "text",
-    "vector",
-    "tags",
-    "ignore",
-    "key",
-    "vary",
-    "self_key",
-    "share_self",
-    "share",
-    "view",
-    "judge",
-    "codec",
-)
-"""What `cached` and `wrap` take beside the fields of `Policy`."""
 
 
 class Registry:
@@ -72,6 +56,7 @@ class Registry:
         if not callable(fn):
             raise ConfigurationError("fn", fn, "give a callable")
         own = {k: options[k] for k in OPTIONS if k in options}
+        check(own)
         fields = {k: v for k, v in options.items() if k not in own}
         check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
         kind = decorator.kind_of(fn)
@@ -94,7 +79,7 @@ class Registry:
             raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
         policy = self._policy.override(**fields)
         identifier = self._identifier(name, fn, policy, options, wire)
-        tags = names("tags", options.get("tags", ()))
+        tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
         own = self._own_tier(options["vector"], name) if "vector" in options else None
         similar = self._compares(policy, fields, own) and identifier.text is not None
@@ -110,7 +95,7 @@ class Registry:
             own=own if similar else None,
             plain=kind in ("plain", "generator"),
             view=options.get("view"),
-            judge=_judge(options.get("judge")),
+            judge=options.get("judge"),
             codec=options.get("codec"),
             linkable=not ("key" in options or "vary" in options or callable(identifier.text))
             and settled(fn, options.get("ignore", ())),
@@ -132,7 +117,7 @@ class Registry:
             by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,
             wire=wire,
-            ignore=names("ignore", own.get("ignore", ())),
+            ignore=tuple(own.get("ignore", ())),
             key=own.get("key"),
             vary=own.get("vary", ()),
             self_key=own.get("self_key"),
@@ -158,13 +143,6 @@ class Registry:
         if "max_bytes" not in fields and "max_item_bytes" not in fields:
             return self._memory
         return self._engine.keeper.memory(policy.max_bytes, policy.max_item_bytes)
-
-
-def _judge(given: Any) -> Any:
-    if given is not None and not callable(given):
-        remedy = "give a function of two answers that tells whether they say the same"
-        raise ConfigurationError("judge", given, remedy)
-    return given
 
 
 def _at_once(fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from .arrivals import Arrivals, Elsewhere, Newcomers
 from .call import Function
@@ -16,6 +16,7 @@ from .flow.attempt import Faults
 from .flow.background import Background
 from .keeper import Keeper
 from .local import Local
+from .policy import Policy
 from .protocols import Clock, Decider, Embedder, Feed, Store, VectorIndex, Verifier
 from .semantic.embed.batched import BatchedEmbedder
 from .semantic.embed.cache import CachedEmbedder
@@ -26,6 +27,24 @@ from .tiers import Tiers
 
 BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")
+
+
+def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
+    """Raise ConfigurationError for the first argument of a layer's that cannot work."""
+    for field, given, holds, remedy in (
+        ("policy", policy, policy is None or isinstance(policy, Policy), "give a cachelayer.Policy(...)"),
+        ("tenancy", tenancy, tenancy in ("optional", "required"), "give 'optional' or 'required'"),
+        ("semantic", semantic, semantic in (True, False, "auto"), "give True, False or 'auto'"),
+        ("seed", seed, type(seed) is int, "give a whole number"),
+        ("clock", clock, clock is None or isinstance(clock, Clock), "give a cachelayer.protocols.Clock"),
+        (
+            "index", index, index is None or isinstance(index, str | Path | VectorIndex),
+            "name a directory, or give a cachelayer.VectorIndex",
+        ),
+        ("types", types, isinstance(types, Iterable) and not isinstance(types, type), "give a list of classes"),
+    ):  # fmt: skip
+        if not holds:
+            raise ConfigurationError(field, given, remedy)
 
 
 def shared_tier(

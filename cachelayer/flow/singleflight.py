@@ -164,10 +164,10 @@ class SingleFlight:
     def _up(self, key: Hashable, proof: bytes, max_age: float) -> Flight | None:
         """The flight that may still be joined."""
         flight = self._flights.get(key)
-        fits = (
-            flight is not None and flight.proof == proof and self._clock.monotonic() - flight.born <= max_age
-        )
-        return flight if fits else None
+        if flight is None or flight.proof != proof or self._clock.monotonic() - flight.born > max_age:
+            return None
+        # one whose loop was closed under it never lands
+        return None if flight.loop is not None and flight.loop.is_closed() else flight
 
     def _flying(
         self,

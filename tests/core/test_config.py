@@ -23,6 +23,10 @@ from cachelayer import (
 from cachelayer.testing import Gate
 
 
+async def _later(*given: Any) -> bool:
+    return False
+
+
 @pytest.mark.parametrize(
     ("make", "field", "remedy"),
     [
@@ -56,6 +60,37 @@ from cachelayer.testing import Gate
         (lambda: CacheLayer(semantic=False).cached(ignore=["db"])(len), "ignore='db'", "no such parameter"),
         (lambda: CacheLayer(semantic=False).cached(text="words")(len), "text='words'", "no such parameter"),
         (lambda: CacheLayer(semantic=False).wrap(3), "fn=3", "callable"),
+        (lambda: Policy(ttl=10**400), "ttl=1000", "1h30m"),
+        (lambda: Policy(cache_if=_later), "cache_if=", "plain function"),  # type: ignore[arg-type]
+        (lambda: Policy(ttl=_later), "ttl=", "plain function"),  # type: ignore[arg-type]
+        (lambda: Normalize(case="no"), "normalize.case='no'", "True or False"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(seed="eu"), "seed='eu'", "whole number"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(clock=3), "clock=3", "Clock"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(index=3), "index=3", "directory"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(types=dict), "types=", "list of classes"),  # type: ignore[arg-type]
+        *[
+            (
+                lambda name=name, value=value: CacheLayer(semantic=False).cached(**{name: value})(len),
+                name + "=",
+                remedy,
+            )
+            for name, value, remedy in (
+                ("name", 3, "a text"),
+                ("version", [2], "a text or a number"),
+                ("ignore", 3, "list"),
+                ("key", "obj", "plain function"),
+                ("key", _later, "plain function"),
+                ("vary", "user", "ContextVars"),
+                ("vary", len, "ContextVars"),
+                ("vary", [_later], "ContextVars"),
+                ("self_key", 3, "attribute"),
+                ("share", "no", "True or False"),
+                ("share_self", 1, "True or False"),
+                ("view", "text", "plain function"),
+                ("judge", "same", "function of two"),
+                ("codec", "json", "codec"),
+            )
+        ],
     ],
 )
 def test_bad_settings_name_field_value_and_remedy(make: Any, field: str, remedy: str) -> None:

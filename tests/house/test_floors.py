@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
         }
         | {"accounts", "arrivals", "comparing", "tracing", "local", "rides", "shadows"},
     ),
-    ({"decorator", "handles", "registry", "naming", "wiring", "upkeep", "watching"},),
+    ({"decorator", "handles", "registry", "naming", "options", "wiring", "upkeep", "watching"},),
     ({"partial"},),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
