@@ -63,7 +63,15 @@ class Background:
 
 async def offload(work: Callable[[], T]) -> T:
     """The result of `work()`, run in a thread of the loop's default executor."""
-    return await asyncio.get_running_loop().run_in_executor(None, work)
+    return await asyncio.get_running_loop().run_in_executor(None, _ended, work)
+
+
+def _ended(work: Callable[[], T]) -> T:
+    """StopIteration cannot be told to a future, which would wait forever."""
+    try:
+        return work()
+    except StopIteration as fault:
+        raise RuntimeError("the work raised StopIteration") from fault
 
 
 def offloaded(work: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:

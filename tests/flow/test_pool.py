@@ -12,6 +12,7 @@ import weakref
 
 import pytest
 
+from cachelayer.flow.background import offload
 from cachelayer.flow.pool import Pool
 
 
@@ -27,6 +28,11 @@ async def test_every_result_reaches_its_own_awaiter():
     pool = Pool(3, "t")
     assert await asyncio.gather(*(pool.run(pow, n, 2) for n in range(500))) == [n * n for n in range(500)]
     pool.close()
+
+
+async def test_work_in_a_thread_that_raises_stop_iteration_ends():
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(offload(_stop), 30)
 
 
 async def test_a_fault_is_its_awaiters_alone():
@@ -158,6 +164,7 @@ def test_a_forked_child_has_threads_of_its_own():
 def test_a_process_ends_with_its_pool_open():
     code = """
 import asyncio
+from cachelayer.flow.background import offload
 from cachelayer.flow.pool import Pool
 pool = Pool(2, "t")
 async def main():
