@@ -19,6 +19,20 @@ async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
         raise
 
 
+async def any_of(works: Iterable[Coroutine[Any, Any, bool]]) -> bool:
+    """Whether one of the works, which run side by side, says so: as soon as it does, the others are cancelled."""
+    tasks = [asyncio.get_running_loop().create_task(work) for work in works]
+    try:
+        for done in asyncio.as_completed(tasks):
+            if await done:
+                return True
+        return False
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
 class Gathering:
     """`need(i)` for those of `expected` members that are not known yet; one `call(needed)` answers them all.
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -90,6 +91,16 @@ async def test_answers_without_a_body_are_passed_on_each_time(
             answer = await c.post(f"/{status}", b"", method=method)
             assert (answer.status, answer.body, answer.complete) == (status, b"", True)
         assert (await c.post("/readyz", b"", method="GET")).status == 200
+
+
+async def test_an_upstream_that_says_nothing_holds_up_no_probe(serving: Serving, upstream: Upstream) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        urls = [f"http://127.0.0.1:{silent.getsockname()[1]}", serving(upstream).url]
+        given = {"upstream": [{"url": url, "connect_timeout": "1h"} for url in urls], "server.log": "off"}
+        app = Gateway(load(None, {}, {**given, "cache.semantic": "off"}))
+        probe = Client(app).post("/readyz", b"", method="GET")
+        assert (await asyncio.wait_for(probe, 20)).status == 200
+        await app.behind.aclose()
 
 
 async def test_an_answer_has_one_date(serving: Serving, upstream: Upstream) -> None:

@@ -124,7 +124,8 @@ class Gateway:
             await self.layer.start()
         urls = [redacted(one.url) for one in self.config.upstream]
         part = self.config.server
-        here = f"{'https' if part.tls_cert else 'http'}://{part.host}:{part.port}/v1"
+        host = f"[{part.host}]" if ":" in part.host else part.host
+        here = f"{'https' if part.tls_cert else 'http'}://{host}:{part.port}/v1"
         self.log.tell(
             "started", base_url=here, upstreams=urls, cache=repr(self.layer), keys=len(self.config.key)
         )

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from ...flow.http import Answer, Http, HttpFault, TookTooLong
+from ...flow.together import any_of
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
 from .replies import error_event, send_error
@@ -49,6 +50,14 @@ class Upstream:
         query, headers = scope.get("query_string", b""), self._headers(scope["headers"])
         return await self.http.send(scope["method"], path, query=query, headers=headers, body=body)
 
+    async def answers(self) -> bool:
+        """Whether it says anything."""
+        try:
+            await self.http.whole("GET", "/health", within=self.part.connect_timeout)
+        except HttpFault:
+            return False
+        return True
+
     def _headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
         for name, value in headers:
             if name in HOP or name == b"content-length" or name == b"cachelayer":
@@ -75,14 +84,8 @@ class Upstreams:
             await one.http.aclose()
 
     async def ready(self) -> bool:
-        """Whether any upstream answers at all."""
-        for one in self.all:
-            try:
-                await one.http.whole("GET", "/health", within=one.part.connect_timeout)
-            except HttpFault:
-                continue
-            return True
-        return False
+        """Whether any upstream answers at all: one that does not holds up nobody who asks."""
+        return await any_of(one.answers() for one in self.all)
 
     def order(self, model: str | None) -> list[Upstream]:
         """Who is asked first: of those that serve the model the least busy, the lately failed last."""
