@@ -8,7 +8,11 @@ from typing import Any
 from .call import Call
 from .engine import Engine
 from .exact.canonical import encode
+from .flow.breaker import CLOSED
 from .types import Reason
+
+PATIENCE = 1.0
+"""Seconds that the shared store is waited for: nobody waits for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +64,51 @@ async def explain(engine: Engine, call: Call) -> Explanation:
     facts: dict[str, Any] = {
         "key": f"{call.digest:032x}", "text": identity.text, "scope": scope, "differs_most": differs,
     }  # fmt: skip
-    slot, now = engine.keeper.peek(call), engine.clock.monotonic()
-    if slot is not None and now < slot.ends:
-        return Explanation(name, "exact hit", age=now - slot.created, **facts)
-    reasons = {"memory": Reason.ABSENT if slot is None else Reason.EXPIRED}
+    age, reason = _recalled(engine, call)
+    reasons = {} if reason is None else {"memory": reason}
+    if reason is not None and engine.tiers.shared is not None:
+        age, reason = await _shared(engine, call)
+        reasons.update({} if reason is None else {engine.tiers.shared.store.name: reason})
+    if reason is None:
+        return Explanation(name, "exact hit", reasons, age=age, **facts)
     similar = await engine.tiers.explain(call)
     facts["candidates"], facts["detail"] = similar.candidates, similar.detail
     if similar.reason is None:
         return Explanation(name, "similar hit", reasons, **facts)
     return Explanation(name, "miss", {**reasons, "similar": similar.reason}, **facts)
+
+
+def _recalled(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:
+    """The age of the answer in memory that would be served, or why none would."""
+    if call.tightening.no_cache:
+        return None, Reason.NO_CACHE
+    slot, now = engine.keeper.peek(call), engine.clock.monotonic()
+    if slot is None:
+        return None, Reason.ABSENT if call.function.in_memory else Reason.OFF
+    return _served(call, now - slot.created, now - slot.ends)
+
+
+async def _shared(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:
+    """The same of the shared store, which is asked and told nothing."""
+    shared = engine.tiers.shared
+    assert shared is not None
+    if call.tightening.no_cache:
+        return None, Reason.NO_CACHE
+    if shared.breaker.state is not CLOSED:
+        return None, Reason.BREAKER_OPEN
+    asked = shared.store.get(call.digest.to_bytes(16, "big"), call.canonical)
+    found = await engine.faults.attempt("store", asked, PATIENCE)
+    if found is None or isinstance(found, Reason):
+        return None, Reason.ABSENT if found is None else found
+    now = engine.clock.time()
+    return _served(call, now - found.created, now - found.fresh_until)
+
+
+def _served(call: Call, age: float, late: float) -> tuple[float | None, Reason | None]:
+    """Whether an answer would be served at this age, `late` seconds past its freshness."""
+    oldest = call.tightening.max_age
+    fits = late < call.function.revalidate and (oldest is None or age <= oldest)
+    return (age, None) if fits else (None, Reason.EXPIRED)
 
 
 def _short(value: Any) -> str:

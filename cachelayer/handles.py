@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -132,9 +132,19 @@ class Handle:
         """Which variant of the answer, and whether a sampled one may be cached."""
         policy = self.function.policy
         if policy.variants > 1:
-            call.canonical += b"#%d" % int(self.engine.keeper.random() * policy.variants)
+            call.canonical += _variant(int(self.engine.keeper.random() * policy.variants))
         if not policy.sampled and self._sampled(identity.fields):
             call.reason = Reason.SAMPLED
+
+    def _each(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Call]:
+        """The calls that all variants of the answer lie under."""
+        variants = self.function.policy.variants
+        for n in range(variants):
+            call = self.now(args, kwargs)
+            if variants > 1 and call.identity is not None:
+                call.canonical = call.identity.canonical + _variant(n)
+                call.digest = self._keeper.digest(call.canonical)
+            yield call
 
     @staticmethod
     def _sampled(fields: dict[str, Any]) -> bool:
@@ -175,15 +185,21 @@ class Handle:
         return (await self.engine.serve(call)).answer
 
     async def invalidate(self, *args: Any, **kwargs: Any) -> int:
-        """Forget this call's answer; how many entries went (0 or 1)."""
-        call = self.now(args, kwargs)
-        gone = self.engine.keeper.forget_call(call)
-        await self.engine.tiers.forget(call)
+        """Forget this call's answer, in all its variants; how many entries went."""
+        gone = 0
+        for call in self._each(args, kwargs):
+            gone += self.engine.keeper.forget_call(call)
+            await self.engine.tiers.forget(call)
         return gone
 
     async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """Why this call would hit or miss now; changes nothing and calls no backend."""
         return await explain(self.engine, self.now(args, kwargs))
+
+
+def _variant(n: int) -> bytes:
+    """What tells one of several answers to a request from the others in its key."""
+    return b"#%d" % n
 
 
 class PlainHandle(Handle):
@@ -207,10 +223,11 @@ class PlainHandle(Handle):
 
     def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
         """See `Handle.invalidate`."""
-        call = self.now(args, kwargs)
-        gone = self.engine.keeper.forget_call(call)
-        if self.engine.tiers.shared is not None:
-            self.engine.portal.run(self.engine.tiers.forget(call))
+        gone = 0
+        for call in self._each(args, kwargs):
+            gone += self.engine.keeper.forget_call(call)
+            if self.engine.tiers.shared is not None:
+                self.engine.portal.run(self.engine.tiers.forget(call))
         return gone
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:

@@ -123,3 +123,23 @@ async def test_a_wrong_answer_that_is_reported_is_gone() -> None:
     outcome = await ask.outcome("q")
     assert await layer.report_wrong(outcome) and not await layer.report_wrong(outcome.id)
     assert await ask("q") == "answer 2"
+
+
+async def test_all_variants_of_an_answer_are_invalid_together() -> None:
+    gate = Gate(opened=True)
+    ask = make(variants=3).wrap(gate, name="ask")
+    old = {await ask("q") for _ in range(100)}
+    assert len(old) == 3 and await ask.invalidate("q") == 3
+    assert old.isdisjoint({await ask("q") for _ in range(100)})
+
+
+async def test_what_is_explained_is_what_a_call_would_meet() -> None:
+    layer = make()
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    await ask("q")
+    for tightened, reason in (({"no_cache": True}, Reason.NO_CACHE), ({"max_age": 0}, Reason.EXPIRED)):
+        with layer.tighten(**tightened):
+            told = await ask.explain("q")
+            assert (told.verdict, told.reasons["memory"]) == ("miss", reason)
+            assert (await ask.outcome("q")).misses["memory"] is reason
+    assert (await ask.explain("q")).verdict == "exact hit"

@@ -1,4 +1,4 @@
-"""Layers on a Redis: odd texts harm no other's answers, odd hosts and full servers are borne."""
+"""Layers on a Redis: odd texts harm nobody else, odd hosts and full servers are borne, what lies there is explained."""
 
 from __future__ import annotations
 
@@ -61,3 +61,17 @@ async def test_a_host_that_can_be_no_name_is_a_store_that_is_away() -> None:
     async with layer_on(f"redis://{'a' * 70}.example:6379") as layer:
         outcome = await layer.wrap(Gate(opened=True), name="ask").outcome("a question")
         assert outcome.misses["redis"] in (Reason.FAULT, Reason.BREAKER_OPEN)
+
+
+async def test_what_lies_in_redis_is_explained_as_the_hit_that_it_would_be(server: Server) -> None:
+    async with layer_on(server.url) as one, layer_on(server.url) as other:
+        asks = [layer.wrap(Gate(opened=True), name="ask") for layer in (one, other)]
+        assert (await asks[1].explain("a question")).reasons["redis"] is Reason.ABSENT
+        await asks[0]("a question")
+        await one.flush()
+        told = await asks[1].explain("a question")
+        assert (
+            told.verdict == "exact hit" and told.reasons == {"memory": Reason.ABSENT} and told.age is not None
+        )
+        assert other.stats()["entries"] == 0
+        assert (await asks[1].outcome("a question")).source is Source.REDIS
