@@ -31,6 +31,7 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
     media = language = encoding = b""
     why = "" if status == 200 else f"status {status}"
     ttl: float | None = None
+    age = 0.0
     for name, value in headers:
         name = name.lower()
         if name == b"content-type":
@@ -46,12 +47,16 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
             if b"no-store" in control or b"private" in control:
                 why = why or "cache-control"
             ttl = _fresh_for(control, ttl)
+        elif name == b"age" and value.isdigit():
+            age = float(value[:12])
         elif name == b"vary":
             wanted = {part.strip().lower() for part in value.split(b",")}
             if not wanted <= vary | _PLAIN_VARY:
                 why = why or "vary"
         elif name == b"trailer":
             why = why or "trailers"
+    if ttl is not None:
+        ttl = max(0.0, ttl - age)  # another cache had it for so long
     if encoding in (b"identity",):
         encoding = b""
     kind = media.partition(b";")[0].strip().lower()

@@ -178,6 +178,17 @@ async def test_a_response_may_shorten_its_own_life(c: Client, clock: ManualClock
     assert not (await c.chat(script)).hit
 
 
+@pytest.mark.parametrize(("age", "left"), [("50", 10), ("60", 0), ("soon", 60), ("9" * 500, 0)])
+async def test_what_another_cache_kept_for_a_while_lives_that_much_shorter(
+    c: Client, clock: ManualClock, age: str, left: int
+) -> None:
+    script = {"say": "a", "headers": {"cache-control": "max-age=60", "age": age}}
+    await c.chat(script)
+    assert (await c.chat(script)).hit is (left > 0)
+    clock.advance(left + 1)
+    assert not (await c.chat(script)).hit
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_an_encoded_answer_reaches_its_first_caller_as_it_is_and_is_kept_plain(
     clock: ManualClock, encoding: str
