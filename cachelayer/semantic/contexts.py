@@ -21,6 +21,7 @@ from .lexicon import CONSENTS
 from .pairing import features
 from .reading import Reading
 from .relations import relations
+from .slots import slot
 from .words import OPPOSITE, Words
 
 CLOSE: Final = 0.25
@@ -184,7 +185,7 @@ def _odds(
     open_ = []
     for i, j in pairs:
         one, other = a[i][1].signature, b[j][1].signature
-        if one.formal != other.formal or relations(one, other):
+        if one.formal != other.formal or relations(one, other) or slot(a[i][1], b[j][1], table):
             odds[i, j] = OTHER
         elif one.words != other.words:
             open_.append((i, j))

@@ -19,6 +19,7 @@ from .reading import Reading
 from .readings import Readings
 from .relations import relations
 from .signature import Signature, signature
+from .slots import slot
 from .weights import load_judge
 from .words import words
 
@@ -101,7 +102,7 @@ class PairVerifier:
         rows, asked = [], []
         for c in candidates:
             other = self._read(c.text)
-            forbidding = _forbidding(mine, other)
+            forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")
             out.append((0.0, forbidding))
             if not forbidding:
                 rows.append(features(mine, other, c.similarity, table))
