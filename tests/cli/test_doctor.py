@@ -28,6 +28,8 @@ def test_a_redis_that_is_not_there_is_a_problem_with_a_remedy(capsys: pytest.Cap
     assert main(["doctor", "--no-model", "--redis", "redis://127.0.0.1:1/0"]) == 1
     told = capsys.readouterr().out
     assert "PROBLEM  Redis: cannot connect" in told and "-> check the URL" in told
+    assert main(["doctor", "--no-model", "--redis", "rediss://127.0.0.1:1?ssl_ca_certs=/none"]) == 1
+    assert "PROBLEM  Redis: certificates" in capsys.readouterr().out
 
 
 def test_a_bad_url_is_one_line_and_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import subprocess
 import sys
@@ -161,3 +162,18 @@ async def test_the_death_of_a_leader_frees_its_followers(server, open_store):
         leader.kill()
         leader.wait()
         leader.stdout.close()
+
+
+async def test_a_lease_given_up_as_the_store_closes_leaves_no_fault_that_nobody_hears(server, caplog):
+    store = RedisStore(server.url)
+    await store.start()
+    for _ in range(3):
+        asked = [asyncio.create_task(store.acquire(record(f"q{n}").key, 5.0)) for n in range(10)]
+        closing = asyncio.create_task(store.aclose())
+        for task in asked:
+            await asyncio.sleep(0)
+            task.cancel()
+        await asyncio.gather(*asked, closing, return_exceptions=True)
+        await store.aclose()
+    gc.collect()
+    assert "never retrieved" not in caplog.text

@@ -93,7 +93,7 @@ class Leases:
         try:
             taken, time = answers((await call(self._topology, Role.CONTROL, [request]))[0])
         except asyncio.CancelledError:
-            self._tasks.spawn(partial(self._compare, name, RELEASE, owner))  # it may have been granted
+            self._tasks.spawn(partial(self._withdraw, name, owner))  # it may have been granted
             raise
         if taken is None:
             return None
@@ -112,6 +112,10 @@ class Leases:
     async def let_go(self, lease: RedisLease) -> None:
         self._held.discard(lease)
         await self._compare(self._names.lease(lease.key), RELEASE, lease.owner)
+
+    async def _withdraw(self, name: bytes, owner: bytes) -> None:
+        with suppress(StoreFault):  # then it expires by itself
+            await self._compare(name, RELEASE, owner)
 
     async def _compare(self, name: bytes, script: bytes, *words: bytes) -> int:
         command = pack(b"EVAL", script, 1, name, *words)
