@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 from .attempt import Faults
 
 REST = 0.001
 """Seconds for which work rests: who asks again as soon as he has his answer is served, and has his reply, before it."""
-SLICE = 0.0005
-"""Seconds of one turn of the loop after which no other work is begun: many that come at once hold up nobody."""
 MOST = 128
 """Works put off at a time: a caller that never waits gives the loop no turn."""
 
@@ -37,7 +34,7 @@ class Behind:
         self._loop = None
 
     def put_off(self, key: int, work: Callable[..., object], *args: Any) -> None:
-        """Do `work(*args)` soon after REST seconds, or when somebody settles: several together cost less, too."""
+        """Do `work(*args)` soon after REST seconds, or when somebody settles."""
         due, loop = self.due, get_running_loop()
         if key in due:
             self.settle()
@@ -49,14 +46,12 @@ class Behind:
             loop.call_later(REST, self._rested)
 
     def _rested(self) -> None:
-        """Do what a turn has time for, and go on in the next one."""
-        until = perf_counter() + SLICE
-        while self.due:
-            self._settle_one()
-            if self.due and perf_counter() >= until:
-                get_running_loop().call_soon(self._rested)
-                return
-        self._loop = None
+        """One work a turn of the loop: whoever comes meanwhile waits for one at most."""
+        self._settle_one()
+        if self.due:
+            get_running_loop().call_soon(self._rested)
+        else:
+            self._loop = None
 
     def settle(self) -> None:
         """Do all that was put off, now. Safe in every thread."""
