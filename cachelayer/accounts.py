@@ -10,6 +10,7 @@ from .exact.identity import Identity
 from .exact.usage import usage_of
 from .keeper import Keeper
 from .observe.cost import Bill
+from .streams import seen_of
 from .types import Reason
 
 
@@ -24,15 +25,21 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
         return  # a stream: its bill comes at its end
     bill: Bill | None = None if slot is None else slot.meta
     if bill is None:
-        bill = _bill(call, landing.answer if landing.frozen is None else keeper.whole(landing.frozen), keeper)
+        bill = _bill(call, landing, keeper)
         if slot is not None:
             slot.meta = bill
     seconds = landing.seconds or call.timings.get("backend", 0.0)
     ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit)
 
 
-def _bill(call: Call, answer: Any, keeper: Keeper) -> Bill:
-    seen = keeper.faults.attempt_now("view", call.function.seen, answer)
+def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
+    function, kept = call.function, landing.frozen
+    attempt = keeper.faults.attempt_now
+    seen = (
+        attempt("view", function.seen, landing.answer)
+        if kept is None
+        else attempt("view", seen_of, function, kept)
+    )
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
     return Bill(model_of(call.function, call.kwargs, call.identity), prompt, cached, completion, call.tenant)
 

@@ -25,6 +25,7 @@ from .protocols import Clock, Feed
 from .semantic.asks import Ask, State
 from .semantic.tier import SimilarTier
 from .shared import SharedTier
+from .streams import seen_of
 from .types import Findable, Reason, Record
 
 PERIOD = 0.2
@@ -102,13 +103,12 @@ class Arrivals:
         slot = self.keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
         if slot is None or not slot.resident:
             return False
-        answer = self.keeper.answer_of(slot)
-        if has_tool_calls(function.seen(answer)):
+        if has_tool_calls(seen := seen_of(function, slot.answer)):
             return False
         ask = Ask(item.function, item.partition, item.text, item.turns, 0.0, arrival.record.principal)
         same_model = item.identity == self.similar.embedder.identity
         vector = item.vector if same_model else None
-        return await self.similar.adopt(ask, slot.id, text_of(function.seen(answer)), slot, vector)
+        return await self.similar.adopt(ask, slot.id, text_of(seen), slot, vector)
 
     def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
         """What to tell of an entry that was indexed; None where it was not."""

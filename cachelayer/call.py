@@ -11,6 +11,7 @@ from typing import Any
 from .exact.answers import Frozen
 from .exact.codec import Codec
 from .exact.identity import Identifier, Identity
+from .exact.joining import Joins, joined
 from .exact.lane import Lane
 from .exact.memory import Memory, Slot
 from .flow.background import offloaded
@@ -116,6 +117,7 @@ class Function:
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
         self.view, self.judge, self.codec = view, judge, codec
+        self.joins: Joins | None = joined if view is None else None
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]

@@ -20,6 +20,7 @@ from .semantic.asks import Same
 from .semantic.budget import Interval
 from .semantic.saying import say_the_same
 from .semantic.tier import SimilarTier
+from .streams import seen_of
 
 if TYPE_CHECKING:
     from .tiers import Tiers
@@ -63,7 +64,7 @@ class Comparison:
         identity, slot = call.identity, landing.slot
         if identity is None or slot is None or not call.policy.pure:
             return
-        said = text_of(call.function.seen(tiers.keeper.answer_of(slot)))
+        said = text_of(seen_of(call.function, slot.answer))
         if said is None:
             return
         self.answers += 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -14,13 +14,13 @@ from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
+from .exact.tape import Alike, Tape
 from .flow.attempt import Faults
 from .flow.behind import Behind
-from .flow.readers import Handed, Replay
-from .flow.tee import replay
 from .holdings import Holdings
 from .parts import tags_with
 from .protocols import Clock
+from .streams import replay_of, seen_of, short, stream_of, whole
 from .terms import lifetime, own_tags
 from .types import Reason, Record, Source
 
@@ -108,7 +108,7 @@ class Keeper(Holdings):
         """The same of a slot."""
         if slot.tokens is not None:
             return slot.tokens
-        seen = self.faults.attempt_now("view", function.seen, self.answer_of(slot))
+        seen = self.faults.attempt_now("view", seen_of, function, slot.answer)
         slot.tokens = tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
         return tokens
 
@@ -132,40 +132,25 @@ class Keeper(Holdings):
             call.judged = answer, self._admit(call, answer)
         return call.judged[1]
 
-    @staticmethod
-    def is_stream(slot: Slot) -> bool:
-        """Whether a slot's answer is a stored stream."""
-        return slot.answer.thaw in (Replay, replay)
-
     def answer_of(self, slot: Slot) -> Any:
         """A slot's answer; of a stored stream the list of its chunks."""
-        return self.whole(slot.answer)
+        return whole(slot.answer)
 
-    @staticmethod
-    def whole(frozen: Frozen) -> Any:
-        """A frozen answer's own object; of a stored stream the list of its chunks."""
-        streamed = frozen.thaw in (Replay, replay)
-        return [chunk.answer() for chunk in frozen.value] if streamed else frozen.answer()
+    def freezing(self, call: Call) -> Callable[[Any], Frozen | Alike]:
+        """Freezes the chunks of one stream; raises NotKeepable."""
+        return Tape(partial(self._freezer.freeze, share=call.function.share)).freeze
 
-    def freezing(self, call: Call) -> Callable[[Any], Frozen]:
-        """Freezes chunks of a call's stream; raises NotKeepable."""
-        return partial(self._freezer.freeze, share=call.function.share)
-
-    def keep_stream(self, call: Call, chunks: list[Frozen], seconds: float, landing: Landing) -> None:
+    def keep_stream(self, call: Call, chunks: list[Frozen | Alike], seconds: float, landing: Landing) -> None:
         """Keep a stream that ended well."""
-        answer, landing.seconds = [chunk.answer() for chunk in chunks], seconds
-        call.function.stats.took("backend", seconds)
-        if (reason := self._admit(call, answer)) is not None:
+        function, landing.seconds = call.function, seconds
+        function.stats.took("backend", seconds)
+        stream = stream_of(chunks, plain=function.plain)
+        told = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
+        if (reason := self._admit(call, told)) is not None:
             self.refuse(call, landing, reason)
             return
-        landing.frozen = self._stream(call, chunks)
-        self.place(call, landing, answer, self.clock.monotonic())
-
-    @staticmethod
-    def _stream(call: Call, chunks: Sequence[Frozen]) -> Frozen:
-        """Chunks as one answer that plays them again."""
-        nbytes = 56 + sum(8 + chunk.nbytes for chunk in chunks)
-        return Frozen(tuple(chunks), replay if call.function.plain else Replay, nbytes)
+        landing.frozen = stream
+        self.place(call, landing, told if function.ttl is not None else whole(stream), self.clock.monotonic())
 
     def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
         """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.
@@ -181,18 +166,13 @@ class Keeper(Holdings):
         elif riders:
             landing.frozen = self._frozen(call, answer)
         if type(answer) is Chunks:
-            landing.answer = self.replay_of(call.function, answer) if landing.frozen is None else None
+            landing.answer = replay_of(answer, plain=call.function.plain) if landing.frozen is None else None
         return landing
-
-    @staticmethod
-    def replay_of(function: Function, chunks: Chunks) -> Any:
-        """Chunks that are the caller's own, as a stream of the function's kind."""
-        return (chunk for chunk in chunks) if function.plain else Handed(chunks)
 
     def _frozen(self, call: Call, answer: Any) -> Frozen | None:
         try:
             if type(answer) is Chunks:
-                return self._stream(call, [*map(self.freezing(call), answer)])
+                return stream_of([*map(self.freezing(call), answer)], plain=call.function.plain)
             return self._freezer.freeze(answer, share=call.function.share)
         except NotKeepable:
             return None

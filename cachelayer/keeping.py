@@ -10,6 +10,7 @@ from .call import Call, Landing
 from .delivery import Delivery
 from .exact.answers import Frozen, NotKeepable
 from .exact.frozen import OWN
+from .exact.tape import Alike
 from .flow.recording import Recording
 from .flow.singleflight import SingleFlight
 from .flow.tee import Tee
@@ -21,6 +22,8 @@ from .types import Reason, Source
 
 BACKEND = Source.BACKEND
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
+
+Freeze = Callable[[Any], Frozen | Alike]
 
 
 class Keeping:
@@ -125,13 +128,13 @@ class Keeping:
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": leave}
 
 
-def _passing(freeze: Callable[[Any], Frozen], limit: int, why: list[Reason]) -> Callable[[Any], Frozen]:
+def _passing(freeze: Freeze, limit: int, why: list[Reason]) -> Freeze:
     """Freezes a live stream's chunks; the first that cannot be kept ends the recording, as one too large does.
 
     Such a chunk goes to its readers as it is; `why` is told the reason.
     """
 
-    def frozen(chunk: Any) -> Frozen:
+    def frozen(chunk: Any) -> Frozen | Alike:
         try:
             return freeze(chunk)
         except NotKeepable as fault:

@@ -14,10 +14,10 @@ from .flow.attempt import Faults
 from .flow.background import offload
 from .flow.portal import Portal
 from .flow.writeback import WriteBack
-from .keeper import Keeper
 from .observe.traffic import Seen, TrafficLog, row
 from .policy import Trace
 from .protocols import Clock
+from .streams import seen_of
 from .types import Match, Reason, Source
 
 SHADOW = "shadow"
@@ -123,7 +123,7 @@ def _line(served: Served, trace: Trace) -> dict[str, Any] | None:
     call, landing = served.call, served.landing
     identity = call.identity
     assert identity is not None
-    answer = None if landing.frozen is None else call.function.seen(Keeper.whole(landing.frozen))
+    answer = None if landing.frozen is None else seen_of(call.function, landing.frozen)
     reason = call.misses.get("similar")
     question = identity.text
     if question is None:

@@ -19,6 +19,7 @@ from .flow.waiting import within
 from .implied import implied, scope_of
 from .keeper import Keeper
 from .protocols import Clock, Lease, Store
+from .streams import is_stream
 from .types import Reason, Record
 
 LEASE = 30.0
@@ -286,7 +287,7 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
     return Record(
         key=call.digest.to_bytes(16, "big"),
         canonical=call.canonical,
-        payload=codec.encode(Chunks(answer) if keeper.is_stream(slot) else answer),
+        payload=codec.encode(Chunks(answer) if is_stream(slot.answer) else answer),
         created=slot.created + offset,
         fresh_until=slot.ends + offset,
         stale_until=slot.stale_until + offset,

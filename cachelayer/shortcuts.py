@@ -16,6 +16,7 @@ from .exact.redis.recall import NOTHING, OTHER, Seen
 from .exact.slot import Slot, weight_of_raw
 from .observe.pace import timed
 from .shared import SharedTier
+from .streams import replay_of
 from .types import Reason, Record
 
 MAX_BYTES = 32 << 20
@@ -91,7 +92,7 @@ class Shortcuts:
             return False, ABSENT if answer is NOTHING else None
         stats = function.stats
         if type(answer) is Chunks:
-            answer = self._shared.keeper.replay_of(function, answer)
+            answer = replay_of(answer, plain=function.plain)
             if stats.paced:
                 answer = timed(answer, stats, "hit", at, self._now)
         stats.stored_hits = n = stats.stored_hits + 1

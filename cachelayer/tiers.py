@@ -27,6 +27,7 @@ from .semantic.tier import SimilarTier
 from .shadows import Shadows
 from .shared import SharedTier
 from .shortcuts import Shortcuts
+from .streams import seen_of
 from .types import Reason, Record, Source
 
 
@@ -256,12 +257,11 @@ class Tiers:
         call, slot, tier = item.call, item.slot, self.similar_to(item.call.function)
         if tier is None or self._unfit(call) is not None or not slot.resident:
             return
-        if has_tool_calls(answer := call.function.seen(self.keeper.answer_of(slot))):
+        if has_tool_calls(answer := seen_of(call.function, slot.answer)):
             return
         ask = call.similar or self._ask(call)
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
-        if kept and item.made and tier is self.similar:
-            made.append((call, ask, slot))
+        made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
     async def forget(self, call: Call) -> None:
         """One call's answer is invalid, in every process."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
+from cachelayer.exact.frozen import Frozen
+from cachelayer.streams import short
 from cachelayer.types import Outcome, Source
 
 from . import replay, status
@@ -41,7 +43,7 @@ class Delivery:
         if type(answer) is tuple:
             await self._send_whole(answer, self._hit_headers("memory", age, ttl))
         else:
-            await self._send_stream(answer, self._hit_headers("memory", age, ttl), live=False)
+            await self._send_stream(answer, self._hit_headers("memory", age, ttl), slot.answer)
 
     async def _shared(self, outcome: Outcome, slot: Any) -> None:
         answer = outcome.answer
@@ -54,7 +56,7 @@ class Delivery:
         if type(answer) is tuple:
             await self._send_whole(answer, told)
             return
-        await self._send_stream(answer, told, live=live)
+        await self._send_stream(answer, told, None if slot is None else slot.answer, live=live)
 
     def _hit_headers(self, detail: str, age: float, ttl: float) -> list[status.Header]:
         if not self.r.reveals:
@@ -77,13 +79,19 @@ class Delivery:
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 
     async def _send_stream(
-        self, pieces: AsyncIterator[Any], told: list[status.Header], *, live: bool
+        self,
+        pieces: AsyncIterator[Any],
+        told: list[status.Header],
+        kept: Frozen | None,
+        *,
+        live: bool = False,
     ) -> None:
+        """`kept`: the entry's answer, where the pieces are of one."""
         openai = self.served.route.openai
         try:
             media, language, _, recorded_usage = await self._head(pieces)
             if not self.wanted.stream and openai:
-                body = replay.as_whole(await self._all(pieces))
+                body = replay.as_whole(await self._all(pieces, kept))
                 await self._start(_JSON, language, told, len(body))
                 await self.r.send({"type": BODY, "body": body, "more_body": False})
                 return
@@ -102,8 +110,10 @@ class Delivery:
         except StopAsyncIteration:
             raise Again from None
 
-    @staticmethod
-    async def _all(pieces: AsyncIterator[Any]) -> bytes:
+    async def _all(self, pieces: AsyncIterator[Any], kept: Frozen | None) -> bytes:
+        """The stream to be made whole: of one that is kept events that add to one text are one."""
+        if kept is not None:
+            return b"".join(short(kept, self.served.handle.function.joins)[1:])
         return b"".join([piece async for piece in pieces])
 
     async def _start(

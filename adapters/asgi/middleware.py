@@ -15,6 +15,7 @@ from cachelayer.flow.channel import Channels
 from cachelayer.flow.eager import Starter
 from cachelayer.flow.watch import Rounds
 
+from ..openai_wire import joined
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Receive, Send
@@ -49,6 +50,8 @@ class Served:
             semantic=layer.policy.semantic if route.text is not None else False,
         )
         self.handle = cached.handle
+        if type(route).view_stream is Route.view_stream and type(route).seen is Route.seen:
+            self.handle.function.joins = joined
         self.policy = self.handle.function.policy
         self.engine = self.handle.engine
         self.raws = self.handle.raw_forms()

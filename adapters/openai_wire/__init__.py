@@ -2,6 +2,7 @@
 
 from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed, usual_marks
 from .merge import body_of
+from .runs import joined
 from .split import chunks_of
 from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads
 
@@ -18,6 +19,7 @@ __all__ = [
     "event",
     "events_in",
     "freshen",
+    "joined",
     "marks_of",
     "payloads",
     "renewed",

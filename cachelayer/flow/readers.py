@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .relay import Hand
 
 if TYPE_CHECKING:
-    from .recording import Chunk, Recording
+    from .recording import Recording
 
 
 class Reader(AsyncIterator[Any]):
@@ -64,19 +64,19 @@ class Reader(AsyncIterator[Any]):
 
 
 class Replay(AsyncIterator[Any]):
-    """A stored stream, played again."""
+    """A stored stream, played again; or chunks that are the reader's own already."""
 
     __slots__ = ("_chunks",)
 
-    def __init__(self, chunks: tuple[Chunk, ...]) -> None:
-        self._chunks: Iterator[Any] = iter(chunks)
+    def __init__(self, chunks: Iterable[Any]) -> None:
+        self._chunks = iter(chunks)
 
     def __aiter__(self) -> Replay:
         return self
 
     async def __anext__(self) -> Any:
         for chunk in self._chunks:
-            return chunk.answer()
+            return chunk
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
@@ -88,17 +88,3 @@ class Replay(AsyncIterator[Any]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
-
-
-class Handed(Replay):
-    """The same of chunks that are the reader's own already."""
-
-    __slots__ = ()
-
-    def __init__(self, chunks: Sequence[Any]) -> None:
-        self._chunks = iter(chunks)
-
-    async def __anext__(self) -> Any:
-        for chunk in self._chunks:
-            return chunk
-        raise StopAsyncIteration

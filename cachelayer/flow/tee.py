@@ -106,9 +106,3 @@ class Tee:
                 close = getattr(self._source, "close", None)
                 if close is not None:
                     close()
-
-
-def replay(chunks: tuple[Chunk, ...]) -> Iterator[Any]:
-    """A stored stream, played again."""
-    for chunk in chunks:
-        yield chunk.answer()

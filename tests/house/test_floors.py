@@ -33,6 +33,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "shared",
             "implied",
             "shortcuts",
+            "streams",
             "tiers",
         }
         | {"accounts", "arrivals", "comparing", "tracing", "local", "rides", "shadows"},

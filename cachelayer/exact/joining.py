@@ -1,0 +1,33 @@
+"""Chunks of a model's stream that differ in one text, read as one chunk: thousands take the time of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .replies import read
+from .tape import Mould
+
+Joins = Callable[[Mould, Sequence[Any]], Any]
+"""Makes one chunk, to be read, of those with these leaves; None where it cannot."""
+
+_HERE = "here stands a piece"
+
+
+def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
+    """The chunk that says what all of these say; None where that cannot be told.
+
+    A chunk with a text of ours in the place of a piece shows what the pieces are: what is said, which a stream's reader
+    joins anyway, or something that it does not look at.
+    """
+    if type(pieces[0]) is not str:
+        return None
+    said = read([mould.answer(_HERE)])
+    if said is None or any(call.name for call in said.calls.values()):
+        return None
+    told = [text for texts in said.texts.values() for text in texts if text]
+    told += [call.text for call in said.calls.values() if call.text]
+    if told == [_HERE]:
+        return mould.answer("".join(pieces))
+    last = mould.answer(pieces[-1])
+    return last if not told and said == read([mould.answer(pieces[0])]) == read([last]) else None

@@ -1,0 +1,115 @@
+"""Streams of thousands of words over ASGI: kept, replayed to the last byte, and read as what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.openai_wire import DONE, NotAnAnswer, body_of, chunks_in, joined
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.exact.admission import admit, text_of
+from cachelayer.exact.answers import Freezer
+from cachelayer.exact.tape import Tape
+from cachelayer.streams import short, stream_of
+
+HEAD = (
+    b'data: {"id": "chatcmpl-7", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": ['
+)
+PLACES = [
+    b'{"index": 0, "delta": {"content": "%b"}, "logprobs": null, "finish_reason": null}',
+    b'{"index": 0, "delta": {"content": null, "reasoning_content": "%b"}}',
+    b'{"index": 0, "delta": {"content": "", "reasoning_content": "%b"}, "finish_reason": null}',
+    b'{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "%b"}}]}}',
+    b'{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "%b"}}]}}',
+    b'{"index": 0, "text": "%b"}',
+    b'{"index": 0, "delta": {"content": "x"}, "stop_reason": "%b"}',
+    b'{"index": 0, "delta": {"content": "x", "role": "%b"}}',
+    b'{"index": 0, "delta": {"content": "x"}, "finish_reason": "%b"}',
+    b'{"index": 0, "delta": {"content": "%b"}}, {"index": 1, "delta": {"content": "x"}}',
+]
+END = HEAD + b'{"index": 0, "delta": {}, "finish_reason": "stop"}]}\n\n'
+pieces = st.lists(
+    st.text(max_size=4).map(lambda text: json.dumps(text, ensure_ascii=False)[1:-1].encode())
+    | st.sampled_from([
+        b" word", b"\\", b'\\"', b'"', b',"b', b"\\u00e9", b"\\u00", b"\\ud83d", b"\\ude00", "\u00e9".encode()[:1],
+        b"\t",         b"stop", b"length", b"content_filter", b"here stands a piece", b"",
+    ]),
+    min_size=2, max_size=9,
+)  # fmt: skip
+
+
+class Slow:
+    """Answers with these events, one by one."""
+
+    def __init__(self, events: list[bytes]) -> None:
+        self.events, self.asked = events, 0
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked += 1
+        await send({
+            "type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")],
+        })  # fmt: skip
+        for event in self.events:
+            await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def events_of(place: bytes, said: list[bytes]) -> list[bytes]:
+    return [HEAD + place.replace(b"%b", piece) + b"]}\n\n" for piece in said] + [END, DONE]
+
+
+def read(stream: bytes) -> Any:
+    try:
+        chunks = chunks_in(stream)
+    except NotAnAnswer:
+        return None
+    return body_of(chunks), admit(chunks), text_of(chunks)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(PLACES), pieces)
+@example(PLACES[0], [b"a\\", b',"b'])
+@example(PLACES[8], [b"stop", b"length"])
+def test_a_stream_that_is_kept_reads_as_all_its_events(place: bytes, said: list[bytes]) -> None:
+    events = events_of(place, said)
+    stream = stream_of([*map(Tape(Freezer().freeze).freeze, events)], plain=False)
+    assert read(b"".join(short(stream, joined))) == read(b"".join(events))
+
+
+@pytest.mark.parametrize("place", PLACES[:4] + PLACES[5:6])
+def test_thousands_of_events_are_read_as_a_few(place: bytes) -> None:
+    events = events_of(place, [b" word%d \\n" % i for i in range(3_000)])
+    stream = stream_of([*map(Tape(Freezer().freeze).freeze, events)], plain=False)
+    assert len(short(stream, joined)) < 9
+
+
+@pytest.mark.parametrize("place", PLACES[:4])
+async def test_a_stream_of_ten_thousand_words_is_kept_and_replayed_as_it_was(
+    layer: CacheLayer, place: bytes
+) -> None:
+    events = events_of(place, [b" word%d" % i for i in range(10_000)])
+    app = Slow([*events[:-2], *events_of(PLACES[0], [b"so"])])
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    first, again = [await c.chat("tell me all", stream=True) for _ in range(2)]
+    assert again.hit and app.asked == 1 and first.body == b"".join(app.events)
+    known = re.compile(rb'"id": "[^"]*"|"created": ?[0-9]+')
+    assert known.sub(b"", again.body) == known.sub(b"", first.body)
+    whole = await c.chat("tell me all")
+    told = body_of(chunks_in(first.body))
+    assert whole.hit and whole.json()["choices"] == told["choices"] and app.asked == 1
+
+
+async def test_an_owner_who_looks_at_streams_sees_every_chunk() -> None:
+    seen: list[int] = []
+    policy = Policy(cache_if=lambda chunks: seen.append(len(chunks)) or True)
+    async with CacheLayer(semantic=False, policy=policy) as layer:
+        app = Slow(events_of(PLACES[0], [b" word%d" % i for i in range(500)]))
+        await Client(CacheLayerMiddleware(app, layer=layer)).chat("tell me all", stream=True)
+    assert seen == [501]
