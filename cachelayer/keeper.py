@@ -14,7 +14,7 @@ from .exact.answers import Freezer, Frozen, NotKeepable
 from .exact.codec import Chunks
 from .exact.memory import Slot, weight_of
 from .exact.refresh import refresh_due
-from .exact.tape import Alike, Tape
+from .exact.tape import Alike, Run, Tape
 from .flow.attempt import Faults
 from .flow.behind import Behind
 from .holdings import Holdings
@@ -172,7 +172,9 @@ class Keeper(Holdings):
     def _frozen(self, call: Call, answer: Any) -> Frozen | None:
         try:
             if type(answer) is Chunks:
-                return stream_of([*map(self.freezing(call), answer)], plain=call.function.plain)
+                freeze, own = self.freezing(call), answer.parts
+                parts = [part if type(part) is Run else freeze(part.answer()) for part in own]  # type: ignore[union-attr]
+                return stream_of(parts, plain=call.function.plain)
             return self._freezer.freeze(answer, share=call.function.share)
         except NotKeepable:
             return None

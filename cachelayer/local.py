@@ -16,7 +16,7 @@ from .errors import ConfigurationError
 from .exact.entry_log import EntryLog, Kept
 from .exact.memory import Slot
 from .flow.background import offload
-from .shared import record_of
+from .records import record_of
 from .types import Reason, Record
 
 

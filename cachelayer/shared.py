@@ -8,18 +8,17 @@ from typing import Any
 
 from .call import Call, Landing
 from .errors import StoreFault
-from .exact.codec import Chunks, Codec
+from .exact.codec import Codec
 from .exact.memory import Slot
 from .exact.redis.recall import Recall
-from .exact.wire import ForeignClass, encodes
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import CLOSED, Breaker
 from .flow.waiting import within
-from .implied import implied, scope_of
+from .implied import scope_of
 from .keeper import Keeper
 from .protocols import Clock, Lease, Store
-from .streams import is_stream
+from .records import record_of
 from .types import Reason, Record
 
 LEASE = 30.0
@@ -273,29 +272,3 @@ class SharedTier:
     async def aclose(self) -> None:
         """Close this loop's connections."""
         await self.faults.attempt("store", self.store.aclose(), WRITE_BUDGET)
-
-
-def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
-    """A kept answer as it travels outside the process. Raises CodecError for what may not."""
-    answer = keeper.answer_of(slot)
-    offset = keeper.clock.time() - keeper.clock.monotonic()
-    codec, identity = call.function.codec or codec, call.identity
-    tags = (*slot.tags, *implied(call.function.name, call.tenant))
-    text = None if identity is None else identity.text
-    if not encodes("".join((*tags, call.principal, text or ""))):
-        raise ForeignClass("a text with a lone surrogate stays in memory")
-    return Record(
-        key=call.digest.to_bytes(16, "big"),
-        canonical=call.canonical,
-        payload=codec.encode(Chunks(answer) if is_stream(slot.answer) else answer),
-        created=slot.created + offset,
-        fresh_until=slot.ends + offset,
-        stale_until=slot.stale_until + offset,
-        tags=tags,
-        scope=slot.scope,
-        text=text,
-        function=call.function.name,
-        seconds=slot.cost,
-        tokens=keeper.tokens_of(call.function, slot),
-        principal=call.principal,
-    )

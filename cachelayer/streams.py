@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .call import Function
 
 
-def stream_of(chunks: Sequence[Frozen | Alike], *, plain: bool) -> Frozen:
+def stream_of(chunks: Sequence[Part | Alike], *, plain: bool) -> Frozen:
     """Chunks as one answer that plays them again; `plain`: to a plain function's caller."""
     parts, nbytes = packed(chunks)
     return Frozen(parts, played if plain else _replay, nbytes)
@@ -36,11 +36,8 @@ def short(answer: Frozen, joins: Joins | None) -> Any:
         return whole(answer)
     chunks: list[Any] = []
     for part in answer.value:
-        one = joins(part.mould, part.leaves) if type(part) is Run else part.answer()
-        if one is not None or type(part) is not Run:
-            chunks.append(one)
-        else:
-            chunks += map(part.mould.answer, part.leaves)
+        one = joins(part.mould, part.leaves) if type(part) is Run else None
+        chunks += played([part]) if one is None else [one]
     return chunks
 
 

@@ -21,6 +21,7 @@ from xxhash import xxh3_64_intdigest
 from ..errors import ConfigurationError
 from .hints import returned_types, travels, types_from
 from .kinds import Kinds
+from .tape_wire import Chunks, TapeWire
 from .wire import Allowed, CodecError, CorruptPayload, ForeignClass, NewerSchema, Writer, name_of
 from .wire_read import Reader
 
@@ -35,7 +36,8 @@ __all__ = [
     "types_from",
 ]
 
-VERSION = 1
+VERSION = 2
+"""The newest that is read. Version 1 is all but streams in runs (see `tape_wire`), which older readers leave alone."""
 _HEAD = struct.Struct(">BBQ")
 _LENGTH = struct.Struct("<I")
 _TEXT, _BYTES, _JSON, _TAGGED = 1, 2, 3, 4
@@ -54,10 +56,6 @@ _NONSENSE = (
 )
 
 
-class Chunks(list[Any]):
-    """A whole stream, chunk by chunk; so that it is told from an answer that is a list."""
-
-
 class Codec:
     """Answers to bytes and back, exactly, for plain values and the classes on the allow-list.
 
@@ -71,7 +69,7 @@ class Codec:
         self, types: Iterable[type] = (), *, compress: int | None = 4096, max_bytes: int = 64 * 1024 * 1024
     ) -> None:
         self.compress, self.max_bytes = compress, max_bytes
-        self._kinds = Kinds()
+        self._kinds, self._tapes = Kinds(), TapeWire(max_bytes)
         self._known: dict[str, Allowed] = {}
         self.allow(types)
 
@@ -91,14 +89,16 @@ class Codec:
 
     def encode(self, value: Any) -> bytes:
         """Raises ForeignClass for a class not on the list or one that never travels; CodecError beyond `max_bytes`."""
-        kind, body = self._body(value)
+        runs = self._tapes.write(value) if type(value) is Chunks else None
+        kind, body = self._body(value if runs is None else runs)
+        version, kind = (1, kind) if runs is None else (2, kind | _STREAM)
         if len(body) > self.max_bytes:
             raise CodecError(f"the answer takes {len(body)} bytes, more than {self.max_bytes}")
         if self.compress is not None and self.compress <= len(body) <= _PACK_MOST:
             packed = _pack(body)
             if packed is not None:
                 kind, body = kind | _PACKED, packed
-        return _HEAD.pack(VERSION, kind, xxh3_64_intdigest(body, VERSION << 8 | kind)) + body
+        return _HEAD.pack(version, kind, xxh3_64_intdigest(body, version << 8 | kind)) + body
 
     def _body(self, value: Any) -> tuple[int, bytes]:
         cls = type(value)
@@ -132,7 +132,7 @@ class Codec:
         if version > VERSION:
             raise NewerSchema(f"written by version {version} of the format; this one reads up to {VERSION}")
         body = payload[_HEAD.size :]
-        if version < 1 or given != xxh3_64_intdigest(body, VERSION << 8 | kind):
+        if version < 1 or given != xxh3_64_intdigest(body, version << 8 | kind):
             raise CorruptPayload("the checksum differs")
         if kind & _PACKED:
             body = self._unpack(body)
@@ -140,6 +140,8 @@ class Codec:
             raise CorruptPayload(f"larger than {self.max_bytes} bytes")
         try:
             value = loads(body) if kind & 0x3F == _JSON else self._value(kind & 0x3F, body)
+            if version == 2:
+                return self._tapes.read(value)
             return Chunks(value) if kind & _STREAM else value
         except _NONSENSE as fault:
             raise CorruptPayload(f"no answer ({type(fault).__name__})") from fault

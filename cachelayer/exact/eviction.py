@@ -181,7 +181,7 @@ class Eviction:
 
     def _worth(self, density: float) -> float:
         """Cost per byte relative to a mean newcomer's, which is learnt with this."""
-        mean = self._density or density
+        mean = self._density or density or 1.0  # what costs next to nothing divides to 0
         worth = density / mean
         if worth > _CLIP:
             worth = _CLIP

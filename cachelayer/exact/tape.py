@@ -23,6 +23,8 @@ _MOULDS = 4
 """What is looked for at a time: the choices of one stream take turns."""
 _CREDIT, _LOOK = 256, 8
 """What looking for likenesses may take, and what one look takes of it; each chunk that is alike gives one back."""
+_RUN = 120
+"""Bytes of a run itself."""
 _SAME = frozenset({str, bytes, int, bool, NoneType})
 """Classes of values that are the same where they are equal and of one class."""
 
@@ -47,10 +49,10 @@ class Mould(Protocol):
 class Framed:
     """Texts, str or bytes, that begin alike and end alike."""
 
-    __slots__ = ("_after", "_before", "_least", "_start", "_stop", "_type", "close", "nbytes")
+    __slots__ = ("_least", "_start", "_stop", "_type", "after", "before", "close", "nbytes")
 
     def __init__(self, before: Any, after: Any, close: bool) -> None:
-        self._before, self._after, self._type = before, after, type(before)
+        self.before, self.after, self._type = before, after, type(before)
         self._start, self._stop = len(before), len(after)
         self._least, self.close = self._start + self._stop, close
         self.nbytes = 104 + getsizeof(before) + getsizeof(after)
@@ -59,11 +61,11 @@ class Framed:
         text, thaw, _ = chunk
         if type(text) is not self._type or thaw is not None or len(text) < self._least:
             return None
-        alike = text.startswith(self._before) and text.endswith(self._after)
+        alike = text.startswith(self.before) and text.endswith(self.after)
         return text[self._start : len(text) - self._stop] if alike else None
 
     def answer(self, leaf: Any) -> Any:
-        return self._before + leaf + self._after
+        return self.before + leaf + self.after
 
 
 class Shaped:
@@ -107,6 +109,7 @@ class Run(NamedTuple):
 
     mould: Mould
     leaves: tuple[Any, ...]
+    nbytes: int
 
 
 Part = Frozen | Run
@@ -162,20 +165,25 @@ def _cast(mould: Mould, frozen: Frozen, more: int = 0) -> Alike | None:
     return None if leaf is None else Alike(mould, leaf, leaf.__sizeof__() + more)
 
 
-def packed(chunks: Sequence[Frozen | Alike]) -> tuple[tuple[Part, ...], int]:
+def packed(chunks: Sequence[Part | Alike]) -> tuple[tuple[Part, ...], int]:
     """A whole stream as it is kept, and the bytes that it holds."""
     parts: list[Part] = []
-    nbytes = 56 + sum([8 + chunk[2] for chunk in chunks])
     for mould, group in groupby(chunks, _mould):
         if mould is None:
             parts += group  # type: ignore[arg-type]  # as `_mould` told them apart
-        else:
-            parts.append(Run(mould, tuple([chunk[1] for chunk in group])))
-            nbytes += 120
-    return tuple(parts), nbytes
+            continue
+        run = [*group]
+        nbytes = _RUN + sum([8 + chunk[2] for chunk in run])
+        parts.append(Run(mould, tuple([chunk[1] for chunk in run]), nbytes))
+    return tuple(parts), 56 + sum([8 + part[2] for part in parts])
 
 
-def _mould(chunk: Frozen | Alike) -> Mould | None:
+def run_of(mould: Mould, leaves: tuple[Any, ...]) -> Run:
+    """Chunks of a mould that no other run shares."""
+    return Run(mould, leaves, _RUN + mould.nbytes + sum([8 + leaf.__sizeof__() for leaf in leaves]))
+
+
+def _mould(chunk: Part | Alike) -> Mould | None:
     return chunk[0] if type(chunk) is Alike else None
 
 

@@ -237,7 +237,7 @@ def test_streams_come_back_as_streams() -> None:
     ]
     payload = codec.encode(Chunks(chunks))
     again = codec.decode(payload)
-    assert type(again) is Chunks and again == chunks
+    assert type(again) is Chunks and [*again] == chunks
     assert len(payload) < 4000
     assert type(codec.decode(codec.encode(list("ab")))) is list
-    assert codec.decode(codec.encode(Chunks("ab"))) == ["a", "b"]
+    assert [*codec.decode(codec.encode(Chunks("ab")))] == ["a", "b"]

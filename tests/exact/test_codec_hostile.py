@@ -50,7 +50,7 @@ def test_another_version_of_a_class_is_ignored_not_misread() -> None:
 def test_a_newer_version_is_ignored_not_destroyed() -> None:
     payload = CODEC.encode("x")
     with pytest.raises(NewerSchema):
-        CODEC.decode(b"\x02" + payload[1:])
+        CODEC.decode(b"\x03" + payload[1:])
 
 
 def sealed(kind: int, body: bytes) -> bytes:

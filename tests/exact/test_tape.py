@@ -47,7 +47,7 @@ def short(chunks: list[Any], joins: Callable[..., Any] = joined) -> list[Any]:
     """Chunks as they are read."""
     made: list[Any] = []
     for part in kept(chunks)[0]:
-        one = joins(*part) if type(part) is Run else None
+        one = joins(part.mould, part.leaves) if type(part) is Run else None
         made += [one] if one is not None else played([part])
     return made
 

@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "terms",
             "rawforms",
             "recorder",
+            "records",
             "shared",
             "implied",
             "shortcuts",
