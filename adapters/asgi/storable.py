@@ -10,6 +10,12 @@ Headers = Sequence[tuple[bytes, bytes]]
 _PLAIN_VARY = frozenset({b"accept-encoding", b"origin", b"content-type", b"accept"})
 """What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
 asked for is that of the request's own form."""
+_CARRIERS = frozenset({
+    b"__cf_bm", b"__cflb", b"__cfruid", b"_cfuvid", b"AWSALB", b"AWSALBCORS", b"AWSALBTG", b"AWSALBTGCORS",
+    b"ARRAffinity", b"ARRAffinitySameSite",
+})  # fmt: skip
+"""Cookies by which Cloudflare, AWS and Azure tell and steer connections: what is answered does not depend on them.
+api.openai.com sends two of them with every answer."""
 _AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?(\d{1,10})")
 
 
@@ -41,7 +47,8 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
         elif name == b"content-encoding":
             encoding = value.strip().lower()
         elif name == b"set-cookie":
-            why = why or "set-cookie"
+            if value.partition(b"=")[0].strip() not in _CARRIERS:
+                why = why or "set-cookie"
         elif name == b"cache-control":
             control = value.lower()
             if b"no-store" in control or b"private" in control:

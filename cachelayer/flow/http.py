@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable
@@ -17,6 +18,8 @@ KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
 MAX_HEADER = 65536
 _SAFE = "/:@!$&'()*+,;=~%"
+_BARE = re.compile("%(?![0-9A-Fa-f]{2})")
+"""A percent sign that escapes nothing."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -149,7 +152,7 @@ class Http:
         if self._basic:
             headers = [one for one in headers if one[0].lower() != b"authorization"]
             headers.append((b"authorization", self._basic))
-        path = quote(path.removeprefix("/"), safe=_SAFE)
+        path = quote(_BARE.sub("%25", path.removeprefix("/")), safe=_SAFE)
         target = f"{self._base}/{path}"  # whatever `path` is: never a part of the host's name
         if query:
             target += f"?{query.decode('latin-1')}"

@@ -37,15 +37,17 @@ class Bodiless:
 
 
 class Recording(Upstream):
-    """Keeps the targets that it was asked for, as they were spelled."""
+    """Keeps the targets that it was asked for, as they were spelled, and the codings that were taken."""
 
     def __init__(self) -> None:
         super().__init__()
         self.targets: list[bytes] = []
+        self.codings: list[bytes] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             self.targets.append(scope["raw_path"] + b"?" + scope["query_string"])
+            self.codings.append(dict(scope["headers"]).get(b"accept-encoding", b""))
         await super().__call__(scope, receive, send)
 
 
@@ -170,3 +172,16 @@ async def test_a_log_outlives_lines_that_cannot_be_written() -> None:
         log._hand_over()
     log.close()
     assert [json.loads(line)["path"] for line in raw.getvalue().splitlines()] == ["/a", "/b"] and log.dropped
+
+
+async def test_an_answer_is_asked_for_in_a_coding_in_which_it_can_be_kept(
+    gateway: Any, serving: Serving
+) -> None:
+    upstream = Recording()
+    c = gateway(serving(upstream).url)
+    taken = {"accept-encoding": "gzip, deflate, br, zstd"}
+    await c.chat("whole", headers=taken)
+    await c.chat("in pieces", stream=True, headers=taken)
+    await c.chat("brotli alone", headers={"accept-encoding": "br"})
+    await c.post("/v1/other", b"{}", **taken)
+    assert upstream.codings == [b"gzip, deflate", b"identity", b"identity", b"gzip, deflate, br, zstd"]

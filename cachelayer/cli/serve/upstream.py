@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from ...adapters.asgi.middleware import ROUTES
 from ...flow.http import Answer, Http, HttpFault, TookTooLong
 from ...flow.together import any_of
 from ...flow.watch import Watch
@@ -20,6 +21,7 @@ HOP = frozenset({
     b"transfer-encoding", b"upgrade", b"host", b"expect",
 })  # fmt: skip
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
+_CACHED = frozenset(route.path for route in ROUTES)
 _AGAIN = frozenset({502, 503, 504})
 MAX_BODY = 64 * 2**20
 """Bytes of a request that are held so that it can be sent again."""
@@ -47,7 +49,10 @@ class Upstream:
         path = scope["raw_path"].decode("latin-1")
         if self.http.path.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
-        query, headers = scope.get("query_string", b""), self._headers(scope["headers"])
+        query, headers = scope.get("query_string", b""), [*self._headers(scope["headers"])]
+        if scope["path"] in _CACHED:
+            streams = b'"stream"' in body
+            headers = [(n, _readable(v, streams) if n == b"accept-encoding" else v) for n, v in headers]
         return await self.http.send(scope["method"], path, query=query, headers=headers, body=body)
 
     async def answers(self) -> bool:
@@ -187,3 +192,9 @@ def _model(body: bytes) -> str | None:
         return None
     model = found.get("model") if isinstance(found, dict) else None
     return model if isinstance(model, str) else None
+
+
+def _readable(codings: bytes, streams: bool) -> bytes:
+    """Of the content codings that a caller takes those in which an answer can be kept; a stream has none."""
+    taken = [one for one in codings.split(b",") if one.strip().lower().startswith((b"gzip", b"deflate"))]
+    return b"identity" if streams else b",".join(taken) or b"identity"
