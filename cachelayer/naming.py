@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import ConfigurationError
+from .exact.canonical import NotKeyable, argument, encode
 from .exact.chat import absent
 from .exact.copies import fixed
 from .exact.kinds import Kinds
@@ -40,6 +41,16 @@ def signature_of(fn: Any) -> inspect.Signature:
         return inspect.signature(fn)
     except (TypeError, ValueError):
         return inspect.signature(lambda *args, **kwargs: None)
+
+
+def bound(fn: Any) -> str:
+    """What a partial gives by position, of which its signature does not tell; "" where it has no key."""
+    if not isinstance(fn, functools.partial) or not fn.args:
+        return ""
+    try:
+        return encode([argument(value) for value in fn.args]).hex()
+    except NotKeyable:
+        return ""
 
 
 def settled(fn: Any, ignore: Sequence[str]) -> bool:

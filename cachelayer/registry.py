@@ -14,7 +14,7 @@ from .exact.identity import Identifier
 from .exact.memory import Memory
 from .exact.normalize import folding
 from .handles import Handle, PlainHandle
-from .naming import check_tags, name_of, settled, signature_of, takes_json_only
+from .naming import bound, check_tags, name_of, settled, signature_of, takes_json_only
 from .options import OPTIONS, check
 from .policy import Policy, check_names
 from .semantic.tier import SimilarTier
@@ -112,7 +112,7 @@ class Registry:
             name,
             signature_of(fn),
             fold=folding(policy.normalize),
-            version=str(own.get("version", "")),
+            version=str(own.get("version", "")) + bound(fn),
             text=own.get("text"),
             by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 
@@ -75,3 +76,14 @@ async def test_what_lies_in_redis_is_explained_as_the_hit_that_it_would_be(serve
         )
         assert other.stats()["entries"] == 0
         assert (await asks[1].outcome("a question")).source is Source.REDIS
+
+
+async def test_what_a_partial_binds_by_position_is_part_of_what_is_asked(server: Server) -> None:
+    async def call(model: str, question: str) -> str:
+        return f"{model} on {question}"
+
+    for model in ("small", "large"):
+        async with layer_on(server.url) as layer:
+            ask = layer.wrap(functools.partial(call, model), name="ask")
+            assert await ask("a question") == f"{model} on a question"
+            await layer.flush()
