@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from cachelayer.errors import MissingExtra
+
+if find_spec("langchain_core") is None:
+    raise MissingExtra("cachelayer.adapters.langchain", "langchain-core", "langchain")
+
 from .cache import CacheLayerCache
 from .embeddings import CachedEmbeddings
 from .model import CachedChatModel

@@ -76,7 +76,7 @@ def _run(options: argparse.Namespace) -> int:
         if finding.remedy:
             print(f"         -> {finding.remedy}")
     problems = sum(finding.level == "problem" for finding in findings)
-    print(f"\n{problems} problems" if problems else "\nno problems")
+    print(f"\n{problems or 'no'} problem{'' if problems == 1 else 's'}")
     return int(problems > 0)
 
 
@@ -90,7 +90,7 @@ def _extras() -> list[Finding]:
         missing = [package for package in packages if not _there(package)]
         if missing:
             remedy = f"pip install 'cachelayer[{extra}]'"
-            findings.append(Finding("advice", feature, f"off, {', '.join(missing)} is not installed", remedy))
+            findings.append(Finding("advice", feature, f"off, not installed: {', '.join(missing)}", remedy))
         else:
             named = [p.replace(".", "-").replace("_", "-") for p in packages if p != "faiss"]
             versions = ", ".join(f"{p} {_version(p)}" for p in named)
@@ -162,6 +162,12 @@ async def _model() -> Finding:
 async def _redis(url: str) -> list[Finding]:
     from ..exact.redis import RedisStore
 
+    if not _there("hiredis"):
+        return [
+            Finding(
+                "problem", "Redis", "not looked at: hiredis is missing", "pip install 'cachelayer[redis]'"
+            )
+        ]
     store = RedisStore(url)
     try:
         await store.start()

@@ -32,6 +32,8 @@ class Faults:
         name = type(fault).__name__
         if (stage, name) in self.counts or len(self.counts) < 1000:
             self.counts[stage, name] = self.counts.get((stage, name), 0) + 1
+        if isinstance(fault, RuntimeError) and str(fault).endswith("shutdown"):
+            return Reason.FAULT  # threads may begin no more: the program ended while a model was loading
         now = self._clock.monotonic()
         if now - self._logged.get(stage, -QUIET) >= QUIET:
             self._logged[stage] = now

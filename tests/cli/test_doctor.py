@@ -24,6 +24,15 @@ def test_a_missing_extra_is_advice_with_the_command(
     assert "pip install 'cachelayer[local]'" in capsys.readouterr().out
 
 
+def test_a_redis_without_its_extra_is_a_problem_among_the_other_findings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    assert main(["doctor", "--redis", "redis://127.0.0.1:1/0"]) == 1
+    told = capsys.readouterr().out
+    assert "Python: 3." in told and "PROBLEM  Redis: not looked at" in told and "1 problem\n" in told
+
+
 def test_a_redis_that_is_not_there_is_a_problem_with_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--no-model", "--redis", "redis://127.0.0.1:1/0"]) == 1
     told = capsys.readouterr().out

@@ -87,7 +87,7 @@ def register(subparsers: Subparsers) -> None:
         metavar="X",
         help="multiply lengths of Azure's and Mooncake's requests",
     )
-    add("--warmup", default="5%", metavar="N|P%%", help="leave the first N, or this share, out (default 5%%)")
+    add("--warmup", default="5%", metavar="N|P%", help="leave the first N, or this share, out (default 5%%)")
     add(
         "--slo",
         default="",
