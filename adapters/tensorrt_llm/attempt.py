@@ -10,7 +10,7 @@ from typing import Any
 
 from .admission import AdaptiveLimit, LimitPolicy
 from .blocks import PrefixIndex
-from .errors import Overloaded, Unavailable
+from .errors import Overloaded, ProtocolFault, Unavailable
 from .events import Capabilities, Delta, End, Event, Transport, Usage
 from .prefix import PrefixFlight
 from .request import Request, parse
@@ -79,10 +79,10 @@ class Attempt:
                     elif type(event) is End:
                         self._told_end(clock())
                     yield event
-        except (Unavailable, Overloaded) as error:
+        except (Unavailable, Overloaded, ProtocolFault) as error:
             self.signals.failures[member.transport.name] += 1
             member.limit.refused(clock())
-            if isinstance(error, Unavailable):
+            if not isinstance(error, Overloaded):
                 self.router.failed(choice, clock())
             raise
         finally:

@@ -17,7 +17,7 @@ from .admission import LANES, Gate, Lane, LimitPolicy, Ticket, Verdict
 from .attempt import Attempt, Member
 from .blocks import chain, prompt_bytes
 from .brownout import Brownout, BrownoutPolicy
-from .errors import BackendError, Overloaded, Shed, Unavailable
+from .errors import BackendError, Overloaded, ProtocolFault, Shed, Unavailable
 from .events import Capabilities, Event, Start, Transport
 from .request import Request
 from .router import Replica, Router, RouterPolicy
@@ -202,7 +202,7 @@ class Fleet:
                             started = True
                         yield event
                 return
-            except (Unavailable, Overloaded) as error:
+            except (Unavailable, Overloaded, ProtocolFault) as error:
                 if attempt.spoke:
                     raise
                 tried.append(choice.replica)

@@ -50,7 +50,8 @@ class ServeTransport:
             raise Unavailable(f"{self.name} is not healthy")
         version = await self._get_json("/version")
         models = await self._get_json("/v1/models")
-        entries = [m for m in models.get("data") or () if isinstance(m, dict)]
+        listed = models.get("data")
+        entries = [m for m in listed if isinstance(m, dict)] if isinstance(listed, list) else []
         names = tuple(str(m.get("id")) for m in entries)
         ours = any(m.get("owned_by") == "tensorrt_llm" for m in entries)
         self._model = self._model or (names[0] if names else None)
@@ -144,6 +145,8 @@ class ServeTransport:
             raise Unavailable(f"{self.name}: {error}") from error
         except orjson.JSONDecodeError as error:
             raise ProtocolFault(f"{self.name} sent something that is not JSON") from error
+        except (AttributeError, TypeError, ValueError) as error:  # JSON of another form, wherever it is read
+            raise ProtocolFault(f"{self.name} sent something that is no answer: {error}") from error
 
     async def _send(self, path: str, body: bytes) -> Answer:
         traced: dict[str, str] = {}
@@ -166,7 +169,7 @@ class ServeTransport:
             error = body.get("error", body)
             message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
         wait = response.header("retry-after")
-        return from_status(response.status, message, float(wait) if wait.isdigit() else None)
+        return from_status(response.status, message, float(wait) if wait.isdecimal() else None)
 
     async def aclose(self) -> None:
         await self._http.aclose()

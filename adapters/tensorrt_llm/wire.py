@@ -14,7 +14,8 @@ from .request import Request
 def usage_of(body: Mapping[str, Any]) -> Usage:
     """A usage object; a missing count or `prompt_tokens_details` stays unknown."""
     details = body.get("prompt_tokens_details") or {}
-    return Usage(body.get("prompt_tokens"), body.get("completion_tokens"), details.get("cached_tokens"))
+    told = body.get("prompt_tokens"), body.get("completion_tokens"), details.get("cached_tokens")
+    return Usage(*(count if isinstance(count, int) else None for count in told))
 
 
 def start_of(body: Mapping[str, Any]) -> Start:
@@ -33,6 +34,8 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         calls = part.get("tool_calls") or None
     if not (text or reasoning or calls or finish):
         return None
+    if type(text) is not str or type(reasoning) is not str or (calls and not all(map(_is_call, calls))):
+        raise ProtocolFault("the server's answer has a choice that is no text and no tool calls")
     return Delta(
         choice.get("index", 0),
         text,
@@ -42,6 +45,10 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         choice.get("stop_reason"),
         choice.get("logprobs"),
     )
+
+
+def _is_call(call: Mapping[str, Any]) -> bool:
+    return isinstance((call.get("function") or {}).get("arguments") or "", str)
 
 
 def events_of(body: Mapping[str, Any]) -> Iterator[Event]:
