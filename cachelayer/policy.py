@@ -121,6 +121,7 @@ class Policy(_Settings):
     max_bytes: int = 256 * MIB
     """Of the in-process tier, all overhead counted; 0 turns it off, and with it the similar tier."""
     max_item_bytes: int = 1 * MIB
+    """Of one answer; a stream of single words fits with some twenty thousand."""
     semantic: bool | Literal["auto"] = "auto"
     max_error_rate: float = 0.01
     """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
