@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, Protocol
 from .frozen import Frozen, new
 from .shapes import Thaw
 
-_WORTH = 256
-"""Bytes of a chunk from which likeness is looked for."""
+_LEAST, _MOST = 256, 16384
+"""Bytes of chunks for which likeness is looked for."""
 _SHARED = 64
 """Bytes that two texts have in common at least where they are alike."""
 _MOULDS = 4
@@ -128,7 +128,7 @@ class Tape:
     def freeze(self, item: Any) -> Frozen | Alike:
         """A chunk as it is kept. Raises what `freeze` raises."""
         frozen = self._freeze(item)
-        if frozen[2] < _WORTH:
+        if not _LEAST <= frozen[2] <= _MOST:
             return frozen
         for mould in self._close:
             leaf = mould.leaf(frozen)

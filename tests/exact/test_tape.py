@@ -107,8 +107,9 @@ def test_turns_of_several_choices_and_a_clock_that_ticks_are_learned_anew() -> N
         assert [*played(parts)] == chunks and nbytes < sum(map(len, chunks)) / 1.5
 
 
-def test_what_is_like_nothing_is_kept_as_it_is() -> None:
-    chunks = [(f"{i}" * 300, f"{-i}" * 300) for i in range(200)]
+@pytest.mark.parametrize("size", [300, 100_000])
+def test_what_is_like_nothing_or_large_is_kept_as_it_is(size: int) -> None:
+    chunks = [(f"{i}" * size, f"{-i}" * size) if size < 1_000 else f'{i}"' + "x" * size for i in range(50)]
     parts, _ = kept(chunks)
     assert [*played(parts)] == chunks and not any(type(part) is Run for part in parts)
 
