@@ -138,6 +138,12 @@ class CacheLayerMiddleware:
             raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
         if not isinstance(max_body, int) or max_body < 1:
             raise ConfigurationError("max_body", max_body, "give a number of bytes above 0")
+        if pace is not None and (
+            isinstance(pace, bool) or not isinstance(pace, int | float) or not pace >= 0
+        ):
+            raise ConfigurationError("pace", pace, "give seconds between two events, 0 or more, or None")
+        if not (authorize is None or callable(authorize)):
+            raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
         self.app, self.layer = app, layer
         chosen = frozenset(h.lower().encode() if isinstance(h, str) else h.lower() for h in vary)
         settings = Settings(
@@ -158,6 +164,8 @@ class CacheLayerMiddleware:
         )
         self._served: dict[str, Served] = {}
         for route in routes:
+            if not isinstance(route, Route):
+                raise ConfigurationError("routes", route, "give routes, as JsonRoute('/path') is one")
             if route.path in self._served:
                 raise ConfigurationError("routes", route.path, "each path once")
             self._served[route.path] = Served(route, app, layer, settings, name)

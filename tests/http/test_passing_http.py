@@ -223,7 +223,8 @@ async def test_the_layer_starts_and_ends_with_the_server(upstream: Upstream) -> 
 
 @pytest.mark.parametrize(("option", "value"), [
     ("layer", None), ("too_large", "maybe"), ("on_leave", "stay"), ("max_body", 0), ("allow", ["x"]),
-    ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"),
+    ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"), ("routes", ["/x"]),
+    ("pace", "slow"), ("pace", -1), ("authorize", "x"),
 ])  # fmt: skip
 def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: str, value: Any) -> None:
     from cachelayer.adapters.asgi import CHAT as chat
