@@ -4,7 +4,7 @@
 
 The app sends events of four kinds with a turn of the loop between them; beside it a task measures the longest time
 between two turns, medians of `--rounds` streams. Then the same of a repeat asked for whole. Floor of the bytes kept:
-the words alone.
+what differs from event to event.
 """
 
 from __future__ import annotations
@@ -36,23 +36,28 @@ HEAD: dict[str, Any] = {
     "created": 1,
     "model": "some-model",
 }
-DELTAS: dict[str, Callable[[int], dict[str, Any]]] = {
-    "words": lambda i: {"content": f" word{i}"},
-    "thoughts": lambda i: {"reasoning_content": f" word{i}"},
-    "thoughts beside null": lambda i: {"content": None, "reasoning_content": f" word{i}"},
-    "a tool call": lambda i: {"tool_calls": [{"index": 0, "function": {"arguments": f"{i} "}}]},
+DELTAS: dict[str, Callable[[str], dict[str, Any]]] = {
+    "words": lambda text: {"content": text},
+    "thoughts": lambda text: {"reasoning_content": text},
+    "thoughts beside null": lambda text: {"content": None, "reasoning_content": text},
+    "a tool call": lambda text: {"tool_calls": [{"index": 0, "function": {"arguments": text}}]},
 }
 
 
+def texts_of(kind: str, words: int) -> list[str]:
+    """What the events of a stream add."""
+    return [f"{i} " if kind == "a tool call" else f" word{i}" for i in range(words)]
+
+
 def events_of(kind: str, words: int) -> list[bytes]:
-    """Events of a stream; the last tenth says something aloud."""
+    """Events of a stream; the last tenth of one of thoughts says something aloud."""
 
     def event(delta: dict[str, Any], end: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": end}
         return b"data: " + json.dumps({**HEAD, "choices": [choice]}).encode() + b"\n\n"
 
-    spoken = words // 10 if kind.startswith("thoughts") else 0
-    said = [DELTAS[kind](i) for i in range(words - spoken)] + [DELTAS["words"](i) for i in range(spoken)]
+    texts, spoken = texts_of(kind, words), words // 10 if kind.startswith("thoughts") else 0
+    said = [*map(DELTAS[kind], texts[: words - spoken]), *map(DELTAS["words"], texts[words - spoken :])]
     return [
         event({"role": "assistant", "content": ""}),
         *map(event, said),
@@ -140,6 +145,7 @@ async def measured(kind: str, words: int, rounds: int) -> dict[str, Any]:
         "loop stands, ms": round(statistics.median(passing) * 1e3, 2),
         "loop stands, repeat asked whole, ms": round(statistics.median(whole) * 1e3, 2),
         "bytes sent": sum(map(len, events)),
+        "floor: bytes of what differs": sum(map(len, texts_of(kind, words))),
         "bytes kept": round(held),
         "bytes to Redis": len(payload),
         "written, ms": round(written * 1e3, 2),

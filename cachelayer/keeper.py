@@ -132,10 +132,6 @@ class Keeper(Holdings):
             call.judged = answer, self._admit(call, answer)
         return call.judged[1]
 
-    def answer_of(self, slot: Slot) -> Any:
-        """A slot's answer; of a stored stream the list of its chunks."""
-        return whole(slot.answer)
-
     def freezing(self, call: Call) -> Callable[[Any], Frozen | Alike]:
         """Freezes the chunks of one stream; raises NotKeepable."""
         return Tape(partial(self._freezer.freeze, share=call.function.share)).freeze

@@ -8,9 +8,8 @@ from typing import Any
 
 import orjson
 
-from cachelayer.exact.tape import Framed, Mould
+from cachelayer.exact.tape import HERE, Framed, Mould
 
-_HERE = "here stands a piece"
 _ESCAPED = re.compile(rb'(?:[^"\\]++|\\["\\/bfnrtu])*+')
 """Text in JSON, of which no escape is cut off."""
 
@@ -22,11 +21,11 @@ def joined(mould: Mould, pieces: Sequence[Any]) -> bytes | None:
     """
     if type(mould) is not Framed or type(pieces[0]) is not bytes or not _sound(pieces):
         return None
-    event: bytes = mould.answer(_HERE.encode())
+    event: bytes = mould.answer(HERE.encode())
     if not event.startswith(b"data: {") or not event.endswith(b"}\n\n") or event.count(b"\n") != 2:
         return None
     try:
-        adds = event.count(_HERE.encode()) == 1 and _adds(orjson.loads(event[6:-2]))
+        adds = event.count(HERE.encode()) == 1 and _adds(orjson.loads(event[6:-2]))
     except orjson.JSONDecodeError:
         return None
     return mould.answer(b"".join(pieces)) if adds else None
@@ -51,7 +50,7 @@ def _adds(event: dict[str, Any]) -> bool:
         return False
     choice = {name: value for name, value in choices[0].items() if value is not None and name != "index"}
     if choice.keys() == {"text"}:
-        return bool(choice["text"] == _HERE)
+        return bool(choice["text"] == HERE)
     return choice.keys() == {"delta"} and type(choice["delta"]) is dict and _is_piece(choice["delta"])
 
 
@@ -65,5 +64,5 @@ def _is_piece(added: dict[str, Any]) -> bool:
         if told.keys() != {"function"} or type(function) is not dict:
             return False
         given = {name: part for name, part in function.items() if part}
-        return given == {"arguments": _HERE}
-    return [*given.values()] == [_HERE]
+        return given == {"arguments": HERE}
+    return [*given.values()] == [HERE]

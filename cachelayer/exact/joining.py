@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .replies import read
-from .tape import Mould
+from .tape import HERE, Mould
 
 Joins = Callable[[Mould, Sequence[Any]], Any]
 """Makes one chunk, to be read, of those with these leaves; None where it cannot."""
-
-_HERE = "here stands a piece"
 
 
 def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
@@ -22,12 +20,12 @@ def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
     """
     if type(pieces[0]) is not str:
         return None
-    said = read([mould.answer(_HERE)])
+    said = read([mould.answer(HERE)])
     if said is None or any(call.name for call in said.calls.values()):
         return None
     told = [text for texts in said.texts.values() for text in texts if text]
     told += [call.text for call in said.calls.values() if call.text]
-    if told == [_HERE]:
+    if told == [HERE]:
         return mould.answer("".join(pieces))
     last = mould.answer(pieces[-1])
     return last if not told and said == read([mould.answer(pieces[0])]) == read([last]) else None

@@ -25,6 +25,8 @@ _CREDIT, _LOOK = 256, 8
 """What looking for likenesses may take, and what one look takes of it; each chunk that is alike gives one back."""
 _RUN = 120
 """Bytes of a run itself."""
+HERE = "here stands a piece"
+"""Put in the place of a leaf it shows what a mould is of. Part of the wire form (`tape_wire`)."""
 _SAME = frozenset({str, bytes, int, bool, NoneType})
 """Classes of values that are the same where they are equal and of one class."""
 

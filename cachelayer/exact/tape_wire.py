@@ -15,9 +15,7 @@ import numpy as np
 
 from .answers import Freezer
 from .frozen import Frozen, NotKeepable
-from .tape import Framed, Part, Run, Shaped, played, run_of
-
-_HERE = "here stands a piece"
+from .tape import HERE, Framed, Part, Run, Shaped, played, run_of
 
 
 class Chunks:
@@ -57,7 +55,7 @@ class TapeWire:
         lengths = np.fromiter(map(len, leaves), "<u4", len(leaves)).tobytes()
         if isinstance(run.mould, Framed):
             return [run.mould.before, run.mould.after, leaves[0][:0].join(leaves), lengths]
-        sample = run.mould.answer(_HERE)
+        sample = run.mould.answer(HERE)
         return None if self._mould(sample) is None else [sample, "".join(leaves), lengths]
 
     def _mould(self, sample: Any) -> Shaped | None:
@@ -67,7 +65,7 @@ class TapeWire:
         except NotKeepable:
             return None
         leaves = frozen.value if type(frozen.value) is tuple and frozen.thaw is not None else ()
-        here = [at for at, leaf in enumerate(leaves) if type(leaf) is str and leaf == _HERE]
+        here = [at for at, leaf in enumerate(leaves) if type(leaf) is str and leaf == HERE]
         return Shaped(frozen, here[0]) if len(here) == 1 else None
 
     def read(self, items: list[Any]) -> Chunks:
