@@ -249,28 +249,30 @@ class Coherence:
         self.unconfirmed += bool(node.replicas) and not node.confirms
 
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
-        """Delete entries and remember for `lifetime` seconds that they were; returns how many there were."""
+        """Delete entries and remember for `lifetime` seconds that they were; returns how many there were.
+
+        A full server refuses all of it together, so there they are deleted alone first, which may make room.
+        """
         results = await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in keys])
-        return sum(number(answers(result)[1]) for result in results)
+        refused = [key for key, result in zip(keys, results, strict=True) if full(result)]
+        removals = [Request(self._names.entry(key), self._removal(key)) for key in refused]
+        removed = [answers(result)[0] for result in await call(self._topology, Role.CONTROL, removals)]
+        buried = [result for result in results if not full(result)]
+        buried += await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in refused])
+        return sum(map(number, (*removed, *(answers(result)[1] for result in buried))))
+
+    def _removal(self, key: bytes) -> list[bytes]:
+        return [pack(b"UNLINK", name) for name in (self._names.entry(key), self._names.near(key))]
 
     def _bury(self, key: bytes, lifetime: float) -> Request:
         entry, tomb = self._names.entry(key), self._names.tomb(key)
         node = self._topology.route(entry)
         token = os.urandom(8)
-        mark = pack(
-            b"SET",
-            tomb,
-            Epoch(token, node.incarnation, node.now(), DECLARED).pack(),
-            b"PX",
-            int(lifetime * 1000),
-        )
+        epoch = Epoch(token, node.incarnation, node.now(), DECLARED).pack()
+        mark = pack(b"SET", tomb, epoch, b"PX", int(lifetime * 1000))
         # marked again at the end: where a move of slots makes three steps of this, readers in between hear of the last
-        return Request(
-            entry,
-            [mark, pack(b"UNLINK", entry), pack(b"UNLINK", self._names.near(key)), mark],
-            partial(self._buried, key, token),
-            atomic=True,
-        )
+        steps = [mark, *self._removal(key), mark]
+        return Request(entry, steps, partial(self._buried, key, token), atomic=True)
 
     def _buried(self, key: bytes, token: bytes, node: Node, reply: Any) -> None:
         self._mark(key)

@@ -223,8 +223,6 @@ class RedisStore:
         Leave it to a task of its own; it may be cancelled and begun again. `everything`: all that has the prefix.
         """
         lane = await self._started()
-        if not everything:
-            await self.invalidate(tags=tags, scopes=scopes)
         return await Eraser(self._names, lane, progress).run(tags, scopes, everything=everything)
 
     # sharing ------------------------------------------------------------------------------------------------
