@@ -112,13 +112,13 @@ class Function:
     ) -> None:
         self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
         self.tags, self.share, self.similar = tags, share, similar
-        self.own = own
-        """The similar tier of a function that brings its own vectors."""
+        self.own = own  # the similar tier of a function that brings its own vectors
         self.plain = plain
         """Whether it is a plain function, called in its caller's thread."""
         self.view, self.judge, self.codec = view, judge, codec
         self.joins: Joins | None = joined if view is None else None
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
+        self.ttl_reads = self.ttl is None  # whether more of a stream than its beginning
         self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]

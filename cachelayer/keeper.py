@@ -145,8 +145,10 @@ class Keeper(Holdings):
         if (reason := self._admit(call, told)) is not None:
             self.refuse(call, landing, reason)
             return
+        if function.ttl_reads and function.policy.cache_if is None:
+            told = whole(stream)
         landing.frozen = stream
-        self.place(call, landing, told if function.ttl is not None else whole(stream), self.clock.monotonic())
+        self.place(call, landing, told, self.clock.monotonic())
 
     def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
         """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.

@@ -32,7 +32,7 @@ from .registry import Registry
 from .semantic.tier import SimilarTier
 from .tiers import Tiers
 from .types import Outcome
-from .upkeep import Upkeep
+from .upkeep import EVERYBODY, Upkeep
 from .watching import Watched, Watching
 
 R = TypeVar("R")
@@ -211,8 +211,11 @@ class CacheLayer(Watched, Partial):
 
     # the whole ---------------------------------------------------------------------------------------------------
 
-    async def erase(self, *, tenant: str | None = None, dry_run: bool = False) -> int:
-        """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here."""
+    async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
+        """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here.
+
+        Raises ConfigurationError where `tenant` is given and is no name: None by accident must not take everything.
+        """
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:

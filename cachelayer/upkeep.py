@@ -15,6 +15,9 @@ from .protocols import Decider, Embedder
 from .semantic.asks import State
 from .semantic.successor import succeed
 
+EVERYBODY: Any = object()
+"""In the place of a tenant's name: all, those without one too."""
+
 
 class Upkeep:
     """Acts on every memory of a layer and on its shared tier."""
@@ -49,11 +52,11 @@ class Upkeep:
         if tiers.elsewhere is not None:
             await tiers.elsewhere.forgotten(physically=physically)
 
-    async def erase(self, tenant: str | None, dry_run: bool) -> int:
+    async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
-        scope = {} if tenant is None else {"tenant": tenant}
+        scope = {} if tenant is EVERYBODY else {"tenant": tenant}
         scopes = frozenset(self._scopes_of(scope))
-        what: Any = {"scopes": scopes, "everything": tenant is None}
+        what: Any = {"scopes": scopes, "everything": tenant is EVERYBODY}
         if dry_run:
             return sum(1 for _ in self._keeper.matching(self._keeper.declared(**what)))
         gone = await self._keeper.forget(**what)
@@ -64,6 +67,11 @@ class Upkeep:
 
     def _scopes_of(self, scope: Mapping[str, str]) -> list[bytes]:
         check_names("scope field", dict(scope), ["tenant", "function"])
+        for field, value in scope.items():
+            if not isinstance(value, str) or not value:
+                raise ConfigurationError(
+                    field, value, f"name a {field}; erase() without one removes everything"
+                )
         return self._keeper.scopes(scope)
 
     async def change_model(self, embedder: Embedder, decider: Decider) -> int:

@@ -52,6 +52,7 @@ class Served:
         self.handle = cached.handle
         if type(route).view_stream is Route.view_stream and type(route).seen is Route.seen:
             self.handle.function.joins = joined
+        self.handle.function.ttl_reads = callable(own)
         self.policy = self.handle.function.policy
         self.engine = self.handle.engine
         self.raws = self.handle.raw_forms()

@@ -188,3 +188,15 @@ async def test_the_tail_of_a_stream_past_the_limit_is_not_taken_for_the_whole() 
     for _ in range(2):
         assert len(await collect(cached("p"))) == 64
     assert len(runs) == 2
+
+
+async def test_the_owners_functions_read_one_list_of_a_streams_chunks() -> None:
+    source, read = Source_(), []
+    source.let()
+    owners = {
+        "cache_if": lambda chunks: read.append(chunks) or True,
+        "ttl": lambda chunks: read.append(chunks) or 60,
+    }
+    stream = wrapped(source, **owners)
+    assert await collect(stream("p")) == await collect(stream("p"))
+    assert read[0] is read[1] and read[0] == ["0", "1", "2", "3", "4"] and source.started == 1
