@@ -1,8 +1,8 @@
 """Values to canonical JSON trees and bytes: equal meaning gives equal bytes, any difference gives others. Pure.
 
-Plain JSON values stand for themselves (a tuple is an array; 1.0 is 1; inside plain lists and dicts an enum member
-is its value and a UUID its text, as in every JSON encoder). All else is an object with one key that starts with
-NUL, the type's tag, so that no two types meet; user keys that start with NUL are escaped the same way.
+Plain JSON values stand for themselves (a tuple is an array; 1.0 is 1, but -0.0 is not 0; inside plain lists and dicts
+an enum member is its value and a UUID its text, as in every JSON encoder). All else is an object with one key that
+starts with NUL, the type's tag, so that no two types meet; user keys that start with NUL are escaped the same way.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import base64
 import dataclasses
 import datetime
 import enum
+import functools
 import json
 import math
 import pathlib
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -113,7 +116,7 @@ def tree(value: Any) -> Tree:
 
 
 def _float(value: float) -> Tree:
-    if value.is_integer():
+    if value.is_integer() and (value or math.copysign(1.0, value) > 0.0):
         return int(value) if -_EXACT_FLOAT <= value <= _EXACT_FLOAT else value
     return value if math.isfinite(value) else _tag("float", repr(value))
 
@@ -139,6 +142,24 @@ def _list(value: Sequence[Any]) -> Tree:
 
 def _int(value: int) -> Tree:
     return value if -_EXACT_INT <= value <= _EXACT_INT else _tag("int", str(value))
+
+
+def _moment(value: datetime.datetime | datetime.time) -> Tree:
+    """A time with its zone by name: two zones of one offset part at another time of the year."""
+    zone, told = value.tzinfo, value.isoformat() + ("~" if value.fold else "")
+    name = getattr(zone, "key", None) or getattr(zone, "zone", None) or value.tzname()
+    return told if name is None else [told, str(name)]
+
+
+def _dataclass(value: Any) -> Tree:
+    """Fields, and what else it was given: by a class below it, or by `__post_init__`. Handles are not compared."""
+    kind, names = type(value), [field.name for field in dataclasses.fields(value)]
+    held = {name: tree(getattr(value, name)) for name in names}
+    for name, more in getattr(value, "__dict__", {}).items():
+        if name not in held and not isinstance(getattr(kind, name, None), functools.cached_property):
+            with suppress(*((NotKeyable, RecursionError) if name.startswith("_") else ())):
+                held[name] = tree(more)
+    return [_name(kind), held]
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
@@ -176,15 +197,17 @@ def _scalar(value: np.generic) -> Tree:
 
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
     (bytes, "bytes", lambda v: base64.b64encode(v).decode()),
-    ((bytearray, memoryview), "buffer", lambda v: base64.b64encode(bytes(v)).decode()),
+    (bytearray, "buffer", lambda v: base64.b64encode(v).decode()),
+    (memoryview, "view", lambda v: [v.format, list(v.shape or ()), base64.b64encode(bytes(v)).decode()]),
     (np.ndarray, "ndarray", _array),
-    (datetime.datetime, "datetime", lambda v: v.isoformat()),
+    (datetime.datetime, "datetime", _moment),
     (datetime.date, "date", lambda v: v.isoformat()),
-    (datetime.time, "time", lambda v: v.isoformat()),
+    (datetime.time, "time", _moment),
     (datetime.timedelta, "timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
     (Decimal, "decimal", str),
     (Fraction, "fraction", str),
     (complex, "complex", repr),
+    (pathlib.PureWindowsPath, "windows", str),
     (pathlib.PurePath, "path", str),
     ((set, frozenset), "set", lambda v: sorted(map(argument, v), key=encode)),
     (range, "range", lambda v: [v.start, v.stop, v.step]),
@@ -203,10 +226,7 @@ def _other(value: Any) -> Tree:
         if isinstance(value, types):
             return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _tag(
-            "dataclass",
-            [_name(kind), {f.name: tree(getattr(value, f.name)) for f in dataclasses.fields(value)}],
-        )
+        return _tag("dataclass", _dataclass(value))
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
         held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
@@ -242,6 +262,8 @@ def _subclassed(value: Any, kind: type) -> Tree:
         return _tag("sub", [_name(kind), tree(int(value))])
     if isinstance(value, float):
         return _tag("sub", [_name(kind), tree(float(value))])
+    if isinstance(value, OrderedDict):  # whose order counts where two are compared
+        return _tag("ordered:" + _name(kind), [[argument(k), tree(v)] for k, v in value.items()])
     if isinstance(value, Mapping):
         return _pairs("map:" + _name(kind), value)
     if isinstance(value, list | tuple):
