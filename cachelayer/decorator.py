@@ -15,6 +15,7 @@ from .errors import StoreFault
 from .exact.lane import STRICT
 from .flow.breaker import CLOSED
 from .handles import Handle, InThread, Method, PlainHandle
+from .naming import is_method
 from .observe.pace import timed
 from .shortcuts import Shortcuts
 
@@ -35,14 +36,6 @@ def kind_of(fn: Callable[..., Any]) -> str:
         if inspect.isgeneratorfunction(seen):
             return "generator"
     return "plain"
-
-
-def is_method(fn: Callable[..., Any]) -> bool:
-    """Whether a function was written in a class body and takes its object first."""
-    outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
-    if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
-        return False
-    return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
 
 
 def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf) -> Any:

@@ -140,11 +140,12 @@ class CacheLayer(Watched, Partial):
         meaning, or a function of the arguments), `vector` (a function that makes the vector of an argument that is no
         text; plain ones run in a thread), `tags` (templates over the arguments), `ignore` (parameters
         that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
-        (callables or ContextVars that do change it), `self_key` and `share_self` (methods), `share` (hand out the very
-        object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it where it is
-        kept in another form, or the `Reason` why it is not kept), `judge` (a function of two answers as text, that
-        tells whether they say the same; asked behind the callers' backs), `codec` (how its answers leave the process,
-        instead of the layer's own). Raises ConfigurationError naming option, value and remedy.
+        (callables or ContextVars that do change it), `self_key` and `share_self` (of methods, and of objects whose
+        methods are wrapped: what of them changes it), `share` (hand out the very object), `view` (a function of the
+        answer, or of a stream's chunks, that gives what to read of it where it is kept in another form, or the
+        `Reason` why it is not kept), `judge` (a function of two answers as text, that tells whether they say the same;
+        asked behind the callers' backs), `codec` (how its answers leave the process, instead of the layer's own).
+        Raises ConfigurationError naming option, value and remedy.
         """
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)

@@ -7,7 +7,7 @@ import inspect
 import os
 import string
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -43,14 +43,57 @@ def signature_of(fn: Any) -> inspect.Signature:
         return inspect.signature(lambda *args, **kwargs: None)
 
 
-def bound(fn: Any) -> str:
-    """What a partial gives by position, of which its signature does not tell; "" where it has no key."""
-    if not isinstance(fn, functools.partial) or not fn.args:
-        return ""
+def is_method(fn: Callable[..., Any]) -> bool:
+    """Whether a function was written in a class body and takes its object first."""
+    outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
+        return False
+    return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
+
+
+def receiver(fn: Any) -> Any:
+    """The object behind a bound method, an object that is called, or a partial of one; None for other functions."""
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    if inspect.isroutine(fn) or isinstance(fn, type):
+        return fn.__self__ if inspect.ismethod(fn) else None
+    return fn
+
+
+def bound(fn: Any, options: Mapping[str, Any]) -> str:
+    """What never changes and is no argument: what a partial gives by position, and a frozen object behind a method.
+
+    "" where it has no key.
+    """
+    given = list(fn.args) if isinstance(fn, functools.partial) else []
+    behind = receiver(fn)
+    if _frozen(behind) and options.get("self_key") is None and not options.get("share_self"):
+        given.append(behind)
     try:
-        return encode([argument(value) for value in fn.args]).hex()
+        return encode([argument(value) for value in given]).hex() if given else ""
     except NotKeyable:
         return ""
+
+
+def _frozen(value: Any) -> bool:
+    made = getattr(type(value), "__dataclass_params__", None)
+    return isinstance(value, type) or (made is not None and bool(made.frozen))
+
+
+def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, and what `self_key` names of the object behind a bound method among what varies the answer."""
+    key, behind = options.get("self_key"), receiver(fn)
+    if key is None or is_method(fn):
+        return options
+    if behind is None:
+        raise ConfigurationError("self_key", key, f"{name_of(fn)} is no method of anything")
+
+    def asked() -> Any:
+        if callable(key):
+            return key(behind)
+        return [getattr(behind, name) for name in ([key] if isinstance(key, str) else key)]
+
+    return {**options, "vary": [*options.get("vary", ()), asked]}
 
 
 def settled(fn: Any, ignore: Sequence[str]) -> bool:

@@ -14,7 +14,16 @@ from .exact.identity import Identifier
 from .exact.memory import Memory
 from .exact.normalize import folding
 from .handles import Handle, PlainHandle
-from .naming import bound, check_tags, name_of, settled, signature_of, takes_json_only
+from .naming import (
+    bound,
+    check_tags,
+    is_method,
+    name_of,
+    settled,
+    signature_of,
+    takes_json_only,
+    with_receiver,
+)
 from .options import OPTIONS, check
 from .policy import Policy, check_names
 from .semantic.tier import SimilarTier
@@ -57,6 +66,7 @@ class Registry:
             raise ConfigurationError("fn", fn, "give a callable")
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
+        own = with_receiver(fn, own)
         fields = {k: v for k, v in options.items() if k not in own}
         check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
         kind = decorator.kind_of(fn)
@@ -112,7 +122,7 @@ class Registry:
             name,
             signature_of(fn),
             fold=folding(policy.normalize),
-            version=str(own.get("version", "")) + bound(fn),
+            version=str(own.get("version", "")) + bound(fn, own),
             text=own.get("text"),
             by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,
@@ -122,7 +132,7 @@ class Registry:
             vary=own.get("vary", ()),
             self_key=own.get("self_key"),
             shares_self=bool(own.get("share_self", False)),
-            method=decorator.is_method(fn),
+            method=is_method(fn),
             json_only=takes_json_only(fn),
         )
 

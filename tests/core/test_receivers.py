@@ -1,0 +1,70 @@
+"""Objects whose methods are wrapped: what of them is part of the key."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError
+
+
+@dataclass(frozen=True)
+class Fixed:
+    model: str
+
+    async def ask(self, question: str) -> str:
+        return f"{self.model} on {question}"
+
+    async def __call__(self, question: str) -> str:
+        return await self.ask(question)
+
+    @classmethod
+    async def named(cls, question: str) -> str:
+        return f"{cls.__name__} on {question}"
+
+
+class Other(Fixed):
+    """The same methods."""
+
+
+def canonical(fn: Any, **options: Any) -> bytes:
+    ask = CacheLayer(semantic=False).wrap(fn, name="ask", **options)
+    found: bytes = ask.handle.now(("a question",), {}).canonical
+    return found
+
+
+@pytest.mark.parametrize(
+    "of",
+    [lambda one: one.ask, lambda one: one, lambda one: functools.partial(one.ask)],
+    ids=["bound", "called", "partial"],
+)
+def test_a_frozen_object_behind_a_wrapped_method_is_part_of_its_keys(of: Callable[[Any], Any]) -> None:
+    assert canonical(of(Fixed("small"))) != canonical(of(Fixed("large")))
+    assert canonical(of(Fixed("small"))) == canonical(of(Fixed("small")))
+    assert canonical(of(Fixed("small")), share_self=True) == canonical(of(Fixed("large")), share_self=True)
+    assert canonical(Fixed.named) != canonical(Other.named)
+
+
+async def test_what_self_key_names_of_a_wrapped_methods_object_is_read_at_each_call() -> None:
+    class Client:
+        def __init__(self, model: str) -> None:
+            self.model = model
+
+        async def ask(self, question: str) -> str:
+            return f"{self.model} on {question}"
+
+    client = Client("small")
+    ask = CacheLayer(semantic=False).wrap(client.ask, self_key="model")
+    assert await ask("a") == "small on a"
+    client.model = "large"
+    assert await ask("a") == "large on a"
+    assert canonical(Client("small").ask, self_key="model") != canonical(client.ask, self_key="model")
+
+
+def test_a_self_key_where_there_is_no_self_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is no method of anything"):
+        CacheLayer(semantic=False).wrap(canonical, self_key="model")
