@@ -138,14 +138,13 @@ class CacheLayer(Watched, Partial):
 
         Options are every field of `Policy`, and: `name`, `version` (identity), `text` (the parameter compared by
         meaning, or a function of the arguments), `vector` (a function that makes the vector of an argument that is no
-        text; plain ones run in a thread), `tags` (templates over the arguments), `ignore` (parameters
-        that do not change the answer), `key` (a function of the arguments that replaces them in the key), `vary`
-        (callables or ContextVars that do change it), `self_key` and `share_self` (of methods, and of objects whose
-        methods are wrapped: what of them changes it), `share` (hand out the very object), `view` (a function of the
-        answer, or of a stream's chunks, that gives what to read of it where it is kept in another form, or the
-        `Reason` why it is not kept), `judge` (a function of two answers as text, that tells whether they say the same;
-        asked behind the callers' backs), `codec` (how its answers leave the process, instead of the layer's own).
-        Raises ConfigurationError naming option, value and remedy.
+        text; plain ones run in a thread), `tags` (templates over the arguments), `ignore` (parameters that do not
+        change the answer), `key` (a function of the arguments that replaces them in the key), `vary` (callables or
+        ContextVars that do change it), `self_key`, `share_self` (what of a method's object does), `share` (hand out
+        the very object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it where
+        it is kept in another form, or the `Reason` why it is not kept), `judge` (a function of two answers as text,
+        that tells whether they say the same; asked behind the callers' backs), `codec` (how its answers leave the
+        process, instead of the layer's own). Raises ConfigurationError naming option, value and remedy.
         """
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)
@@ -213,9 +212,9 @@ class CacheLayer(Watched, Partial):
     # the whole ---------------------------------------------------------------------------------------------------
 
     async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
-        """Remove every trace of a tenant's answers, or of all, everywhere; returns how many entries went here.
+        """Remove every trace of a tenant's answers, or without one of all, everywhere; how many entries went here.
 
-        Raises ConfigurationError where `tenant` is given and is no name: None by accident must not take everything.
+        Raises ConfigurationError for a tenant that is no name: None by accident must not take everything.
         """
         return await self._upkeep.erase(tenant, dry_run)
 

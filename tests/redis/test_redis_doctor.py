@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from redis_records import record
 
 
 async def findings(store) -> dict[str, tuple[str, str]]:
@@ -16,7 +17,9 @@ async def test_a_server_as_it_should_be(own_server, open_store):
     report = await findings(await open_store(server.url))
     assert {
         subject: level for subject, (level, _) in report.items() if subject != "latency"
-    } == dict.fromkeys(("version", "role", "maxmemory", "maxmemory-policy", "persistence", "clock"), "ok")
+    } == dict.fromkeys(
+        ("version", "role", "maxmemory", "maxmemory-policy", "persistence", "rights", "clock"), "ok"
+    )
     assert "median" in report["latency"][1]
 
 
@@ -46,3 +49,37 @@ async def test_a_cluster_is_reported_node_by_node(cluster, open_store):
     report = await findings(await open_store(cluster.url))
     assert report["cluster"][0] == "ok"
     assert sum(subject.endswith("latency") for subject in report) == 3
+
+
+def as_user(server, name: str, rights: str) -> str:
+    """The server's URL for a user of these rights."""
+    server.do("ACL", "SETUSER", name, "on", ">secret", *rights.split())
+    return server.url.replace("://", f"://{name}:secret@")
+
+
+@pytest.mark.parametrize(
+    ("rights", "missing"),
+    [
+        ("~cachelayer:* +@all -@write", "SET, UNLINK, PEXPIRE, XADD"),
+        ("~app:* +@all", "GET, SET"),
+        ("~* +@all -eval", "EVAL"),
+    ],
+)
+async def test_what_the_user_may_not_do_is_found(own_server, open_store, rights, missing):
+    report = await findings(await open_store(as_user(own_server(), "reader", rights)))
+    assert report["rights"][0] == "problem" and missing in report["rights"][1]
+
+
+async def test_the_rights_that_the_doctor_names_are_enough(own_server, open_store):
+    server = own_server()
+    report = await findings(await open_store(as_user(server, "reader", "~app:* +@all")))
+    rights = report["rights"][1].partition("ACL SETUSER NAME ")[2]
+    store = await open_store(as_user(server, "cache", rights))
+    assert (await findings(store))["rights"][0] == "ok"
+    assert await store.put([record(tags=("t",))]) == 1
+    assert await store.get(record().key, record().canonical) is not None
+    lease = await store.acquire(record("b").key, 10.0)
+    assert lease is not None
+    await lease.release()
+    await store.invalidate(tags=["t"])
+    assert (await store.erase(tags=["t"])).removed == 1 and await store.delete([record("b").key]) == 0

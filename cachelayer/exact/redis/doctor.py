@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .lane import Lane
+from .names import Names
 from .node import Node, parse_info
 from .pipe import pack
+from .rights import refused
 
 Level = Literal["ok", "advice", "problem"]
 PINGS = 50
@@ -30,7 +32,7 @@ class Finding:
     remedy: str = ""
 
 
-async def examine(lane: Lane, *, trust_reloaded: bool) -> list[Finding]:
+async def examine(lane: Lane, names: Names, *, trust_reloaded: bool) -> list[Finding]:
     """Look at every node. Raises StoreFault where one cannot be reached."""
     findings: list[Finding] = []
     for node in lane.topology:
@@ -47,6 +49,7 @@ async def examine(lane: Lane, *, trust_reloaded: bool) -> list[Finding]:
             found.append(_persistence(facts, persist, trust_reloaded))
             found += _clock(facts, time.time())
             findings += [Finding(f.level, where + f.subject, f.found, f.remedy) for f in found]
+        findings.append(_rights(await refused(pipe, names), names, where))
         findings.append(await _latency(node, where))
     if lane.cluster:
         findings.append(await _cluster(lane))
@@ -128,6 +131,16 @@ def _persistence(facts: dict[str, str], fsync: Any, trust_reloaded: bool) -> Fin
             "what a restarted server reads back is not served: spare the disk, or set trust_reloaded",
         )  # fmt: skip
     return Finding("ok", "persistence", what)
+
+
+def _rights(missing: list[str], names: Names, where: str) -> Finding:
+    if not missing:
+        return Finding("ok", where + "rights", "all that is needed")
+    remedy = (
+        f"nothing is shared like this: ACL SETUSER NAME ~{names.prefix.decode()}:* +@read +@write +@scripting "
+        "+@transaction +@connection +@keyspace +time +wait +role +info"
+    )
+    return Finding("problem", where + "rights", f"the user may not {', '.join(missing)}", remedy)
 
 
 async def _latency(node: Node, where: str) -> Finding:

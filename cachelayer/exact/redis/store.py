@@ -276,7 +276,7 @@ class RedisStore:
 
     async def diagnose(self) -> list[Finding]:
         """What is right and wrong with the servers, with remedies. Raises StoreFault where none can be reached."""
-        return await examine(await self._started(), trust_reloaded=self._trust_reloaded)
+        return await examine(await self._started(), self._names, trust_reloaded=self._trust_reloaded)
 
     def stats(self) -> dict[str, Any]:
         """Counts of this process, and of the running loop's connections where there is one."""

@@ -1,0 +1,48 @@
+"""What the user of a connection may not do: each command that the tier sends, tried where it changes nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from .names import Names
+from .pipe import Pipe, pack
+
+
+async def refused(pipe: Pipe, names: Names) -> list[str]:
+    """The commands that the server refuses to this user under these names, in the order of their need."""
+    trials = _trials(names)
+    replies = await pipe.ask([pack(*words) for _, words in trials])
+    found = (name for (name, _), reply in zip(trials, replies, strict=True) if _denied(reply))
+    return list(dict.fromkeys(found))
+
+
+def _denied(reply: object) -> bool:
+    return isinstance(reply, Exception) and str(reply).startswith("NOPERM")
+
+
+def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
+    """Commands on entries that nobody has, or with arguments that are looked at after the user's rights."""
+    key, none, never = os.urandom(16), b"0", b"no id"
+    entry, tomb, feed = names.entry(key), names.tomb(key), names.feed
+    own = [entry, names.near(key), names.lease(key), tomb, names.epoch(key)]
+    words: list[Sequence[bytes | int]] = [
+        *([b"GET", name] for name in own),
+        *([b"SET", name, b"", b"PX", none] for name in own),
+        *([b"UNLINK", name] for name in own),
+        [b"GETRANGE", entry, 0, 1],
+        [b"EVAL", b"return redis.call('get',KEYS[1])", 1, entry],
+        [b"PTTL", entry],
+        [b"PEXPIRE", entry, 1],
+        [b"TOUCH", entry],
+        [b"XADD", feed, b"NOMKSTREAM", never, b"k", b""],
+        [b"XREAD", b"COUNT", 1, b"STREAMS", feed, never],
+        [b"SCAN", 0, b"MATCH", entry, b"COUNT", 1],
+        [b"MULTI"],
+        [b"EXEC"],
+        [b"TIME"],
+        [b"ROLE"],
+        [b"WAIT", 0, 1],
+        [b"CLIENT", b"TRACKING", b"OFF"],
+    ]
+    return [(str(given[0], "ascii"), given) for given in words]  # type: ignore[arg-type]
