@@ -6,9 +6,10 @@ import asyncio
 import importlib
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from cachelayer.errors import ConfigurationError
+from cachelayer.exact.redis.url import redacted
 
 from .errors import RequestRejected
 from .events import Capabilities, Event, Transport
@@ -52,8 +53,8 @@ class TensorRTLLM:
         fleet: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """`trtllm://host:8000` (also trtllms, http, https), `triton://host:8001[/model]` (tritons),
-        `local:/model`.
+        """`trtllm://[user:password@]host:8000[/path]` (also trtllms, http, https), `triton://host:8001[/model]`
+        (tritons), `local:/model`.
 
         Several URLs are replicas of one model: a `Fleet` with routing and admission, whose arguments `fleet`
         gives (also for a single URL). No I/O: the server is asked what it is at `start`, or at the first
@@ -86,11 +87,15 @@ class TensorRTLLM:
                     )
                 self.capabilities = found
             finally:
-                self._starting.set_result(None)  # type: ignore[arg-type]
-                self._starting = None
+                try:
+                    if self.capabilities is None:  # who is told so need not close what never opened
+                        await self.transport.aclose()
+                finally:
+                    self._starting.set_result(None)  # type: ignore[arg-type]
+                    self._starting = None
         return self.capabilities
 
-    async def __call__(self, **arguments: Any) -> Any:
+    async def __call__(self, /, **arguments: Any) -> Any:
         request = self.request(arguments)
         if request.stream:
             stream = chunks(self.events(request), request)
@@ -126,31 +131,46 @@ class TensorRTLLM:
 
 
 def transport_of(url: str, **options: Any) -> Transport:
-    """The transport for a URL. Raises ConfigurationError for one that names none."""
+    """The transport for a URL. Raises ConfigurationError for one that names none, or something of no use in it."""
     scheme, _, rest = url.partition(":")
     if scheme == "local" and rest:
         return LocalTransport(rest, **options)
-    parts = urlsplit(url)
-    if parts.hostname is None:
-        raise ConfigurationError(
-            "url", url, "give trtllm://host:port, triton://host:port or local:/path/to/model"
-        )
+    parts = _parts(url)
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     if scheme in ("trtllm", "trtllms", "http", "https"):
         tls = scheme in ("trtllms", "https")
-        port = parts.port or (443 if tls else 8000)
-        return ServeTransport(f"{'https' if tls else 'http'}://{_host(parts.hostname)}:{port}", **options)
+        user, at, _ = parts.netloc.rpartition("@")
+        path = parts.path.rstrip("/").removesuffix("/v1")
+        base = f"{'https' if tls else 'http'}://{user}{at}{host}:{parts.port or (443 if tls else 8000)}{path}"
+        return ServeTransport(base, **options)
     if scheme in ("triton", "tritons"):
+        if parts.username is not None:
+            raise _bad(url, "gRPC knows no user and password: give headers={'authorization': ...}")
+        named = parts.path.strip("/")
+        if named and options.setdefault("model", named) != named:
+            raise ConfigurationError(
+                "model", options["model"], f"the URL names another model, {named}: give one"
+            )
         triton = importlib.import_module("..triton", __package__)
-        model = parts.path.strip("/") or options.pop("model", None)
-        address = f"{_host(parts.hostname)}:{parts.port or 8001}"
-        transport: Transport = triton.TritonTransport(
-            address, model=model, tls=scheme == "tritons", **options
-        )
+        address = f"{host}:{parts.port or 8001}"
+        transport: Transport = triton.TritonTransport(address, tls=scheme == "tritons", **options)
         return transport
-    raise ConfigurationError(
-        "url", url, "the scheme is one of trtllm, trtllms, http, https, triton, tritons, local"
-    )
+    raise _bad(url, "the scheme is one of trtllm, trtllms, http, https, triton, tritons, local")
 
 
-def _host(name: str) -> str:
-    return f"[{name}]" if ":" in name else name
+def _parts(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        if parts.hostname is None:
+            raise _bad(url, "give trtllm://host:port, triton://host:port or local:/path/to/model")
+        if parts.port == 0 or parts.query or parts.fragment:
+            raise _bad(url, "give a port from 1 to 65535, and nothing behind ? or #")
+    except ConfigurationError:
+        raise
+    except ValueError as fault:
+        raise _bad(url, f"{fault}; give scheme://host:port") from None
+    return parts
+
+
+def _bad(url: str, remedy: str) -> ConfigurationError:
+    return ConfigurationError("url", redacted(url), remedy)

@@ -34,7 +34,6 @@ class ServeTransport:
         connect_timeout: float = 5.0,
         max_connections: int = 1024,
     ) -> None:
-        self.name = url
         self.capabilities = Capabilities("openai", chat=True, usage=True)
         self._model = model
         told = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
@@ -43,11 +42,12 @@ class ServeTransport:
         self._http = Http(
             url, connect=connect_timeout, connections=max_connections, needed_by="trtllm://", extra="triton"
         )
+        self.name = self._http.base
 
     async def start(self) -> Capabilities:
         """Ask health, version and models, and whether the chat schema knows a tenant salt."""
-        if not await self.healthy():
-            raise Unavailable(f"{self.name} is not healthy")
+        if ill := await self._ill():
+            raise Unavailable(f"{self.name} is not healthy: {ill}")
         version = await self._get_json("/version")
         models = await self._get_json("/v1/models")
         listed = models.get("data")
@@ -83,19 +83,30 @@ class ServeTransport:
             "max_tokens": 1,
             "cache_salt": "",
         }
-        status, told = await self._http.whole(
-            "POST", "/v1/chat/completions", headers=self._headers, body=orjson.dumps(body)
-        )
+        try:
+            status, told = await self._http.whole(
+                "POST",
+                "/v1/chat/completions",
+                within=self._patience,
+                headers=self._headers,
+                body=orjson.dumps(body),
+            )
+        except HttpFault as fault:
+            raise Unavailable(f"{self.name} does not say whether it knows tenant salts: {fault}") from fault
         text = told.decode("utf-8", "replace")
         foreign = any(word in text.lower() for word in ("extra", "not permitted", "forbid", "unknown field"))
         return status == 400 and "cache_salt" in text and not foreign
 
     async def healthy(self) -> bool:
+        return not await self._ill()
+
+    async def _ill(self) -> str:
+        """What speaks against the server. Of other makes not all have a /health: that one answers is enough."""
         try:
             status, _ = await self._http.whole("GET", "/health", within=self._patience, headers=self._headers)
-        except HttpFault:
-            return False
-        return status == 200
+        except HttpFault as fault:
+            return str(fault)
+        return "" if status in (200, 404, 405) else f"/health answers {status}"
 
     def _body(self, request: Request) -> tuple[str, bytes]:
         body = dict(request.params)
@@ -190,7 +201,7 @@ class _Stream:
                 self.done = True
                 return
             body = orjson.loads(data)
-            if "error" in body:
+            if body.get("error") is not None:
                 raise _stream_error(body["error"])
             if not self._started:
                 self._started = True

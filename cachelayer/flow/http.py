@@ -110,7 +110,8 @@ class Http:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError("url", url, "give http://HOST:PORT or https://HOST")
         self.path = parts.path.rstrip("/")
-        self._base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self.path}"
+        self.base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{self.path}"
+        """The URL without user and password."""
         self._basic = b""
         if parts.username is not None:
             told = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
@@ -153,7 +154,7 @@ class Http:
             headers = [one for one in headers if one[0].lower() != b"authorization"]
             headers.append((b"authorization", self._basic))
         path = quote(_BARE.sub("%25", path.removeprefix("/")), safe=_SAFE)
-        target = f"{self._base}/{path}"  # whatever `path` is: never a part of the host's name
+        target = f"{self.base}/{path}"  # whatever `path` is: never a part of the host's name
         if query:
             target += f"?{query.decode('latin-1')}"
         try:

@@ -1,0 +1,104 @@
+"""What stands in a backend's address is used or refused by name."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+from collections.abc import AsyncIterator
+
+import pytest
+from aiohttp import web
+from cachelayer.adapters.tensorrt_llm import TensorRTLLM, Unavailable
+from serve_server import ServeStandin
+
+from cachelayer.errors import ConfigurationError
+
+
+@pytest.fixture
+async def proxied() -> AsyncIterator[tuple[str, list[tuple[str, str]]]]:
+    """A server behind a path, and the paths and credentials that it was asked with."""
+    asked: list[tuple[str, str]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append((request.path, request.headers.get("authorization", "")))
+        if not request.path.endswith("/v1/chat/completions"):
+            return web.Response(text="{}")
+        choice = {"index": 0, "message": {"content": "hello"}, "finish_reason": "stop"}
+        return web.json_response({"choices": [choice]})
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"127.0.0.1:{runner.addresses[0][1]}", asked
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize("path", ["/models/llama", "/models/llama/v1/", ""])
+async def test_a_path_and_credentials_in_an_address_are_used_and_told_to_nobody(
+    proxied: tuple[str, list[tuple[str, str]]], path: str
+) -> None:
+    address, asked = proxied
+    llm = TensorRTLLM.connect(f"trtllm://ann:s%40cret@{address}{path}")
+    answer = await llm(messages=[{"role": "user", "content": "x"}])
+    assert answer["choices"][0]["message"]["content"] == "hello"
+    under = "/models/llama" if path else ""
+    basic = "Basic " + base64.b64encode(b"ann:s@cret").decode()
+    assert asked[0] == (f"{under}/health", basic) and asked[-1] == (f"{under}/v1/chat/completions", basic)
+    assert llm.transport.name == f"http://{address}{under}"
+    await llm.aclose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "trtllm://ann:s3cret@host:none", "trtllm://host:99999", "trtllm://host:0", "trtllm://[::1",
+        "trtllm://host?model=x", "http://host/#x", "triton://ann:s3cret@host:8001/ensemble", "host:8000", "",
+    ],
+)  # fmt: skip
+def test_what_an_address_cannot_mean_is_refused_by_name_without_its_password(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="url=") as refusal:
+        TensorRTLLM.connect(url)
+    assert "s3cret" not in str(refusal.value)
+
+
+def test_two_names_for_a_tritons_model_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="one_model"):
+        TensorRTLLM.connect("triton://host/another", model="one_model")
+
+
+@pytest.mark.parametrize("several", [False, True])
+async def test_a_start_that_failed_leaves_nothing_to_close_and_may_be_tried_again(several: bool) -> None:
+    server = ServeStandin()
+    await server.start()
+    await server.crash()
+    url = f"trtllm://{server.address}"
+    llm = TensorRTLLM.connect([url] if several else url)
+    with pytest.raises(Unavailable), warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        await llm.start()
+    transports = [m.transport for m in llm.transport.members.values()] if several else [llm.transport]  # type: ignore[attr-defined]
+    assert [transport._http._session for transport in transports] == [None]
+    await server.start()
+    assert (await llm.start()).models == ("tiny-llama",)
+    await llm.aclose()
+    await server.crash()
+
+
+async def test_a_server_without_a_health_route_is_served_and_an_ill_one_says_why(serve: ServeStandin) -> None:
+    async def other_make(request: web.Request) -> web.Response:
+        return web.Response(status=404 if request.path == "/health" else 200, text="{}")
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", other_make)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    llm = TensorRTLLM.connect(f"trtllm://127.0.0.1:{runner.addresses[0][1]}")
+    assert (await llm.start()).kind == "openai"
+    await llm.aclose()
+    await runner.cleanup()
+    serve.healthy = False
+    with pytest.raises(Unavailable, match="503"):
+        await TensorRTLLM.connect(f"trtllm://{serve.address}").start()
