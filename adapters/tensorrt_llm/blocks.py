@@ -20,11 +20,11 @@ def prompt_bytes(
     """A prompt as bytes whose common prefixes are those of the templated prompt: tools first, then
     messages."""
     if messages is None:
-        return (
-            prompt.encode()
-            if isinstance(prompt, str)
-            else b"".join(t.to_bytes(4, "little") for t in prompt or ())
-        )
+        if isinstance(prompt, str):
+            return prompt.encode()
+        if all(isinstance(token, int) for token in prompt or ()):
+            return b"".join(token.to_bytes(4, "little") for token in prompt or ())
+        return orjson.dumps(prompt)
     parts = [orjson.dumps(tools, option=orjson.OPT_SORT_KEYS)] if tools else []
     for message in messages:
         content = message.get("content")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +34,36 @@ INERT = frozenset(
 """OpenAI fields that change no output; TensorRT-LLM answers 400 to them, so they stay here."""
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and len(value) > 0
+
+
+FORMS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "messages": (lambda v: _is_list(v) and all(isinstance(m, Mapping) for m in v), "a list of messages"),
+    "prompt": (lambda v: isinstance(v, str) or _is_list(v), "a text, or token ids"),
+    "model": (lambda v: isinstance(v, str), "a name"),
+    "n": (lambda v: _is_count(v) and v > 0, "a whole number of at least 1"),
+    "max_tokens": (_is_count, "a whole number"),
+    "max_completion_tokens": (_is_count, "a whole number"),
+    "stream_options": (lambda v: isinstance(v, Mapping), "an object"),
+    "cache_salt": (lambda v: isinstance(v, str), "a text"),
+    "timeout": (lambda v: _is_number(v) and 0 < v < 1e9, "seconds > 0, or nothing"),
+    "priority": (lambda v: _is_number(v) and 0 <= v <= 1, "0 (least) to 1 (most urgent)"),
+    "lane": (lambda v: isinstance(v, str), "a name"),
+    "session": (lambda v: isinstance(v, str | int), "a name"),
+}
+"""What each field has to be. Of others the server judges: what it refuses is one request's fault, where nonsense
+that it trips over counts against the server."""
+
+
 @dataclass(slots=True)
 class Request:
     """One checked call. Exactly one of `messages` and `prompt` is given."""
@@ -59,7 +89,8 @@ class Request:
 
     @property
     def choices(self) -> int:
-        return int(self.params.get("n", 1))
+        several = not isinstance(self.prompt, str | None) and not isinstance(self.prompt[0], int)
+        return int(self.params.get("n", 1)) * (len(self.prompt) if several and self.prompt else 1)
 
     @property
     def max_tokens(self) -> int | None:
@@ -76,7 +107,13 @@ def parse(arguments: Mapping[str, Any], now: float, salt: str | None = None) -> 
     messages, prompt = rest.pop("messages", None), rest.pop("prompt", None)
     if (messages is None) == (prompt is None):
         raise RequestRejected("exactly one of messages and prompt must be given")
-    options = arguments.get("stream_options") or {}
+    options = arguments.get("stream_options")
+    for name, (fits, form) in FORMS.items():
+        value = arguments.get(name)
+        if value is not None and not fits(value):
+            raise RequestRejected(f"{name}: give {form}")
+    options = options or {}
+    timeout = rest.pop("timeout", None)
     request = Request(
         model=rest.pop("model", None),
         messages=messages,
@@ -85,7 +122,7 @@ def parse(arguments: Mapping[str, Any], now: float, salt: str | None = None) -> 
         usage=bool(options.get("include_usage", False)),
         params=rest,
         salt=rest.pop("cache_salt", salt),
-        deadline=_deadline(rest.pop("timeout", None), now),
+        deadline=None if timeout is None else now + timeout,
         priority=float(rest.pop("priority", 0.5)),
         lane=str(rest.pop("lane", "interactive")),
         session=rest.pop("session", None),
@@ -93,19 +130,9 @@ def parse(arguments: Mapping[str, Any], now: float, salt: str | None = None) -> 
     )
     if options and not request.stream:
         raise RequestRejected("stream_options needs stream=True")
-    if request.salt is not None and not str(request.salt).strip():
+    if request.salt is not None and not request.salt.strip():
         raise RequestRejected("cache_salt must not be blank")
-    if not 0.0 <= request.priority <= 1.0:
-        raise RequestRejected(f"priority={request.priority}: give 0 (least) to 1 (most urgent)")
     foreign = rest.keys() - (CHAT if messages is not None else COMPLETION)
     if foreign:
         raise RequestRejected(f"unknown request fields: {', '.join(sorted(foreign))}")
     return request
-
-
-def _deadline(timeout: Any, now: float) -> float | None:
-    if timeout is None:
-        return None
-    if not isinstance(timeout, int | float) or not timeout > 0:
-        raise RequestRejected(f"timeout={timeout!r}: give seconds > 0")
-    return now + timeout

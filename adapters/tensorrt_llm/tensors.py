@@ -119,7 +119,7 @@ def encode(layout: Layout, name: str, values: Sequence[Any]) -> Tensor:
             raw = b"".join(struct.pack("<I", len(item)) + item for item in items)
         else:
             raw = b"".join(struct.pack(FORMATS[datatype], value) for value in values)
-    except (struct.error, KeyError) as error:
+    except (struct.error, KeyError, OverflowError, UnicodeEncodeError) as error:
         raise RequestRejected(f"{name}={list(values)!r} does not fit {datatype}: {error}") from None
     return Tensor(name, datatype, [1, len(values)] if layout.batched else [len(values)], raw)
 

@@ -63,6 +63,30 @@ async def test_tenants_get_salts_of_their_own(c: Client, servers: list[ServeStan
     assert len(set(salts)) == 2 and all(salt.startswith("own:") for salt in salts)
 
 
+async def test_a_caller_parts_his_own_prefixes_and_never_joins_another_tenants(
+    c: Client, servers: list[ServeStandin]
+) -> None:
+    """A salt tells by its timing what was asked under it: nobody takes another's by naming it."""
+    await c.post(PATH, ask("x", stream=False))
+    (theirs,) = {r["cache_salt"] for s in servers for r in s.requests if r.get("cache_salt")}
+    for user in ("Bearer a", "Bearer b"):
+        mine = ask("x", stream=False) | {"cache_salt": theirs}
+        assert (await c.post(PATH, mine, authorization=user)).status == 200
+    salts = {r["cache_salt"] for s in servers for r in s.requests if r.get("cache_salt")}
+    assert len(salts) == 3
+
+
+async def test_one_callers_broken_requests_take_the_model_from_nobody(
+    c: Client, servers: list[ServeStandin]
+) -> None:
+    for broken in ({"n": 0}, {"self": 1}, {"messages": ["x"]}, {"priority": []}, {"session": {}}):
+        for _ in range(6):
+            assert (await c.post(PATH, ask("x", stream=False) | broken)).status == 400
+    for _ in range(6):
+        await c.post(PATH, ask("y", stream=False, status=503))
+    assert (await c.post(PATH, ask("well", stream=False))).status == 200
+
+
 async def test_a_replica_that_dies_is_replaced_before_the_first_token_and_told_of_after_it(
     c: Client, servers: list[ServeStandin]
 ) -> None:

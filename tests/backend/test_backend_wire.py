@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from cachelayer.adapters.tensorrt_llm import RequestRejected, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.errors import ProtocolFault
@@ -104,11 +106,11 @@ def test_a_field_that_changes_the_answer_and_has_no_tensor_is_refused_by_name() 
                 layout(),
                 parse({"prompt": "x", field: value}, 0.0)
                 if field != "tools"
-                else parse({"messages": [], field: value}, 0.0),
+                else parse({"messages": [{"role": "user", "content": "x"}], field: value}, 0.0),
                 "x",
                 16,
             )
-    neutral = parse({"messages": [], "n": 1, "tools": [], "top_p": 0.5, "user": "u"}, 0.0)
+    neutral = parse({"messages": [{"role": "user", "content": "x"}], "n": 1, "tools": [], "top_p": 0.5, "user": "u"}, 0.0)
     names = [t.name for t in inputs_of(layout(), neutral, "x", 16)]
     assert names == ["text_input", "max_tokens", "top_p", "stream"]
 
@@ -182,3 +184,18 @@ def test_a_response_read_by_its_beginning_is_the_response_parsed(
 @given(st.binary(max_size=40))
 def test_bytes_that_are_no_response_are_left_to_the_parser(garbage: bytes) -> None:
     assert Repetition().first_tensor(garbage) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": 0}, {"n": "two"}, {"n": True}, {"max_tokens": "x"}, {"priority": "x"}, {"priority": float("nan")},
+        {"stream_options": 5, "stream": True}, {"session": []}, {"lane": {}}, {"model": []}, {"cache_salt": 5},
+        {"timeout": 10**400}, {"timeout": True}, {"messages": "text"}, {"messages": [5]}, {"messages": []},
+    ],
+)  # fmt: skip
+def test_a_field_of_another_form_is_refused_by_name_before_any_server_trips_over_it(
+    wrong: dict[str, Any],
+) -> None:
+    with pytest.raises(RequestRejected, match=next(iter(wrong))):
+        parse({"messages": [{"role": "user", "content": "x"}]} | wrong, 0.0)

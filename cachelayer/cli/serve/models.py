@@ -50,6 +50,7 @@ class Models:
         if all(url.startswith("triton") for url in urls):
             template = TEMPLATES.get(first.template)
             options = {"template": template, "unknown_finish": first.unknown_finish}
+        self._tenant = tenant
         self.llm = TensorRTLLM.connect(
             urls[0] if len(urls) == 1 else urls, tenant=lambda: self._salt(tenant()), **options
         )
@@ -103,6 +104,10 @@ class Models:
     async def _answer(self, asked: dict[str, Any], send: Any) -> None:
         try:
             await self.llm.start()
+            if (
+                told := asked.get("cache_salt")
+            ) is not None:  # parts a tenant's prefixes, and joins nobody else's
+                asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(told)]).decode()
             answer = await self.llm(**asked)
         except BackendError as fault:
             await send_error(send, fault.status, str(fault), "upstream_error", retry_after=fault.retry_after)
