@@ -12,6 +12,7 @@ from .admission import AdaptiveLimit, LimitPolicy
 from .blocks import PrefixIndex
 from .errors import Overloaded, ProtocolFault, Unavailable
 from .events import Capabilities, Delta, End, Event, Transport, Usage
+from .guard import Finish
 from .prefix import PrefixFlight
 from .request import Request, parse
 from .router import Choice, Replica, Router, RouterPolicy
@@ -50,6 +51,8 @@ class Attempt:
         self.member, self.choice, self.request = member, choice, request
         self.router, self.signals = router, signals
         self.spoke = False
+        """Whether the caller has any of the answer: a stream's first delta, the whole of one that is no stream."""
+        self._begun = False
         self._sent = self._first = math.nan
         self._usage = Usage()
         self._deltas = 0
@@ -61,24 +64,42 @@ class Attempt:
         clock = asyncio.get_running_loop().time
         self.router.sent(choice, clock(), self.request.session)
         lead = None
+        finish, held = Finish(self.request), list[Event]()
         try:
             if choice.probe or member.capabilities is None:
                 await member.begin(warm, clock())
+            # it came later than the fleet was asked what it can do
+            if (
+                self.request.salt is not None
+                and member.capabilities is not None
+                and not member.capabilities.salt
+            ):
+                raise Unavailable(f"{member.transport.name} cannot honour a tenant salt")
             lead = await member.flight.enter(blocks, self.request.deadline)
             self._sent = clock()
             async with aclosing(member.transport.events(self.request)) as events:
                 async for event in events:
                     if type(event) is Delta:
+                        finish.saw(event)
                         self._deltas += 1
-                        if not self.spoke:
-                            self.spoke = True
+                        if not self._begun:
+                            self._begun = True
                             lead.warm()
                             self._told_first(clock())
                     elif type(event) is Usage:
                         self._usage = event
                     elif type(event) is End:
+                        finish.end()
+                        self.router.ended(choice)
                         self._told_end(clock())
-                    yield event
+                    if self.request.stream:
+                        self.spoke = self._begun
+                        yield event
+                    else:
+                        held.append(event)
+            self.spoke = self._begun
+            for event in held:
+                yield event
         except (Unavailable, Overloaded, ProtocolFault) as error:
             self.signals.failures[member.transport.name] += 1
             member.limit.refused(clock())
@@ -86,7 +107,7 @@ class Attempt:
                 self.router.failed(choice, clock())
             raise
         finally:
-            self.router.finished(choice, clock(), begun=self.spoke)
+            self.router.finished(choice, clock(), begun=self._begun)
             if lead is not None:
                 lead.close()
 

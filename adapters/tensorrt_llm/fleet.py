@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from cachelayer.errors import ConfigurationError
+from cachelayer.flow.together import any_of, together
 
 from .admission import LANES, Gate, Lane, LimitPolicy, Ticket, Verdict
 from .attempt import Attempt, Member
 from .blocks import chain, prompt_bytes
 from .brownout import Brownout, BrownoutPolicy
-from .errors import BackendError, Overloaded, ProtocolFault, Shed, Unavailable
+from .errors import BackendError, Overloaded, ProtocolFault, RequestRejected, Shed, Unavailable
 from .events import Capabilities, Event, Start, Transport
 from .request import Request
 from .router import Replica, Router, RouterPolicy
@@ -64,18 +65,11 @@ class Fleet:
         """Start every replica that answers; the others are tried again by requests. Raises Unavailable for
         none."""
         now = asyncio.get_running_loop().time()
-        found, fault = [], None
-        for member in self.members.values():
-            try:
-                await member.begin(self._warm, now)
-            except BackendError as error:
-                fault = error
-                member.replica.failures = self.router.policy.failures
-                continue
-            if member.capabilities is not None:
-                found.append(member.capabilities)
+        faults = await together(self._begun(member, now) for member in self.members.values())
+        found = [m.capabilities for m in self.members.values() if m.capabilities is not None]
         if not found:
-            raise Unavailable(f"no replica of {sorted(self.members)} answers: {fault}") from fault
+            told = "; ".join(str(fault) for fault in faults)
+            raise Unavailable(f"no replica of {sorted(self.members)} answers: {told}") from faults[-1]
         self.capabilities = replace(
             found[0],
             salt=all(c.salt for c in found),
@@ -85,11 +79,18 @@ class Fleet:
         )
         return self.capabilities
 
+    async def _begun(self, member: Member, now: float) -> BackendError | None:
+        try:
+            await member.begin(self._warm, now)
+        except BackendError as fault:
+            member.capabilities, member.replica.failures = None, self.router.policy.failures
+            return fault
+        return None
+
     async def healthy(self) -> bool:
-        for member in self.members.values():
-            if not member.replica.draining and await member.transport.healthy():
-                return True
-        return False
+        """Whether any replica is: one that says nothing holds up nobody who asks."""
+        able = [m.transport for m in self.members.values() if not m.replica.draining]
+        return await any_of(transport.healthy() for transport in able)
 
     def drain(self, name: str, draining: bool = True) -> None:
         """Send nothing new to a replica; what it runs goes on. Its `inflight` signal says when it is
@@ -178,7 +179,10 @@ class Fleet:
     async def _served(self, request: Request) -> AsyncGenerator[Event, None]:
         """Try replicas until one speaks."""
         loop = asyncio.get_running_loop()
-        data = prompt_bytes(request.messages, request.prompt, request.params.get("tools"))
+        try:
+            data = prompt_bytes(request.messages, request.prompt, request.params.get("tools"))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise RequestRejected(f"the request is not JSON: {error}") from None
         blocks = chain(data, f"{request.model}\0{request.salt}")
         tried: list[Replica] = []
         fault: BackendError | None = None

@@ -55,7 +55,7 @@ async def guarded(
     `timeout` and `cancelled` as finish reasons, a break in the stream, a missing end: all become errors, so
     that what reaches End is a complete answer. Closing the generator closes the transport's."""
     limit = None if request.deadline is None else Deadline(request.deadline)
-    reasons: dict[int, str] = {}
+    finish = Finish(request)
     begun = False
     events = transport.events(request)
     try:
@@ -75,13 +75,9 @@ async def guarded(
                 raise ProtocolFault("the transport ended without an end") from None
             if type(event) is Delta:
                 begun = True
-                if event.finish_reason is not None:
-                    reasons[event.index] = _complete(event.finish_reason)
+                finish.saw(event)
             elif type(event) is End:
-                missing = request.choices - len(reasons)
-                if missing > 0:
-                    raise Unavailable(f"{missing} of {request.choices} choices never finished")
-                yield End(weakest(list(reasons.values())))
+                yield finish.end()
                 return
             yield event
     except Unavailable as error:
@@ -94,11 +90,31 @@ async def guarded(
         await events.aclose()
 
 
-def _complete(reason: str) -> str:
-    if reason == "timeout":
-        raise DeadlineExceeded("the engine ended the request: timeout")
-    if reason == "cancelled":
-        raise Cancelled("the server ended the request: cancelled")
-    if reason not in COMPLETE:
-        raise ProtocolFault(f"finish_reason={reason!r} is not known to mean a complete answer")
-    return reason
+class Finish:
+    """Whether every choice of an answer came to an end that means a complete one."""
+
+    __slots__ = ("_choices", "_reasons")
+
+    def __init__(self, request: Request) -> None:
+        self._choices = request.choices
+        self._reasons: dict[int, str] = {}
+
+    def saw(self, delta: Delta) -> None:
+        """Raises DeadlineExceeded, Cancelled or ProtocolFault for a reason that speaks of something else."""
+        reason = delta.finish_reason
+        if reason is None:
+            return
+        if reason == "timeout":
+            raise DeadlineExceeded("the engine ended the request: timeout")
+        if reason == "cancelled":
+            raise Cancelled("the server ended the request: cancelled")
+        if reason not in COMPLETE:
+            raise ProtocolFault(f"finish_reason={reason!r} is not known to mean a complete answer")
+        self._reasons[delta.index] = reason
+
+    def end(self) -> End:
+        """With the weakest of the reasons. Raises Unavailable where a choice has none."""
+        missing = self._choices - len(self._reasons)
+        if missing > 0:
+            raise Unavailable(f"{missing} of {self._choices} choices never finished")
+        return End(weakest(list(self._reasons.values())))

@@ -86,8 +86,8 @@ class Choice:
 
 @dataclass(slots=True)
 class Router:
-    """Chooses, and is told what came of it: `sent`, then `first` at the first token, then `finished` or
-    `failed`."""
+    """Chooses, and is told what came of it: `sent`, then `first` at the first token, `ended` or `failed`, then
+    `finished`."""
 
     replicas: list[Replica]
     policy: RouterPolicy
@@ -111,9 +111,13 @@ class Router:
     ) -> Choice | None:
         """The cheapest replica for a prompt of `tokens` tokens; None where none may be asked.
 
-        `without` were tried already, `full` have no room now and serve only where nothing else can be asked.
+        `without` were tried already, `full` have no room now and serve only where nothing else can be asked. Where
+        all breakers are open the replicas are tried before they cooled down, by one request at a time each: they may
+        be back, or only one caller's requests were too much for them.
         """
         able = [r for r in self.replicas if r not in without and not r.draining and self._closed(r, now)]
+        if not able and not without:
+            able = self._last_resort()
         if not able:
             return None
         # one that has cooled down is tried even where another is cheaper, or it would never come back
@@ -139,6 +143,12 @@ class Router:
         missing = choice.missing - (self.policy.affinity if replica is home else 0.0)
         return replica.pending + weight * missing + self.policy.decode_weight * replica.inflight
 
+    def _last_resort(self) -> list[Replica]:
+        served = [r for r in self.replicas if not r.draining]
+        if any(r.failures < self.policy.failures for r in served):
+            return []
+        return [r for r in served if not r.probing]
+
     def _closed(self, replica: Replica, now: float) -> bool:
         """An open breaker lets one request through when it has cooled down."""
         if replica.failures < self.policy.failures:
@@ -163,8 +173,13 @@ class Router:
         """The first token came: its prefill is done and its blocks are in the cache."""
         replica = choice.replica
         self._prefilled(choice)
-        replica.failures = 0
+        # an open breaker closes; what came before is forgotten once an answer is whole
+        replica.failures = min(replica.failures, self.policy.failures - 1)
         replica.index.add(choice.blocks, now, replica.queued)
+
+    def ended(self, choice: Choice) -> None:
+        """The whole answer came. Told before `finished`."""
+        choice.replica.failures = 0
 
     def finished(self, choice: Choice, now: float, *, begun: bool) -> None:
         """The request is over, well or by its caller's leave. `begun` says whether `first` was told."""

@@ -25,7 +25,8 @@ def start_of(body: Mapping[str, Any]) -> Start:
 def delta_of(choice: Mapping[str, Any]) -> Delta | None:
     """One choice of a chunk or of a whole answer; None where it says nothing (the role chunk)."""
     part = choice.get("delta") or choice.get("message")
-    finish = choice.get("finish_reason")
+    finish = choice.get("finish_reason") or None
+    index = choice.get("index") or 0
     if part is None:
         text, reasoning, calls = choice.get("text") or "", "", None
     else:
@@ -34,10 +35,14 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         calls = part.get("tool_calls") or None
     if not (text or reasoning or calls or finish):
         return None
-    if type(text) is not str or type(reasoning) is not str or (calls and not all(map(_is_call, calls))):
-        raise ProtocolFault("the server's answer has a choice that is no text and no tool calls")
+    if type(text) is not str or type(reasoning) is not str or type(index) is not int:
+        raise ProtocolFault(
+            "the server's answer has a choice whose text is no text, or whose index is no number"
+        )
+    if calls and not all(map(_is_call, calls)):
+        raise ProtocolFault("the server's answer has tool calls that are none")
     return Delta(
-        choice.get("index", 0),
+        index,
         text,
         reasoning,
         calls,
@@ -48,7 +53,8 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
 
 
 def _is_call(call: Mapping[str, Any]) -> bool:
-    return isinstance((call.get("function") or {}).get("arguments") or "", str)
+    told = (call.get("function") or {}).get("arguments") or ""
+    return isinstance(told, str) and isinstance(call.get("index") or 0, int)
 
 
 def events_of(body: Mapping[str, Any]) -> Iterator[Event]:
@@ -58,6 +64,8 @@ def events_of(body: Mapping[str, Any]) -> Iterator[Event]:
         raise ProtocolFault("the server's answer has no choices")
     yield start_of(body)
     for choice in choices:
+        if not isinstance(choice.get("message", choice.get("text")), Mapping | str):
+            raise ProtocolFault("the server's answer has a choice without a message or a text")
         delta = delta_of(choice)
         if delta is not None:
             yield delta

@@ -86,6 +86,22 @@ async def test_tenants_do_not_share_a_prefix(made: list[TensorRTLLM], servers: l
     assert sum(len(m.replica.index) for m in fleet.members.values()) == 2 * sum(before.values())
 
 
+async def test_a_replica_that_comes_late_and_knows_no_salts_is_sent_none_of_a_tenants_prompts(
+    made: list[TensorRTLLM], servers: list[ServeStandin]
+) -> None:
+    late, servers = ServeStandin(knows_salt=False), servers[:1]
+    await late.start()
+    await late.crash()
+    llm = fleet_of(made, [*servers, late], router=RouterPolicy(cooldown=0.0, failures=1))
+    assert (await llm.start()).salt
+    await late.start()
+    for i in range(6):
+        assert await text(llm, ask(f"answer {i}"), cache_salt="acme") == f"answer {i}"
+    asked = [r.get("cache_salt") for r in late.requests]
+    assert asked and set(asked) == {""}, "whether it knows salts is all that it was asked"
+    await late.crash()
+
+
 async def test_a_dead_replica_costs_no_client_an_error_and_serves_again_when_it_is_back(
     made: list[TensorRTLLM], servers: list[ServeStandin]
 ) -> None:

@@ -11,11 +11,16 @@ from cachelayer.adapters.tensorrt_llm import ProtocolFault, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
 from serve_server import ServeStandin
 
+from cachelayer import CacheLayer
+
 MESSAGES = [{"role": "user", "content": "x"}]
 GARBAGE = [
     "<html>", "null", "5", '"error"', "[]", '{"choices": 5}', '{"choices": ["x"]}',
     '{"choices": [{"index": 0, "PART": {"content": 5}, "finish_reason": "stop"}]}',
     '{"choices": [{"index": 0, "PART": {"tool_calls": ["x"]}, "finish_reason": "stop"}]}',
+    '{"choices": [{"index": [0], "PART": {"content": "x"}, "finish_reason": "stop"}]}',
+    '{"choices": [{"index": 0, "PART": {"content": "x"}, "finish_reason": "abort"}]}',
+    '{"choices": [{"PART": {"tool_calls": [{"index": [1]}]}, "finish_reason": "tool_calls"}]}',
     '{"created": "now", "choices": [{"index": 0, "PART": {"content": "x"}, "finish_reason": "stop"}]}',
 ]  # fmt: skip
 
@@ -50,7 +55,7 @@ async def garbage() -> AsyncIterator[Garbage]:
     await runner.cleanup()
 
 
-async def asked(llm: TensorRTLLM, stream: bool) -> Any:
+async def asked(llm: Any, stream: bool) -> Any:
     answer = await llm(messages=MESSAGES, stream=stream)
     return [chunk async for chunk in answer] if stream else answer
 
@@ -66,8 +71,15 @@ async def test_an_answer_of_another_form_is_a_protocol_fault(
     await llm.aclose()
 
 
-async def test_a_replica_that_answers_nonsense_is_passed_over_and_then_left_alone(garbage: Garbage) -> None:
-    sound, garbage.says = ServeStandin(), "<html>"
+UNFINISHED = '{"choices": [{"PART": {}, "finish_reason": "abort"}]}'
+NO_MESSAGE = '{"choices": [{"PART": null, "finish_reason": null}]}'
+
+
+@pytest.mark.parametrize("says", ["<html>", "[DONE]", UNFINISHED, NO_MESSAGE])
+async def test_a_replica_that_answers_nonsense_is_passed_over_and_then_left_alone(
+    garbage: Garbage, says: str
+) -> None:
+    sound, garbage.says = ServeStandin(), says
     await sound.start()
     urls = [f"trtllm://{garbage.address}", f"trtllm://{sound.address}"]
     llm = TensorRTLLM.connect(urls, fleet={"seed": 1})
@@ -76,6 +88,49 @@ async def test_a_replica_that_answers_nonsense_is_passed_over_and_then_left_alon
     assert 0 < garbage.asked <= 3
     await llm.aclose()
     await sound.crash()
+
+
+async def test_a_replica_whose_streams_end_in_nonsense_is_left_alone_too(garbage: Garbage) -> None:
+    """Its callers have had text: they are told. Who comes later is spared."""
+    sound, begun = ServeStandin(), '{"choices": [{"PART": {"content": "x"}}]}'
+    garbage.says = f"{begun}\n\ndata: {UNFINISHED}"
+    await sound.start()
+    urls = [f"trtllm://{garbage.address}", f"trtllm://{sound.address}"]
+    llm = TensorRTLLM.connect(urls, fleet={"seed": 1})
+    faults = 0
+    for _ in range(20):
+        try:
+            await asked(llm, stream=True)
+        except ProtocolFault:
+            faults += 1
+        assert await asked(llm, stream=False), "of an answer that is no stream nobody has had anything"
+    assert 0 < faults <= garbage.asked <= 3
+    await llm.aclose()
+    await sound.crash()
+
+
+async def test_a_whole_answer_without_a_message_is_none(garbage: Garbage) -> None:
+    garbage.says = '{"choices": [{"index": 0, "message": null, "finish_reason": "stop"}]}'
+    llm = TensorRTLLM.connect(f"trtllm://{garbage.address}")
+    with pytest.raises(ProtocolFault, match="message"):
+        await asked(llm, stream=False)
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_answer_of_nothing_reaches_its_caller_and_is_not_kept(
+    garbage: Garbage, stream: bool
+) -> None:
+    """A model may have nothing to say; another time it has."""
+    garbage.says = '{"choices": [{"PART": {"content": ""}, "finish_reason": "stop"}], "error": null}'
+    async with CacheLayer(semantic=False) as layer:
+        backend = TensorRTLLM.connect(f"trtllm://{garbage.address}")
+        llm = layer.wrap(backend, name="llm")
+        for _ in range(2):
+            assert await asked(llm, stream)
+            await layer.flush()
+        assert garbage.asked == 2
+        await backend.aclose()
 
 
 def test_an_event_of_endlessly_many_lines_is_refused() -> None:

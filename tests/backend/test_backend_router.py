@@ -120,25 +120,57 @@ def test_the_same_history_gives_the_same_choices(history: list[tuple[str, int]])
 
 
 def test_a_breaker_opens_lets_one_probe_through_and_closes_on_its_first_token() -> None:
-    r = router(replicas=1, failures=2, cooldown=5.0)
+    r = router(replicas=2, failures=2, cooldown=5.0)
+    bad, well = r.replicas
     for now in (0.0, 1.0):
-        choice = send(r, [], 10, now)
+        r.sent(choice := Choice(bad, 0, 10), now)
         r.failed(choice, now)
         r.finished(choice, now, begun=False)
-    assert r.choose([], 10, 2.0) is None
-    probe = r.choose([], 10, 6.0)
-    assert probe is not None and probe.probe
-    r.sent(probe, 6.0)
-    assert r.choose([], 10, 6.0) is None, "one probe at a time"
+    assert send(r, [], 10, 2.0).replica is well
+    probe = send(r, [], 10, 6.0)
+    assert probe.probe and probe.replica is bad
+    assert send(r, [], 10, 6.0).replica is well, "one probe at a time"
     r.failed(probe, 6.0)
     r.finished(probe, 6.0, begun=False)
-    assert r.choose([], 10, 15.9) is None, "it cools down twice as long"
-    probe = r.choose([], 10, 16.0)
-    assert probe is not None
-    r.sent(probe, 16.0)
+    assert send(r, [], 10, 15.9).replica is well, "it cools down twice as long"
+    probe = send(r, [], 10, 16.0)
+    assert probe.probe and probe.replica is bad
     r.first(probe, 16.1)
     r.finished(probe, 16.2, begun=True)
     assert send(r, [], 10, 16.3).probe is False
+
+
+def test_where_all_breakers_are_open_one_request_at_a_time_tries_each_replica() -> None:
+    """They may be back, or only one caller's requests were too much for them: nobody waits for a pause to end."""
+    r = router(replicas=2, failures=1, cooldown=60.0)
+    for replica in r.replicas:
+        r.sent(choice := Choice(replica, 0, 10), 0.0)
+        r.failed(choice, 0.0)
+        r.finished(choice, 0.0, begun=False)
+    tries = [send(r, [], 10, 1.0) for _ in range(2)]
+    assert {t.replica.name for t in tries} == {"r0", "r1"} and all(t.probe for t in tries)
+    assert r.choose([], 10, 1.0) is None
+    r.failed(tries[0], 1.0)
+    r.finished(tries[0], 1.0, begun=False)
+    assert r.choose([], 10, 1.0, without=[tries[0].replica]) is None, "a request tries one of them"
+    r.first(tries[1], 1.0)
+    r.finished(tries[1], 1.0, begun=True)
+    assert [send(r, [], 10, 1.0).replica for _ in range(3)] == [tries[1].replica] * 3
+
+
+def test_failures_in_a_row_are_forgotten_by_a_whole_answer_not_by_a_first_token() -> None:
+    r = router(replicas=1, failures=3)
+    for _ in range(3):
+        choice = send(r, [], 10)
+        r.first(choice, 0.0)
+        r.failed(choice, 0.0)
+        r.finished(choice, 0.0, begun=True)
+    assert r.replicas[0].failures == 3
+    choice = send(r, [], 10, 1.0)
+    assert choice.probe
+    r.first(choice, 1.0)
+    r.ended(choice)
+    assert r.replicas[0].failures == 0
 
 
 def test_a_replica_that_cooled_down_is_tried_even_where_another_is_cheaper() -> None:
