@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import inspect
 import os
 import signal
+import socket
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
 import orjson
 
 from ...errors import MissingExtra
-from .config import Places, build
+from .config import ConfigFault, Places, build
 from .gateway import Gateway
-from .parts import Config
+from .parts import Config, ServerPart
+from .protocol import protocol
 
 HANDED = "_CACHELAYER_SERVE"
 """The environment variable that hands the checked settings to worker processes."""
@@ -25,22 +30,23 @@ def app() -> Gateway:
 
 
 def serve(config: Config) -> int:
-    """Serve until told to stop; the exit status. Raises MissingExtra."""
+    """Serve until told to stop; the exit status. Raises ConfigFault, MissingExtra."""
     try:
         uvicorn: Any = importlib.import_module("uvicorn")
     except ImportError:
         raise MissingExtra("cachelayer serve", "uvicorn", "serve") from None
-    part = config.server
+    sockets = listening(config.server)
+    part = replace(config.server, port=sockets[0].getsockname()[1])
+    config = replace(config, server=part)
     options: dict[str, Any] = {
         "host": part.host, "port": part.port, "log_level": "warning", "access_log": False, "lifespan": "on",
         "timeout_graceful_shutdown": round(part.drain), "backlog": part.backlog, "server_header": False,
-        "date_header": True,
+        "date_header": True, "http": protocol(),
     }  # fmt: skip
     if part.tls_cert:
         options |= {"ssl_certfile": part.tls_cert, "ssl_keyfile": part.tls_key}
     if part.workers > 1:
-        os.environ[HANDED] = orjson.dumps(config.plain()).decode()
-        uvicorn.run("cachelayer.cli.serve.process:app", factory=True, workers=part.workers, **options)
+        _in_workers(uvicorn, config, sockets, options)
         return 0
     gateway = Gateway(config)
 
@@ -51,5 +57,68 @@ def serve(config: Config) -> int:
             self.force_exit = bool(gateway.stopping) and sig == signal.SIGINT
             self.should_exit = gateway.stopping = True
 
-    Server(uvicorn.Config(gateway, **options)).run()
+    server = Server(uvicorn.Config(gateway, **options))
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # nohup ignores it
+        signal.signal(signal.SIGHUP, server.handle_exit)
+    server.run(sockets)
     return 0
+
+
+def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], options: dict[str, Any]) -> None:
+    os.environ[HANDED] = orjson.dumps(config.plain()).decode()
+    workers = config.server.workers
+    told = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
+    supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
+
+    class Workers(supervisor):  # type: ignore[misc]
+        def terminate_all(self) -> None:
+            """No new connections: the kernel takes them for as long as any process has the sockets."""
+            for one in sockets:
+                one.close()
+            super().terminate_all()
+
+    older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
+    more = {"target": uvicorn.Server(told).run} if older else {}
+    Workers(told, sockets=sockets, **more).run()
+
+
+def listening(part: ServerPart) -> list[socket.socket]:
+    """Sockets on which clients can connect from now on, one for each address of the host. Raises ConfigFault."""
+    made: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(
+            part.host or None, part.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, _, protocol, _, address in found:
+            port = made[0].getsockname()[1] if made else part.port
+            try:
+                made.append(
+                    _bound(family, protocol, (address[0], port, *address[2:]), both=part.host == "::")
+                )
+            except OSError as fault:  # a host may have addresses of two kinds, and the machine of one
+                if fault.errno != errno.EADDRNOTAVAIL or len(found) == 1:
+                    raise
+        for one in made:
+            one.listen(part.backlog)
+    except OSError as fault:
+        for one in made:
+            one.close()
+        raise ConfigFault(
+            f"cannot listen on {part.host}, port {part.port} ({fault.strerror or fault}); give another server.host "
+            "or server.port, or stop what listens there"
+        ) from None
+    return made
+
+
+def _bound(family: int, protocol: int, address: Any, *, both: bool) -> socket.socket:
+    """`protocol` is told: asyncio sends small pieces at once only where it knows that one. `both`: IPv4, too."""
+    one = socket.socket(family, socket.SOCK_STREAM, protocol)
+    try:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not both)
+        one.bind(address)
+    except OSError:
+        one.close()
+        raise
+    return one

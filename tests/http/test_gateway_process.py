@@ -1,0 +1,93 @@
+"""The gateway's process: what it says of itself is so, and what it has begun it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+
+import httpx
+import pytest
+from upstream import Server, Upstream
+
+from cachelayer.cli.serve.config import ConfigFault
+from cachelayer.cli.serve.parts import ServerPart
+from cachelayer.cli.serve.process import listening
+from cachelayer.cli.serve.protocol import protocol
+
+COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_what_was_begun_is_ended_and_nothing_new_is_taken(
+    serving: Callable[..., Server], upstream: Upstream, workers: int, told: signal.Signals
+) -> None:
+    options = ["--upstream", serving(upstream).url, "--port", "0", "--workers", str(workers)]
+    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        (url,) = {json.loads(process.stdout.readline())["base_url"] for _ in range(workers)}
+        script = json.dumps({"say": "a b c", "hold": "held", "hold_after": 2})
+        asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": script}]}
+        with httpx.stream("POST", f"{url}/chat/completions", json=asked, timeout=30) as answer:
+            pieces = answer.iter_raw()
+            said = next(pieces)
+            process.send_signal(told)
+            if told is signal.SIGTERM or workers == 1:
+                _until_refused(url)
+            upstream.gates["held"].set()
+            said += b"".join(pieces)
+        assert said.endswith(b"data: [DONE]\n\n")
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+def _until_refused(url: str) -> None:
+    """New connections are refused soon: what was told works on its way."""
+    for _ in range(10_000):
+        try:
+            httpx.get(url.replace("/v1", "/healthz"), timeout=20)
+        except httpx.ConnectError:
+            return
+        except httpx.TransportError:  # one that was waiting when the socket was closed
+            continue
+    pytest.fail("connections are taken still")
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(
+            ConfigFault, match=f"cannot listen on 127.0.0.1, port {port} .*in use.*server.port"
+        ):
+            listening(ServerPart(port=port))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", ""])
+def test_who_listens_takes_connections_at_once_on_one_port(host: str) -> None:
+    sockets = listening(ServerPart(host=host, port=0))
+    (port,) = {one.getsockname()[1] for one in sockets}
+    socket.create_connection(("127.0.0.1", port), timeout=10).close()
+    assert all(one.proto == socket.IPPROTO_TCP for one in sockets)  # else asyncio lets small pieces wait
+    for one in sockets:
+        one.close()
+
+
+@pytest.mark.parametrize("offer", ["Upgrade: h2c", "upgrade:h2c, foo/2"])
+def test_a_request_that_offers_another_protocol_keeps_its_body(
+    serving: Callable[..., Server], upstream: Upstream, offer: str
+) -> None:
+    body = b'{"model":"m","messages":[{"role":"user","content":"Upgrade: h2c"}]}'
+    head = (
+        f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n{offer}\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+    )
+    told = f"{head}HTTP2-Settings: AA\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    with socket.create_connection(("127.0.0.1", serving(upstream, http=protocol()).port), timeout=20) as one:
+        for cut in (len(told), len(told) - 30):
+            one.sendall(told[:cut])
+            one.sendall(told[cut:])
+            assert one.recv(65536).startswith(b"HTTP/1.1 200")
+    assert upstream.requests == [json.loads(body)] * 2
