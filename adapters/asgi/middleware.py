@@ -146,6 +146,7 @@ class CacheLayerMiddleware:
         if not (authorize is None or callable(authorize)):
             raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
         self.app, self.layer = app, layer
+        covered = CREDENTIALS if principal is None else getattr(principal, "covers", ())
         chosen = frozenset(h.lower().encode() if isinstance(h, str) else h.lower() for h in vary)
         settings = Settings(
             principals=Principals(
@@ -156,7 +157,7 @@ class CacheLayerMiddleware:
             trust=trust,
             allow=allowed(allow),
             vary=chosen,
-            covered=frozenset() if principal is not None else frozenset(CREDENTIALS),
+            covered=frozenset(covered),
             max_body=max_body,
             too_large=too_large,
             finish=on_leave == "finish",

@@ -24,7 +24,11 @@ CREDENTIALS = (b"authorization", b"cookie", b"api-key", b"x-api-key")
 
 
 class Resolver(Protocol):
-    """The name of the principal that a request belongs to, or None for a request that has none."""
+    """The name of the principal that a request belongs to, or None for a request that has none.
+
+    `covers`, where it has that: request headers, in lower case, on which answers may depend (`Vary`), because they are
+    the name's own or the app behind sees none of them.
+    """
 
     def __call__(self, scope: HttpScope, /) -> str | Awaitable[str | None] | None: ...
 
@@ -45,14 +49,15 @@ def header_of(scope: HttpScope, wanted: bytes) -> str | None:
     return found[0].decode("latin-1").strip() if len(found) == 1 else None
 
 
-def Header(name: str) -> Resolver:
+class Header:
     """The principal is what a header says. For behind a proxy that sets it, and removes it from what clients send."""
-    wanted = name.lower().encode("ascii")
 
-    def resolve(scope: HttpScope, /) -> str | None:
-        return header_of(scope, wanted) or None
+    def __init__(self, name: str) -> None:
+        self._wanted = name.lower().encode("ascii")
+        self.covers = frozenset({self._wanted})
 
-    return resolve
+    def __call__(self, scope: HttpScope, /) -> str | None:
+        return header_of(scope, self._wanted) or None
 
 
 _HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}

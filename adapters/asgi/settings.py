@@ -60,10 +60,10 @@ class Facts:
         wanted = settings.vary
         for header in headers:
             name, value = header
+            if name in wanted:
+                vary = [*(vary or ()), (name, value)]
             if name in CREDENTIALS:
                 self.credentials.append((name, value))
-            elif name in wanted:
-                vary = [*(vary or ()), (name, value)]
             elif name in SPECIAL:
                 match name:
                     case b"cache-control":
@@ -88,8 +88,9 @@ class Facts:
 
 
 SPECIAL = frozenset({
-    b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"upgrade",
+    b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range",
 })  # fmt: skip
+"""No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:

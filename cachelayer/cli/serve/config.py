@@ -177,7 +177,8 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
     if not ((least is None or value >= least) and (most is None or value <= most)):
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
         raise ConfigurationError(name, value, f"give a number {limits}")
-    if "match" in meta and value and not re.fullmatch(str(meta["match"]), str(value)):
+    texts: list[Any] = value if type(value) is list else [value] if value else []
+    if "match" in meta and not all(re.fullmatch(str(meta["match"]), text) for text in texts):
         raise ConfigurationError(name, "...", f"give {meta['form']}")
     return value
 

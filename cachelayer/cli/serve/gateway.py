@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
+from ...adapters.asgi.principals import CREDENTIALS
 from ...exact.redis.url import redacted
 from ...layer import CacheLayer
 from ...policy import Budgets, Policy
 from .logs import Log, Logged
 from .models import Models
+from .origins import Origins
 from .parts import CachePart, Config, KeyPart
 from .replies import send_error, send_json
 from .upstream import Upstreams
 
 
 class Keys:
-    """Keys that the gateway gives its clients, held as hashes: who they are, and whether they are trusted."""
+    """Keys that the gateway gives its clients, held as hashes: who they are, and whether they are trusted.
+
+    As a resolver it covers the header that carries them: it goes no further, so no answer depends on it.
+    """
+
+    covers = frozenset({b"authorization"})
 
     def __init__(self, parts: Sequence[KeyPart]) -> None:
         self._known: dict[bytes, KeyPart] = {}
@@ -37,7 +44,8 @@ class Keys:
             return None
         return self._known.get(hashlib.sha256(given[0][7:].strip()).digest())
 
-    def tenant(self, scope: Any) -> str | None:
+    def __call__(self, scope: Any) -> str | None:
+        """The tenant that a request belongs to."""
         key = self.of(scope)
         return None if key is None else key.tenant
 
@@ -59,10 +67,11 @@ class Gateway:
         self.log = Log(config.server.log)
         plain = config.upstream[0].url.startswith("http")
         self.behind: Upstreams | Models = (
-            Upstreams(config.upstream, config.retry, own_keys=bool(self.keys))
+            Upstreams(config.upstream, config.retry, own_keys=bool(self.keys), telling=_telling(config))
             if plain
             else Models(config.upstream, self._tenant)
         )
+        self._origins = Origins(config.server.origins) if config.server.origins else None
         self._metrics = self.layer.metrics().asgi() if config.server.metrics else None
         self.draining = self.stopping = False
         callers = config.callers
@@ -73,6 +82,7 @@ class Gateway:
             public=callers.public,
             secret=config.cache.secret or None,
             authorize=self.keys.known if self.keys else None,
+            vary=config.cache.vary,
             trust=self.keys.trusted if self.keys else callers.trust,
             recheck=callers.recheck,
             on_leave="finish" if callers.on_leave == "finish" else "stop",
@@ -85,7 +95,7 @@ class Gateway:
 
     def _resolver(self) -> Resolver | None:
         if self.keys:
-            return self.keys.tenant
+            return self.keys
         named = self.config.callers.principal_header
         return Header(named) if named else None
 
@@ -95,6 +105,10 @@ class Gateway:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         kind = scope["type"]
+        if self._origins is not None and kind == "http":
+            send = await self._origins.passed(scope, send)
+            if send is None:
+                return
         if kind == "lifespan":
             await self._lifespan(receive, send)
         elif kind == "websocket":
@@ -137,6 +151,12 @@ class Gateway:
         self.log.tell("stopped", lines_dropped=self.log.dropped)
         self.log.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _telling(config: Config) -> Iterable[bytes]:
+    """Request headers by which the cache tells requests apart."""
+    named = (*config.cache.vary, config.callers.principal_header)
+    return (*CREDENTIALS, *(name.lower().encode() for name in named))
 
 
 def layer_of(cache: CachePart) -> CacheLayer:

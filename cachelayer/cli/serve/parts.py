@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ...adapters.asgi.settings import VARY
+
+HEADER = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServerPart:
@@ -20,6 +24,14 @@ class ServerPart:
     max_body: int = field(default=4 * 2**20, metadata={"least": 1})
     too_large: str = field(default="pass", metadata={"one_of": ("pass", "refuse")})
     log: str = field(default="all", metadata={"one_of": ("all", "errors", "off")})
+    origins: list[str] = field(
+        default_factory=list,
+        metadata={
+            "match": r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+",
+            "form": "origins, as https://app.example, or *",
+        },
+    )
+    """Web pages that may ask, by the origin that browsers tell."""
     backlog: int = field(default=2048, metadata={"least": 1})
     metrics: bool = False
     """Whether /metrics answers, without a key, with what Prometheus scrapes; of one worker process each time."""
@@ -39,6 +51,11 @@ class CachePart:
     redis: str = ""
     redis_budget: float = field(default=0.005, metadata={"duration": True, "zero": False})
     """A request waits so long for Redis, then goes on without it."""
+    vary: list[str] = field(
+        default_factory=lambda: [name.decode() for name in VARY],
+        metadata={"match": HEADER, "form": "names of headers"},
+    )
+    """Request headers that are part of every key."""
     secret: str = field(default="", metadata={"secret": True})
     """Key of the hash that tells credentials apart; the same in all processes that share a Redis."""
 
@@ -49,9 +66,7 @@ class CallersPart:
 
     public: bool = False
     """Requests without credentials share."""
-    principal_header: str = field(
-        default="", metadata={"match": r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", "form": "the name of a header"}
-    )
+    principal_header: str = field(default="", metadata={"match": HEADER, "form": "the name of a header"})
     """Header that names the tenant, set by a trusted proxy in front."""
     trust: bool = False
     """Whether callers of shared scopes get similar answers and learn what is cached."""

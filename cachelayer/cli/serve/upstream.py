@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import orjson
 
@@ -23,6 +25,7 @@ HOP = frozenset({
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
 _CACHED = frozenset(route.path for route in ROUTES)
 _AGAIN = frozenset({502, 503, 504})
+_PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
 MAX_BODY = 64 * 2**20
 """Bytes of a request that are held so that it can be sent again."""
 
@@ -30,8 +33,8 @@ MAX_BODY = 64 * 2**20
 class Upstream:
     """One server and what is known of it."""
 
-    def __init__(self, part: UpstreamPart, own_keys: bool) -> None:
-        self.part, self._own_keys = part, own_keys
+    def __init__(self, part: UpstreamPart, own_keys: bool, telling: frozenset[bytes]) -> None:
+        self.part, self._own_keys, self._telling = part, own_keys, telling
         self.inflight = 0
         self.failed_at = float("-inf")
         self.http = Http(
@@ -64,8 +67,9 @@ class Upstream:
         return True
 
     def _headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
+        hop = HOP | (_options(headers) - self._telling)
         for name, value in headers:
-            if name in HOP or name == b"content-length" or name == b"cachelayer":
+            if name in hop or name == b"content-length" or name == b"cachelayer":
                 continue
             if name == b"authorization" and (self._own_keys or self.authorization is not None):
                 continue
@@ -77,12 +81,21 @@ class Upstream:
 class Upstreams:
     """The app: forwards every request. Tries another upstream while the caller has had nothing.
 
-    `own_keys`: the clients' keys are the gateway's own and go no further.
+    `own_keys`: the clients' keys are the gateway's own and go no further. `telling`: headers by which requests are told
+    apart; they are sent on even where a client calls them its connection's.
     """
 
-    def __init__(self, parts: Sequence[UpstreamPart], retry: RetryPart, *, own_keys: bool = False) -> None:
+    def __init__(
+        self,
+        parts: Sequence[UpstreamPart],
+        retry: RetryPart,
+        *,
+        own_keys: bool = False,
+        telling: Iterable[bytes] = (),
+    ) -> None:
         self.retry = retry
-        self.all = [Upstream(part, own_keys) for part in parts]
+        self.all = [Upstream(part, own_keys, frozenset(telling)) for part in parts]
+        self._below = any(one.http.path for one in self.all)
 
     async def aclose(self) -> None:
         for one in self.all:
@@ -100,6 +113,9 @@ class Upstreams:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
+            return
+        if self._below and _PARENT.search(unquote_to_bytes(scope["raw_path"])):
+            await send_error(send, 400, "the path leads out of the upstream's own", "invalid_path")
             return
         body = await body_of(receive, send)
         if body is None:
@@ -150,7 +166,9 @@ class Upstreams:
         the server that we run in."""
         pieces = response.pieces()
         first = await anext(pieces, b"")
-        headers = [(n, v) for name, v in response.headers if (n := name.lower()) not in HOP and n != b"date"]
+        given = [(name.lower(), value) for name, value in response.headers]
+        hop = HOP | {b"date"} | _options(given)
+        headers = [one for one in given if one[0] not in hop]
         await send({"type": "http.response.start", "status": response.status, "headers": headers})
         await send({"type": "http.response.body", "body": first, "more_body": True})
         try:
@@ -161,6 +179,12 @@ class Upstreams:
                 raise
             await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
+    """The headers that a message calls its connection's own."""
+    told = b",".join([value for name, value in headers if name == b"connection"])
+    return frozenset(one.strip().lower() for one in told.split(b",")) if told else frozenset()
 
 
 async def left(receive: Any) -> None:

@@ -1,0 +1,116 @@
+"""What is between two neighbours goes no further, and what tells requests apart is seen by both sides alike."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware, Header
+from upstream import Server, Upstream
+
+from cachelayer import CacheLayer
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
+
+Serving = Callable[..., Server]
+KEY = {"tenant": "acme", "sha256": hashlib.sha256(b"ours").hexdigest(), "trusted": True}
+
+
+class Seen(Upstream):
+    """Keeps the heads of requests."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads: list[dict[bytes, bytes]] = []
+        self.targets: list[bytes] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            self.heads.append(dict(scope["headers"]))
+            self.targets.append(scope["raw_path"])
+        await super().__call__(scope, receive, send)
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Callable[..., Client]]:
+    made: list[Gateway] = []
+
+    def make(url: str, bearer: str = "sk-test", **flags: Any) -> Client:
+        given = {name.replace("__", "."): value for name, value in flags.items()}
+        settings = {"upstream": [{"url": url}], "server.log": "off", "cache.semantic": "off", **given}
+        made.append(Gateway(load(None, {}, settings)))
+        return Client(made[-1], key=bearer)
+
+    yield make
+    for one in made:
+        await one.behind.aclose()
+        await one.layer.aclose()
+
+
+async def test_what_a_message_calls_its_connections_own_goes_no_further(
+    gateway: Any, serving: Serving
+) -> None:
+    upstream = Seen()
+    c = gateway(serving(upstream).url)
+    hop = {"connection": "keep-alive, X-Hop, authorization, HTTP2-Settings", "x-hop": "1", "x-end": "2"}
+    script = {"say": "x", "headers": {"Connection": "X-Private", "X-Private": "3", "X-Open": "4"}}
+    answer = await c.chat(script, headers=hop)
+    (seen,) = upstream.heads
+    assert b"x-hop" not in seen and seen[b"x-end"] == b"2"
+    assert seen[b"authorization"] == b"Bearer sk-test"  # the answer is kept under it
+    assert (answer.header("x-private"), answer.header("x-open")) == ("", "4")
+
+
+@pytest.mark.parametrize(
+    "path", ["/../x", "/v1/../../x", "/v1/%2e%2E/%2e./x", "/v1/..%2f../x", "/a\\..\\x", "/..;/x"]
+)
+async def test_no_path_leads_out_of_an_upstreams_own(gateway: Any, serving: Serving, path: str) -> None:
+    upstream = Seen()
+    c = gateway(serving(upstream).url + "/tenants/a")
+    assert (await c.post(path, b"{}")).status == 400 and not upstream.targets
+    await c.post("/a..b/...", b"{}")
+    assert upstream.targets == [b"/tenants/a/a..b/..."]
+
+
+@pytest.mark.parametrize("told", ["h2c", "TLS/1.3", "foo/2, bar"])
+async def test_an_offer_of_another_protocol_changes_nothing(
+    gateway: Any, serving: Serving, told: str
+) -> None:
+    upstream = Seen()
+    c = gateway(serving(upstream).url)
+    offer = {"upgrade": told, "connection": "Upgrade, HTTP2-Settings", "http2-settings": "AAMAAABkAAQAoAAA"}
+    first, again = [await c.chat("hello", headers=offer) for _ in range(2)]
+    assert again.hit and first.status == 200
+    assert not {b"upgrade", b"http2-settings"} & upstream.heads[0].keys()
+
+
+async def test_answers_may_differ_by_a_key_that_goes_no_further(gateway: Any, serving: Serving) -> None:
+    script = {"say": "x", "headers": {"vary": "Authorization, Origin"}}
+    kept = gateway(serving(Upstream()).url, "ours", key=[KEY])
+    assert [(await kept.chat(script)).hit for _ in range(2)] == [False, True]
+    own = gateway(serving(Upstream()).url, "ours", callers__principal_header="X-Org", callers__trust=True)
+    told = {"x-org": "acme"}
+    assert not any([(await own.chat(script, headers=told)).hit for _ in range(3)])
+    named = {"say": "y", "headers": {"vary": "X-Org"}}
+    assert [(await own.chat(named, headers=told)).hit for _ in range(2)] == [False, True]
+
+
+async def test_a_gateway_may_be_told_which_headers_change_answers(gateway: Any, serving: Serving) -> None:
+    c = gateway(serving(Upstream()).url, cache__vary=["X-Persona"])
+    script = {"say": "x", "headers": {"vary": "X-Persona"}}
+    for persona in ("pirate", "poet"):
+        told = {"x-persona": persona}
+        assert [(await c.chat(script, headers=told)).hit for _ in range(2)] == [False, True]
+
+
+async def test_credentials_that_are_to_keep_answers_apart_in_a_tenant_do(layer: CacheLayer) -> None:
+    upstream = Upstream()
+    told: dict[str, Any] = {"principal": Header("x-org"), "authorize": lambda scope: True, "trust": True}
+    app = CacheLayerMiddleware(upstream, layer=layer, vary=["Authorization"], **told)
+    for key in ("a", "b"):
+        c = Client(app, key=key, x_org="acme")
+        assert [(await c.chat("hello")).hit for _ in range(2)] == [False, True]
+    assert len(upstream.requests) == 2
