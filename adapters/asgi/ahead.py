@@ -10,6 +10,7 @@ from cachelayer.flow.watch import Watch
 
 from . import status
 from .exchange import BODY, START, Exchange, Message
+from .storable import fresh_for
 
 if TYPE_CHECKING:
     from .responder import Responder
@@ -34,7 +35,11 @@ class Ahead(Aside):
         """Hand over an answer that is going to be kept; nothing happens with another."""
         served, call = self._r.served, self._call
         size = len(answer[3]) + len(call.canonical) + _OVERHEAD
-        if answer[2] == 0 or size > served.limit or served.engine.keeper.judge(call, answer) is not None:
+        if (
+            fresh_for(answer[2]) == 0
+            or size > served.limit
+            or served.engine.keeper.judge(call, answer) is not None
+        ):
             return
         if self._watch is not None:
             self._watch.end()  # servers say that the client is gone once the last part was sent

@@ -120,8 +120,10 @@ class Answering(Delivery):
                 await self._alone(fields)
 
     def _too_old(self, outcome: Outcome, slot: Any) -> bool:
-        """Whether `min-fresh` or `max-stale` exclude an entry that the policy would serve."""
-        asked, fresh_for = self.r.asked, self.served.raws.age(slot)[1]
+        """Whether `min-fresh`, `max-stale`, or `max-age` for what came old exclude an entry that the policy serves."""
+        asked, (age, fresh_for) = self.r.asked, self.served.raws.age(slot)
+        if asked.max_age is not None and age + self.came_aged(slot.answer) > asked.max_age:
+            return True
         if outcome.source is Source.STALE:
             return asked.min_fresh is not None or -fresh_for > (asked.max_stale or float("inf"))
         return outcome.source is Source.MEMORY and fresh_for < (asked.min_fresh or 0.0)

@@ -11,6 +11,7 @@ from cachelayer.types import Outcome, Source
 
 from . import replay, status
 from .exchange import BODY, START
+from .storable import Terms, age_of
 
 if TYPE_CHECKING:
     from .responder import Responder
@@ -35,6 +36,12 @@ class Delivery:
             return True
         kept = frozen.value
         return type(kept[0]) is bytes or bool(kept[0].value[3])
+
+    @staticmethod
+    def came_aged(frozen: Any) -> float:
+        """How old a kept answer was when it came."""
+        kept = frozen.value
+        return age_of(kept[2] if type(kept[0]) is bytes else kept[0].value[2])
 
     async def hit_slot(self, slot: Any) -> None:
         """Serve an entry that a raw form led to."""
@@ -70,6 +77,7 @@ class Delivery:
 
     async def _send_whole(self, answer: tuple[Any, ...], told: list[status.Header]) -> None:
         media, language = answer[0], answer[1]
+        told = _aged(told, answer[2])
         if self.wanted.stream and self.served.route.openai:
             await self._start(_EVENTS, language, told)
             await self._send_events(_one(replay.as_stream(answer, usage=self.wanted.usage)))
@@ -89,7 +97,8 @@ class Delivery:
         """`kept`: the entry's answer, where the pieces are of one."""
         openai = self.served.route.openai
         try:
-            media, language, _, recorded_usage = await self._head(pieces)
+            media, language, terms, recorded_usage = await self._head(pieces)
+            told = _aged(told, terms)
             if not self.wanted.stream and openai:
                 body = replay.as_whole(await self._all(pieces, kept))
                 await self._start(_JSON, language, told, len(body))
@@ -144,3 +153,9 @@ class Delivery:
 
 async def _one(message: bytes) -> AsyncIterator[bytes]:
     yield message
+
+
+def _aged(told: list[status.Header], terms: Terms) -> list[status.Header]:
+    """The headers with an `Age` that counts the time in other caches, too."""
+    before = int(age_of(terms))
+    return [(n, b"%d" % (int(v) + before)) if n == b"age" else (n, v) for n, v in told] if before else told

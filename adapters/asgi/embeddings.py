@@ -17,6 +17,7 @@ from .answering import Answering
 from .exchange import BODY, START, Exchange, Failed, NotCached, Unanswered, Unshared
 from .responder import Responder
 from .routes import Route, Unreadable, Wanted, parse
+from .storable import age_of
 
 MAX_ITEMS = 2048
 MAX_BATCH = 4 * 2**20
@@ -121,7 +122,7 @@ class Items:
         """The answer's items, by index. Raises Refused."""
         if isinstance(answer, Unshared) or type(answer) is not tuple:
             raise Refused
-        media, language, ttl, told = answer[:4]
+        media, language, terms, told = answer[:4]
         try:
             parsed = orjson.loads(told)
             data = sorted(parsed["data"], key=lambda item: item["index"])
@@ -133,7 +134,7 @@ class Items:
         model = orjson.dumps(parsed.get("model"))
         for item in data:
             del item["index"]
-        return [(media, language, ttl, orjson.dumps(item), model) for item in data]
+        return [(media, language, terms, orjson.dumps(item), model) for item in data]
 
 
 class _Member:
@@ -243,7 +244,8 @@ class ItemsAnswering(Answering):
         elif language:
             headers.append((b"content-language", language))
         if exchange is None and self.r.reveals and hits == len(outcomes):
-            headers.append((b"age", b"%d" % max(int(outcome.age or 0) for outcome in outcomes)))
+            oldest = max(int((one.age or 0) + age_of(one.answer[2])) for one in outcomes)
+            headers.append((b"age", b"%d" % oldest))
         await self.r.send({"type": START, "status": 200, "headers": headers})
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 

@@ -100,8 +100,8 @@ class Exchange:
         return twin
 
     async def ask(self, /, **_: Any) -> Any:
-        """A whole answer as (media, language, ttl, body, marks...), a stream as an iterator of bytes whose first item
-        is (media, language, ttl, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached.
+        """A whole answer as (media, language, terms, body, marks...), a stream as an iterator of bytes whose first item
+        is (media, language, terms, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached.
 
         The engine gives the request's fields; the app reads them from the request itself.
         """
@@ -148,7 +148,7 @@ class Exchange:
             piece = b"" if message is None else message.get("body", b"")
             if piece and self.ahead is not None:
                 await self.ahead.piece(self, piece)
-            return Events(channel, (judged.media, judged.language, judged.ttl, self.usage), message)
+            return Events(channel, (judged.media, judged.language, judged.terms, self.usage), message)
         return await self._whole(start, channel, judged)
 
     async def _whole(self, start: Message, channel: Channel, judged: Judged) -> Any:
@@ -172,7 +172,7 @@ class Exchange:
                 return self._alone(messages, channel, "content-encoding")
             body = plain
         marks = replay.marks_in(body) if self._served.route.identified else NONE
-        return (judged.media, judged.language, judged.ttl, body, *marks)
+        return (judged.media, judged.language, judged.terms, body, *marks)
 
     @staticmethod
     async def _take(channel: Channel) -> Message:

@@ -17,6 +17,7 @@ from .exchange import BODY, START, Message, Receive, Send
 from .principals import CREDENTIALS, Grant, Principal
 from .replay import whole
 from .settings import SPECIAL, key_of
+from .storable import age_of
 
 if TYPE_CHECKING:
     from .middleware import Served
@@ -147,13 +148,13 @@ class Hot:
     def _prepare(self, slot: Slot, now: float) -> Ready:
         """Headers and identity of the answers of the second that has begun."""
         answer = slot.answer.value
-        media, language, _, kept, mark, stem, created, created_stem = answer
+        media, language, terms, kept, mark, stem, created, created_stem = answer
         age, left = now - slot.created, slot.ends - now
         headers = [
             (b"content-type", media),
             (_LENGTH, b"%d" % len(whole(answer))),
             (b"cache-status", b"%b%d; detail=memory" % (self._start, left)),
-            (b"age", b"%d" % age),
+            (b"age", b"%d" % (age + age_of(terms))),
         ]
         if language:
             headers.append((b"content-language", language))

@@ -25,6 +25,7 @@ from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, Route
 from .settings import VARY, Authorize, Settings, Trust, kind_of
+from .storable import fresh_for
 
 ROUTES: tuple[Route, ...] = (CHAT, COMPLETIONS, EMBEDDINGS)
 GRACE = 0.02
@@ -88,7 +89,8 @@ def _ttl(own: Any, answer: Any) -> float:
     """The policy's, or what the response itself says where that is shorter."""
     head = answer if type(answer) is tuple else answer[0]
     mine = seconds("ttl", own(answer)) if callable(own) else own
-    return mine if head[2] is None else min(mine, head[2])
+    told = fresh_for(head[2])
+    return mine if told is None else min(mine, told)
 
 
 class CacheLayerMiddleware:

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 Headers = Sequence[tuple[bytes, bytes]]
+Terms = float | tuple[float | None, float] | None
+"""Seconds for which a response itself says it is fresh; with its age, where another cache had it before."""
 _PLAIN_VARY = frozenset({b"accept-encoding", b"origin", b"content-type", b"accept"})
 """What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
 asked for is that of the request's own form."""
@@ -27,8 +29,7 @@ class Judged(NamedTuple):
     media: bytes = b""
     language: bytes = b""
     encoding: bytes = b""
-    ttl: float | None = None
-    """Seconds for which the response itself says it is fresh."""
+    terms: Terms = None
     is_stream: bool = False
 
 
@@ -62,8 +63,9 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
                 why = why or "vary"
         elif name == b"trailer":
             why = why or "trailers"
-    if ttl is not None:
-        ttl = max(0.0, ttl - age)  # another cache had it for so long
+    terms: Terms = ttl
+    if age:  # another cache had it for so long
+        terms = None if ttl is None else max(0.0, ttl - age), age
     if encoding in (b"identity",):
         encoding = b""
     kind = media.partition(b";")[0].strip().lower()
@@ -72,7 +74,17 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
         why = "content-type"
     if not why and encoding and (is_stream or encoding not in (b"gzip", b"deflate")):
         why = "content-encoding"
-    return Judged(why, media, language, encoding, ttl, is_stream)
+    return Judged(why, media, language, encoding, terms, is_stream)
+
+
+def fresh_for(terms: Terms) -> float | None:
+    """Seconds for which a kept answer was fresh when it came, if it said so."""
+    return terms[0] if type(terms) is tuple else terms  # type: ignore[return-value]
+
+
+def age_of(terms: Terms) -> float:
+    """Seconds that a kept answer was old when it came."""
+    return terms[1] if type(terms) is tuple else 0.0
 
 
 def _fresh_for(control: bytes, known: float | None) -> float | None:

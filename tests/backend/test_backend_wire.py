@@ -110,7 +110,9 @@ def test_a_field_that_changes_the_answer_and_has_no_tensor_is_refused_by_name() 
                 "x",
                 16,
             )
-    neutral = parse({"messages": [{"role": "user", "content": "x"}], "n": 1, "tools": [], "top_p": 0.5, "user": "u"}, 0.0)
+    neutral = parse(
+        {"messages": [{"role": "user", "content": "x"}], "n": 1, "tools": [], "top_p": 0.5, "user": "u"}, 0.0
+    )
     names = [t.name for t in inputs_of(layout(), neutral, "x", 16)]
     assert names == ["text_input", "max_tokens", "top_p", "stream"]
 

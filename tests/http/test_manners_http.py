@@ -199,6 +199,21 @@ async def test_what_another_cache_kept_for_a_while_lives_that_much_shorter(
     assert not (await c.chat(script)).hit
 
 
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("stream", [True, False])
+async def test_the_age_of_an_answer_counts_its_time_in_other_caches(
+    c: Client, clock: ManualClock, stored: bool, stream: bool
+) -> None:
+    script = {"say": "a", "headers": {"age": "100"}}
+    await c.chat(script, stream=stored)
+    clock.advance(20)
+    again = [await c.chat(script, stream=stream) for _ in range(2)]  # the second by a shorter way
+    assert [one.header("age") for one in again] == ["120", "120"]
+    for limit, hit in ((121, True), (119, False)):
+        told = {"cache-control": f"max-age={limit}"}
+        assert (await c.chat(script, stream=stream, headers=told)).hit is hit
+
+
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 async def test_an_encoded_answer_reaches_its_first_caller_as_it_is_and_is_kept_plain(
     clock: ManualClock, encoding: str
