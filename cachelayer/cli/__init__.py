@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from .. import __version__
 from ..errors import CacheLayerError
 
 
@@ -17,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="cachelayer",
         description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
     )
+    parser.add_argument("--version", action="version", version=f"cachelayer {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
         command.register(commands)

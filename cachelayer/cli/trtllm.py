@@ -22,7 +22,7 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "trtllm",
         help="TensorRT-LLM: engine settings for a model and a GPU, with reasons",
-        description="What helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU: "
+        description="What helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU:\n"
         "profiles are computed from the model's own config.json.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -34,6 +34,9 @@ APP = """
             raise LookupError
         return question.upper()
 
+    def plain(question: str) -> str:
+        return question
+
     @layer.cached
     async def tell(messages: list) -> list:
         for word in ("a", "b", "c"):
@@ -93,6 +96,22 @@ def test_errors_are_counted_with_their_names_and_kept_out_of_latencies(here: Pat
         and arm["faults"] == {"LookupError": 1}
         and arm["latency"]["all"]["e2e"]["count"] == 40
     )
+
+
+def test_where_nothing_was_answered_that_and_why_is_all_that_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "asked.jsonl").write_text('{"q": "bad"}\n' * 9)
+    target = f"{(here / 'app').read_text()}:ask"
+    assert main(["bench", target, "asked.jsonl", "--concurrency", "2", "--warmup", "0"]) == 2
+    told = capsys.readouterr()
+    assert "none of 9 requests was answered: 9 LookupError" in told.err and not told.out
+    assert not (here / "cachelayer-bench.html").exists()
+
+
+def test_a_function_that_is_not_awaited_is_measured_too(here: Path) -> None:
+    arm = bench(here, "plain", "--concurrency", "2")["arms"]["with cache"]
+    assert arm["ok"] == 40
 
 
 def test_a_regression_against_a_baseline_fails_and_is_named(

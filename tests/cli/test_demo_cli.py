@@ -51,7 +51,10 @@ def test_every_option_arrives(parser: argparse.ArgumentParser) -> None:
         ("--concurrency -1", "--concurrency"),
         ("--max-error-rate 2", "--max-error-rate"),
         ("--think-ms nan", "--think-ms"),
-        ("--requests many", "--requests"),
+        ("--requests many", "give a whole number"),
+        ("--requests 1e999", "give a whole number"),
+        ("--think-ms soon", "give a number"),
+        ("--seed x", "give a whole number"),
     ],
 )
 def test_a_bad_value_is_refused_by_the_name_of_its_option(
@@ -59,7 +62,8 @@ def test_a_bad_value_is_refused_by_the_name_of_its_option(
 ) -> None:
     with pytest.raises(SystemExit):
         parser.parse_args(["demo", *line.split()])
-    assert names in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert names in told and "_" not in told
 
 
 def test_backend_and_model_go_together(
@@ -99,3 +103,13 @@ def test_registering_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_exact_answers_alone_need_no_embedding_model() -> None:
+    script = (
+        "import sys; sys.modules['onnxruntime'] = None; from cachelayer.cli import main; "
+        "main('demo --requests 30 --think-ms 0 --no-report --no-semantic'.split()); sys.exit(main(['demo']))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert "by spelling alone" in done.stdout and "backend calls made" in done.stdout
+    assert done.returncode == 2 and "cachelayer[local]" in done.stderr

@@ -9,6 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import arguments
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -53,7 +55,7 @@ def register(subparsers: Subparsers) -> None:
     add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests")
     add("--without", metavar="TARGET", help="what to ask without the cache (default: the function's bypass)")
     add("--only", choices=("with", "without"), help="measure one of the two only")
-    add("--limit", type=_count, metavar="N", help="only the first N requests")
+    add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
     add("--model", default="", metavar="NAME", help="model to name in requests that name none")
     add(
         "--header",
@@ -63,26 +65,42 @@ def register(subparsers: Subparsers) -> None:
         help="send this header; may be given often",
     )
     add("--whole", action="store_true", help="ask for whole answers instead of streams")
-    add("--timeout", type=_positive, default=120.0, metavar="S", help="seconds for one request (default 120)")
+    add(
+        "--timeout",
+        type=arguments.above_zero,
+        default=120.0,
+        metavar="S",
+        help="seconds for one request (default 120)",
+    )
     pace = parser.add_mutually_exclusive_group()
-    pace.add_argument("--concurrency", type=_count, metavar="N", help="closed loop: N at a time")
+    pace.add_argument("--concurrency", type=arguments.count, metavar="N", help="closed loop: N at a time")
     pace.add_argument(
-        "--rate", type=_positive, metavar="R", help="open loop: R a second, by chance (Poisson)"
+        "--rate", type=arguments.above_zero, metavar="R", help="open loop: R a second, by chance (Poisson)"
     )
     pace.add_argument(
-        "--speed", type=_positive, default=1.0, metavar="X", help="open loop: the file's times, X as fast"
+        "--speed",
+        type=arguments.above_zero,
+        default=1.0,
+        metavar="X",
+        help="open loop: the file's times, X as fast",
     )
     add(
         "--in-flight",
-        type=_count,
+        type=arguments.count,
         default=2000,
         metavar="N",
         help="open loop: at most N at a time (default 2000)",
     )
-    add("--seed", type=int, default=1, metavar="N", help="equal seeds give equal arrivals (default 1)")
+    add(
+        "--seed",
+        type=arguments.whole,
+        default=1,
+        metavar="N",
+        help="equal seeds give equal arrivals (default 1)",
+    )
     add(
         "--shrink",
-        type=_positive,
+        type=arguments.above_zero,
         default=1.0,
         metavar="X",
         help="multiply lengths of Azure's and Mooncake's requests",
@@ -111,7 +129,7 @@ def register(subparsers: Subparsers) -> None:
     )
     add(
         "--tolerance",
-        type=_positive,
+        type=arguments.above_zero,
         default=10.0,
         metavar="PERCENT",
         help="what is not worse yet (default 10)",
@@ -123,17 +141,3 @@ def _run(args: argparse.Namespace) -> int:
     from .run import run
 
     return run(args)
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{value}: give a whole number of at least 1")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text}: give a number above 0")
-    return value

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...errors import CacheLayerError
 from ..traces.intervals import wilson
 
 Status = Literal["ok", "error", "shed"]
@@ -33,6 +34,8 @@ class Sample:
     gaps: list[float] = field(default_factory=list)
     status: Status = "ok"
     fault: str = ""
+    said: str = ""
+    """What the fault said."""
     hit: bool | None = None
     """None where the target does not tell."""
 
@@ -99,6 +102,8 @@ class Arm:
         """By (series, who): 'all', and 'hit' and 'miss' where the target tells."""
         self.statuses: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.said: dict[str, str] = {}
+        """What the first fault of each kind said."""
         self.hits: Counter[str] = Counter()
         self.lag = Counts()
         self.good = 0
@@ -115,6 +120,7 @@ class Arm:
         self.seconds = self._until - self._from
         if sample.status != "ok":
             self.faults[sample.fault] += 1
+            self.said.setdefault(sample.fault, sample.said)
             return
         taken = latencies(sample)
         whos = ["all"]
@@ -125,6 +131,16 @@ class Arm:
             for who in whos:
                 self.series.setdefault((series, who), Counts()).add(values)
         self.good += all(max(taken.get(name, [0.0])) <= limit for name, limit in self.slo.items())
+
+    def answered(self) -> None:
+        """Raises CacheLayerError where no request was: then there is nothing to tell of."""
+        if self.statuses and not self.statuses["ok"]:
+            kinds = [
+                f"{n} {kind}" + f" ({self.said[kind]})" * bool(self.said[kind])
+                for kind, n in self.faults.items()
+            ]
+            asked = sum(self.statuses.values())
+            raise CacheLayerError(f"{self.name}: none of {asked} requests was answered: {', '.join(kinds)}")
 
     def summary(self) -> dict[str, Any]:
         """Everything in plain types; seconds and shares."""

@@ -10,6 +10,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -67,18 +68,18 @@ async def _measure(
     layers = [
         layer for name in (args.target, args.without or "") if "://" not in name for layer in layers_of(name)
     ]
-    for layer in layers:
-        await layer.start()
     arms, spent, started = [], time.process_time(), time.monotonic()
-    for name, target in _targets(args):
-        arm = Arm(name, slo)
-        try:
-            await _one(args, items, loop, warm, arm, target)
-        finally:
-            await target.aclose()
-        arms.append(arm)
-    for layer in layers:
-        await layer.aclose()
+    async with AsyncExitStack() as stack:
+        for layer in layers:
+            await stack.enter_async_context(layer)
+        for name, target in _targets(args):
+            arm = Arm(name, slo)
+            try:
+                await _one(args, items, loop, warm, arm, target)
+            finally:
+                await target.aclose()
+            arm.answered()
+            arms.append(arm)
     busy = (time.process_time() - spent) / max(time.monotonic() - started, 1e-9)
     return arms, top, busy
 

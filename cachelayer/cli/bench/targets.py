@@ -45,7 +45,7 @@ class _Noted:
 
 
 class Function:
-    """An async function of this process, wrapped by a layer or not; `cached=False` goes past the cache."""
+    """A function of this process, wrapped by a layer or not; `cached=False` goes past the cache."""
 
     def __init__(self, function: Any, *, cached: bool) -> None:
         self._function = getattr(function, "aio", function)
@@ -62,9 +62,11 @@ class Function:
             if self._chat:
                 known = item.body.items()
                 body = {k: v for k, v in known if self._taken is None or k in self._taken}
-                answer = await self._call(**body)
+                answer = self._call(**body)
             else:
-                answer = await self._call(item.text)
+                answer = self._call(item.text)
+            if inspect.isawaitable(answer):
+                answer = await answer
             if hasattr(answer, "source"):
                 sample.hit = answer.source not in _MADE
                 answer = answer.answer
@@ -155,7 +157,7 @@ def piece(sample: Sample) -> None:
 def fail(sample: Sample, fault: BaseException) -> None:
     """The request failed; overload of a backend that says so is a shed."""
     sample.status = "shed" if type(fault).__name__ in ("Shed", "Overloaded", "RateLimitError") else "error"
-    sample.fault = type(fault).__name__
+    sample.fault, sample.said = type(fault).__name__, str(fault)[:200]
 
 
 def found(name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .. import arguments
 from ..traces import options
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ def register(subparsers: Subparsers) -> None:
     options.add_common(parser, "cachelayer-calibrate.html")
     add = parser.add_argument
     add(
-        "--target", type=options.share, default=0.01, metavar="P",
+        "--target", type=arguments.share, default=0.01, metavar="P",
         help="wrong answers among similar ones served, at most (default 0.01)",
     )  # fmt: skip
     add(
-        "--fit", type=options.share, default=0.5, metavar="SHARE",
+        "--fit", type=arguments.share, default=0.5, metavar="SHARE",
         help="share of the trace that settings are chosen on (default 0.5)",
     )  # fmt: skip
     add(

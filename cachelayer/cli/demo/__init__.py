@@ -9,6 +9,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import arguments
+
 if TYPE_CHECKING:
     from .run import Options
 
@@ -45,18 +47,32 @@ def register(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--requests", type=_count, default=2000, metavar="N", help="how many questions to ask (default 2000)")
-    add("--concurrency", type=_count, default=16, metavar="N", help="how many at a time (default 16)")
-    add("--seed", type=int, default=1, metavar="N", help="equal seeds give equal traffic (default 1)")
+    add(
+        "--requests",
+        type=arguments.count,
+        default=2000,
+        metavar="N",
+        help="how many questions to ask (default 2000)",
+    )
+    add(
+        "--concurrency", type=arguments.count, default=16, metavar="N", help="how many at a time (default 16)"
+    )
+    add(
+        "--seed",
+        type=arguments.whole,
+        default=1,
+        metavar="N",
+        help="equal seeds give equal traffic (default 1)",
+    )
     add("--redis", metavar="URL", help="share answers through this Redis, and find those of earlier runs")
     add("--backend", metavar="URL", help="an OpenAI-style API that writes the answers; needs --model")
     add("--model", metavar="NAME", help="the model to ask there; OPENAI_API_KEY is sent where it is set")
     add(
-        "--think-ms", type=_positive, default=300.0, metavar="MS",
+        "--think-ms", type=arguments.milliseconds, default=300.0, metavar="MS",
         help="median time of a simulated answer (default 300); no effect with --backend",
     )  # fmt: skip
     add(
-        "--max-error-rate", type=_share, default=0.01, metavar="P",
+        "--max-error-rate", type=arguments.share, default=0.01, metavar="P",
         help="bound on the share of wrong answers among similar ones (default 0.01)",
     )  # fmt: skip
     add("--no-semantic", action="store_true", help="exact answers only")
@@ -92,24 +108,3 @@ def _run(args: argparse.Namespace) -> int:
     from .run import run
 
     return run(options(args))
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 3_600_000:
-        raise argparse.ArgumentTypeError(f"{text}: give milliseconds from 0 up to an hour")
-    return value
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a share from 0 to 1")
-    return value

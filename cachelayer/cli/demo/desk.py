@@ -48,10 +48,11 @@ class Desk:
 
     `think` is the median time in seconds that generating an answer is made to take, on top of what the search
     takes; it varies from question to question, the same each time. With `write` a real model answers instead.
+    Without an embedder the search goes by spelling alone.
     """
 
     def __init__(
-        self, corpus: Corpus, embedder: Embedder, *, think: float, write: Write | None = None
+        self, corpus: Corpus, embedder: Embedder | None, *, think: float, write: Write | None = None
     ) -> None:
         self._corpus, self._embedder, self._think, self._write = corpus, embedder, think, write
         self._retriever = Retriever(corpus.articles)
@@ -59,8 +60,9 @@ class Desk:
 
     async def prepare(self) -> None:
         """Load the embedder and index the articles."""
-        await self._embedder.start()
-        await self._retriever.prepare(self._embedder)
+        if self._embedder is not None:
+            await self._embedder.start()
+            await self._retriever.prepare(self._embedder)
 
     async def answer(self, question: str) -> str:
         """Answer from the best article; the last line names it, and the order where one is asked about."""
@@ -81,7 +83,7 @@ class Desk:
 
     async def nearest(self, question: str, others: Sequence[str], similarity: float | None) -> str:
         """Which of `others` is that similar to `question`: the nearest to it where no similarity is given."""
-        if not others:
+        if not others or self._embedder is None:
             return ""
         vectors = (await self._embedder.embed([question, *others])).vectors
         distance = np.abs(vectors[1:] @ vectors[0] - (1.0 if similarity is None else similarity))
@@ -93,7 +95,7 @@ class Desk:
         if order is not None:
             about = "order-invoice" if _INVOICE.search(question) else "order-status"
             return self._corpus.articles[about], order.group().upper()
-        vector = (await self._embedder.embed([question])).vectors[0]
+        vector = None if self._embedder is None else (await self._embedder.embed([question])).vectors[0]
         return self._corpus.articles[self._retriever.best(question, vector)], ""
 
 

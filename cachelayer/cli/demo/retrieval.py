@@ -45,10 +45,12 @@ class Retriever:
         """The question with slips repaired: what is to be embedded and handed to `best`."""
         return self._spellcheck.mend(question)
 
-    def best(self, question: str, vector: NDArray[np.float32]) -> str:
-        """The id of the article that answers `question`, whose unit vector is `vector` (d,)."""
-        meaning = np.maximum.reduceat(self._vectors @ vector, self._starts)
-        return self._ids[int(np.argmax(meaning + SPELLING_WEIGHT * self._spelling.overlap(question)))]
+    def best(self, question: str, vector: NDArray[np.float32] | None) -> str:
+        """The id of the article that answers `question`, whose unit vector is `vector` (d,), or None."""
+        score = SPELLING_WEIGHT * self._spelling.overlap(question)
+        if vector is not None:
+            score = score + np.maximum.reduceat(self._vectors @ vector, self._starts)
+        return self._ids[int(np.argmax(score))]
 
 
 class Spelling:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from ... import Budgets, CacheLayer, Policy
+from ...errors import MissingExtra
 from ...semantic.embed.onnx import OnnxEmbedder
 from .. import report
 from . import words
@@ -72,7 +73,8 @@ async def demo(options: Options, out: TextIO) -> Tally:
 async def _demo(
     options: Options, out: TextIO, corpus: Corpus, stream: list[Asked], write: Write | None
 ) -> Tally:
-    desk = Desk(corpus, OnnxEmbedder(), think=options.think, write=write)
+    embedder = await _embedder(options, out)
+    desk = Desk(corpus, embedder, think=options.think, write=write)
     counted = census(stream)
     print(f"The help desk of Wickley, {len(corpus.articles)} articles.", file=out)
     print(f"{words.traffic(counted)}.", file=out, flush=True)
@@ -100,6 +102,19 @@ async def _demo(
             tally.backend_calls = len(desk.worked)
     _close(options, out, tally, page(tally, Facts(str(options), counted, price, options.semantic), corpus))
     return tally
+
+
+async def _embedder(options: Options, out: TextIO) -> OnnxEmbedder | None:
+    """The desk's own search takes one too; where nothing is compared by meaning it does without."""
+    embedder = OnnxEmbedder()
+    try:
+        await embedder.start()
+    except MissingExtra as missing:
+        if options.semantic:
+            raise
+        print(f"The desk searches its articles by spelling alone: {missing}.", file=out)
+        return None
+    return embedder
 
 
 def _close(options: Options, out: TextIO, tally: Tally, document: str) -> None:

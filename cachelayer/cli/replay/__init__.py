@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .. import arguments
 from ..traces import options
 
 if TYPE_CHECKING:
@@ -46,15 +47,15 @@ def register(subparsers: Subparsers) -> None:
         help="a configuration to run; may be given often (default: exact and default)",
     )  # fmt: skip
     add(
-        "--threshold", action="append", type=options.share, default=[], metavar="COSINE",
+        "--threshold", action="append", type=arguments.share, default=[], metavar="COSINE",
         help="a static threshold to show; may be given often (default: 0.8, 0.9 and 0.95)",
     )  # fmt: skip
     add(
-        "--bound", type=options.share, default=0.01, metavar="P",
+        "--bound", type=arguments.share, default=0.01, metavar="P",
         help="share of wrong answers for 'threshold in hindsight' (default 0.01)",
     )  # fmt: skip
     add(
-        "--shuffles", type=options.count, default=0, metavar="N",
+        "--shuffles", type=arguments.count, default=0, metavar="N",
         help="also run every configuration over N shuffled orders, and count those that kept its bound",
     )  # fmt: skip
     parser.set_defaults(run=_run)

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import arguments
+
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -42,9 +44,9 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "serve",
         help="a gateway: in front of OpenAI-style servers or TensorRT-LLM, answers from the cache where it may",
-        description="Runs a gateway that speaks OpenAI's API: what was asked before is answered from the cache, "
-        "the rest goes upstream. Settings come from a TOML file, then from variables CACHELAYER_SECTION__NAME, then "
-        "from flags.",
+        description="Runs a gateway that speaks OpenAI's API: what was asked before is answered from the cache,\n"
+        "the rest goes upstream. Settings come from a TOML file, then from variables CACHELAYER_SECTION__NAME,\n"
+        "then from flags.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -55,8 +57,8 @@ def register(subparsers: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file")
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=int, help="port to listen on (default: 8080)")
-    parser.add_argument("--workers", type=int, help="processes (default: 1)")
+    parser.add_argument("--port", type=arguments.whole, help="port to listen on (default: 8080)")
+    parser.add_argument("--workers", type=arguments.whole, help="processes (default: 1)")
     parser.add_argument("--redis", metavar="URL", help="share entries through this Redis")
     parser.add_argument("--ttl", help="how long an answer is fresh, as 90s or 1h30m (default: 24h)")
     parser.add_argument(

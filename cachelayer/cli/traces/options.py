@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from ...semantic.embed.onnx import OnnxEmbedder
+from .. import arguments
 from .progress import Meter
 from .read import Trace, read
 from .run import Remembered
@@ -30,10 +31,10 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
     """Arguments of both commands."""
     add = parser.add_argument
     add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read one after the other")
-    add("--limit", type=count, metavar="N", help="only the first N requests")
+    add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
     add("--model", metavar="NAME", help="embedding model (default: the one that CacheLayer uses)")
     add(
-        "--call-cost", type=_positive, metavar="USD",
+        "--call-cost", type=arguments.zero_or_more, metavar="USD",
         help="what one backend call costs, to show what was spared",
     )  # fmt: skip
     add(
@@ -84,33 +85,3 @@ class _Nowhere:
 
     def isatty(self) -> bool:
         return False
-
-
-def share(text: str) -> float:
-    """A share from 0 to 1."""
-    value = _number(text)
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a share from 0 to 1")
-    return value
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: give a number") from None
-
-
-def _positive(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text}: give 0 or more")
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number of at least 1."""
-    value = _number(text)
-    if value < 1 or value != int(value):
-        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
-    return int(value)

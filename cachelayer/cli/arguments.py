@@ -1,0 +1,61 @@
+"""What arguments of the commands may be; what is none is told in words."""
+
+from __future__ import annotations
+
+import argparse
+import math
+
+
+def number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text}: give a number")
+    return value
+
+
+def above_zero(text: str) -> float:
+    value = number(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text}: give a number above 0")
+    return value
+
+
+def zero_or_more(text: str) -> float:
+    value = number(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text}: give 0 or more")
+    return value
+
+
+def milliseconds(text: str) -> float:
+    value = number(text)
+    if not 0 <= value < 3_600_000:
+        raise argparse.ArgumentTypeError(f"{text}: give milliseconds from 0 up to an hour")
+    return value
+
+
+def share(text: str) -> float:
+    value = number(text)
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a share from 0 to 1")
+    return value
+
+
+def count(text: str) -> int:
+    try:
+        value = number(text)
+    except argparse.ArgumentTypeError:
+        value = 0
+    if value < 1 or value != int(value):
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
+    return int(value)
+
+
+def whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number") from None
