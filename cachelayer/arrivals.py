@@ -7,7 +7,6 @@ become findable by meaning.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +14,13 @@ from typing import Any
 
 from .call import Call, Function
 from .exact.admission import has_tool_calls, text_of
+from .exact.canonical import encode
 from .exact.codec import Codec
 from .exact.memory import Slot
 from .exact.wire import encodes
 from .flow.attempt import Faults
 from .flow.background import Background
+from .holdings import Invalidation
 from .keeper import Keeper
 from .protocols import Clock, Feed
 from .semantic.asks import Ask, State
@@ -43,7 +44,16 @@ class Arrival:
 
     item: Findable
     record: Record
+    epoch: int
+    """In which it was read: what was declared invalid since forbids it."""
     id: int | None = None
+
+    @property
+    def marks(self) -> tuple[tuple[str, ...], bytes, int]:
+        """Its tags, scope and key, by which it may be declared invalid."""
+        tags = tuple(tag for tag in self.record.tags if not tag.startswith("\0"))
+        scope = encode([self.item.function, self.item.tenant])
+        return tags, scope, int.from_bytes(self.item.key, "big")
 
 
 class Arrivals:
@@ -62,7 +72,7 @@ class Arrivals:
     ) -> None:
         self.keeper, self.similar, self.faults, self.clock = keeper, similar, faults, clock
         self.codec, self.functions, self.background = codec, functions, background
-        self._waiting: dict[str, deque[Arrival]] = {}
+        self._waiting: dict[str, dict[bytes, Arrival]] = {}
         self.taken = self.dropped = 0
 
     def known(self, item: Findable) -> bool:
@@ -77,15 +87,18 @@ class Arrivals:
         mine = held is not None and held.canonical == item.canonical and self.similar.knows(held.id)
         return mine or not function.similar or digest.to_bytes(16, "big") != item.key
 
+    def _waits(self, arrival: Arrival) -> bool:
+        may = sum(map(len, self._waiting.values())) < WAITING
+        if may:
+            self._waiting.setdefault(arrival.item.function, {})[arrival.item.key] = arrival
+        self.dropped += not may
+        return may
+
     async def take(self, arrival: Arrival) -> bool | None:
         """Whether the entry is findable from now on; None where it waits for its function."""
         function = self.functions.get(arrival.item.function)
         if function is None:
-            if sum(map(len, self._waiting.values())) < WAITING:
-                self._waiting.setdefault(arrival.item.function, deque()).append(arrival)
-                return None
-            self.dropped += 1
-            return False
+            return None if self._waits(arrival) else False
         if self.known(arrival.item):
             return False
         took = await self.faults.attempt("arrival", self._take(function, arrival), None)
@@ -94,13 +107,29 @@ class Arrivals:
             self.background.spawn(self.similar.maintain)
         return took is True
 
-    async def _take(self, function: Function, arrival: Arrival) -> bool:
-        item = arrival.item
-        answer = (function.codec or self.codec).decode(arrival.record.payload)
+    def remember(self, arrival: Arrival) -> None:
+        """Let exact lookups find the entry at once; whoever takes it later makes it findable by meaning."""
+        function = self.functions.get(arrival.item.function)
+        if function is not None and not self.known(arrival.item):
+            self.faults.attempt_now("arrival", self._kept, function, arrival)
+
+    def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
+        """The entry in memory; None where it cannot be kept there, or was declared invalid since it was read."""
+        item, keeper = arrival.item, self.keeper
         call = Call(function, (), {}, None, _never)
         call.tenant, call.canonical = item.tenant, item.canonical
-        call.digest = self.keeper.digest(item.canonical)
-        slot = self.keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+        call.digest = keeper.digest(item.canonical)
+        held = keeper.peek(call)
+        if held is not None and held.id == arrival.id:
+            return held
+        answer = (function.codec or self.codec).decode(arrival.record.payload)
+        with keeper.lock:
+            if keeper.epoch != arrival.epoch and keeper.invalidated_since(arrival.epoch, *arrival.marks):
+                return None
+            return keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+
+    async def _take(self, function: Function, arrival: Arrival) -> bool:
+        item, slot = arrival.item, self._kept(function, arrival)
         if slot is None or not slot.resident:
             return False
         if has_tool_calls(seen := seen_of(function, slot.answer)):
@@ -126,11 +155,18 @@ class Arrivals:
         """Whether entries wait for this function, which is wrapped now."""
         return bool(self._waiting) and function in self._waiting and function in self.functions
 
-    async def drain(self, function: str) -> None:
-        """Take in what waited for a function."""
-        for arrival in self._waiting.pop(function, ()):
-            await self.take(arrival)
-            await asyncio.sleep(0)
+    def waited(self, function: str) -> list[Arrival]:
+        """What waited for a function, and waits no more."""
+        return list(self._waiting.pop(function, {}).values())
+
+    def outdated(self, key: bytes) -> None:
+        """What lies under a key was deleted or replaced, the entry that waits with it."""
+        for waiting in self._waiting.values():
+            waiting.pop(key, None)
+
+    def clear(self) -> None:
+        """Let nothing wait any more: it may be outdated, and will be asked for again."""
+        self._waiting.clear()
 
     def stats(self) -> dict[str, int]:
         waiting = sum(map(len, self._waiting.values()))
@@ -152,9 +188,13 @@ class Elsewhere:
 
     def listen(self, function: str) -> bool:
         """A call of `function` is under way, on the running loop; whether something of it waits to be taken in."""
-        return self.arrivals.due(function) and self.arrivals.background.spawn(
-            partial(self.arrivals.drain, function)
-        )
+        return self.arrivals.due(function) and self.arrivals.background.spawn(partial(self.drain, function))
+
+    async def drain(self, function: str) -> None:
+        """Take in what waited for a function."""
+        for arrival in self.arrivals.waited(function):
+            await self.arrivals.take(arrival)
+            await asyncio.sleep(0)
 
     async def wrote(self, made: Sequence[Indexed]) -> None:
         """A batch of answers was indexed."""
@@ -162,8 +202,13 @@ class Elsewhere:
     def gone(self, slot: Slot) -> None:
         """An entry left the memory."""
 
-    async def forgotten(self, *, physically: bool) -> None:
-        """What was invalidated is gone from the memory."""
+    def coming(self, declared: Invalidation) -> Sequence[int]:
+        """The ids of what is held of what was declared invalid, and was not taken in yet."""
+        return ()
+
+    async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
+        """What was declared invalid is gone from the memory; how many entries went that were not there yet."""
+        return 0
 
     async def aclose(self) -> None:
         """Before the loop ends."""
@@ -178,13 +223,14 @@ class Newcomers(Elsewhere):
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
         super().__init__(arrivals)
         self._shared, self._feed = shared, feed
-        shared.lost = self._begin_again
+        shared.lost, shared.outdated = self._begin_again, arrivals.outdated
         self._after = b""
         self._following: asyncio.AbstractEventLoop | None = None
         self.faults = arrivals.faults
 
     def _begin_again(self) -> None:
         self._after = b""
+        self.arrivals.clear()
 
     def listen(self, function: str = "") -> bool:
         begun = super().listen(function)
@@ -228,9 +274,10 @@ class Newcomers(Elsewhere):
 
     async def _fetch(self, item: Findable) -> None:
         """The answer itself, as a lookup would get it: invalidated, expired or damaged ones do not come."""
+        epoch = self.arrivals.keeper.epoch
         found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
         if isinstance(found, Record):
-            await self.arrivals.take(Arrival(item, found))
+            await self.arrivals.take(Arrival(item, found, epoch))
 
     def stats(self) -> dict[str, Any]:
         return {"following": self._following is not None, **self.arrivals.stats()}

@@ -6,17 +6,19 @@ import asyncio
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from .call import MAX_LANES, Call, Function
-from .exact.canonical import encode
+from .exact.canonical import decode, encode
 from .exact.memory import Gone, Memory, Slot
 from .flow.behind import Behind
 
 STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
+Wanted = Mapping[str, str | None]
+"""Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 
@@ -28,14 +30,21 @@ class Invalidation:
     epoch: int
     tags: frozenset[str] = frozenset()
     scopes: frozenset[bytes] = frozenset()
+    wanted: tuple[Wanted, ...] = ()
+    """Scopes by whose they are, those of which nothing is held yet too."""
     digest: int | None = None
     everything: bool = False
 
     def covers(self, tags: Iterable[str], scope: bytes, digest: int) -> bool:
         """Whether an answer under these tags, scope and key was declared invalid."""
-        return (
-            self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags)
-        )
+        if self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags):
+            return True
+        return bool(self.wanted and scope) and any(_within(scope, wanted) for wanted in self.wanted)
+
+
+def _within(scope: bytes, wanted: Wanted) -> bool:
+    function, tenant = decode(scope)
+    return bool(wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant)
 
 
 class Holdings:
@@ -43,7 +52,7 @@ class Holdings:
 
     def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
         self._gone, self.behind = gone, behind
-        self._scopes: dict[bytes, tuple[str, str | None]] = {}
+        self._names: set[str] = set()
         self._log: deque[Invalidation] = deque(maxlen=_LOG)
         self._memories: list[Memory] = []
         self.gone: Counter[Gone] = Counter()
@@ -76,25 +85,27 @@ class Holdings:
         scope = encode([function.name, tenant])
         if len(function.scopes) < MAX_LANES:
             function.scopes[tenant] = scope
-        with self.lock:
-            self._scopes.setdefault(scope, (function.name, tenant))
+        self._names.add(function.name)
         return scope
 
-    def function_of(self, scope: bytes) -> str:
-        """The name of the function whose answers lie under a scope."""
-        return self._scopes.get(scope, ("", None))[0]
-
     @staticmethod
-    def declared(**what: Any) -> Invalidation:
+    def function_of(scope: bytes) -> str:
+        """The name of the function whose answers lie under a scope."""
+        return str(decode(scope)[0]) if scope else ""
+
+    def declared(
+        self, wanted: Iterable[Wanted] = (), scopes: Iterable[bytes] = (), **what: Any
+    ) -> Invalidation:
         """An invalidation that is only looked at (a dry run)."""
-        return Invalidation(0, **what)
+        held = (scope for one in wanted for scope in self.scopes(one))
+        return Invalidation(0, scopes=frozenset((*scopes, *held)), wanted=tuple(wanted), **what)
 
     def declare(self, **what: Any) -> Invalidation:
         """From now on nothing that was being answered before may be kept under what is given."""
         self.behind.settle()
         with self.lock:
             self.epoch += 1
-            declared = Invalidation(self.epoch, **what)
+            declared = replace(self.declared(**what), epoch=self.epoch)
             self._log.append(declared)
             return declared
 
@@ -103,14 +114,19 @@ class Holdings:
             return True  # the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
-    def scopes(self, wanted: Mapping[str, str | None]) -> list[bytes]:
-        """The scopes with this "function", this "tenant", or both; a tenant of None is nobody's."""
+    def scopes(self, wanted: Wanted) -> list[bytes]:
+        """The scopes within `wanted` of which something may be held."""
         with self.lock:
-            return [
-                scope
-                for scope, (function, tenant) in self._scopes.items()
-                if wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant
-            ]
+            names = [wanted["function"]] if "function" in wanted else list(self._names)
+            if "tenant" in wanted:
+                return [encode([name, wanted["tenant"]]) for name in names]
+            held = [scope for memory in self._memories for scope in memory.scopes()]
+        if "function" not in wanted:
+            return held
+        begins = encode([wanted["function"]])[:-1] + b","
+        return [
+            scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and _within(scope, wanted))
+        ]
 
     def matching(self, invalidation: Invalidation) -> Iterator[tuple[Memory, Slot]]:
         """The slots that an invalidation covers, found through the indexes."""

@@ -13,9 +13,10 @@ import numpy as np
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed
 from .call import Call
 from .errors import ConfigurationError
-from .exact.entry_log import EntryLog, Kept
+from .exact.entry_log import EntryLog
 from .exact.memory import Slot
 from .flow.background import offload
+from .holdings import Invalidation
 from .records import record_of
 from .types import Reason, Record
 
@@ -33,6 +34,8 @@ class Local(Elsewhere):
         self.log = EntryLog(directory / "entries")
         self.restored = self.discarded = 0
         self.failure = ""
+        self._coming: dict[int, Arrival] = {}
+        """Entries on the disk that were not taken in yet."""
         self._opened = self._writing = False
 
     async def restore(self) -> None:
@@ -47,13 +50,22 @@ class Local(Elsewhere):
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
         await self._recall_texts()
-        now, bound = self.arrivals.clock.time(), self.arrivals.keeper.first_id
+        now, bound, epoch = (
+            self.arrivals.clock.time(),
+            self.arrivals.keeper.first_id,
+            self.arrivals.keeper.epoch,
+        )
         alive = {e.id: e for e in kept if e.record.stale_until > now and e.id < bound}
         await self._discard([entry.id for entry in kept if entry.id not in alive])
         indexed = set(self._index.ids().tolist())
         await self._discard([key for key in indexed if key not in alive])
-        await self._take([entry for entry in alive.values() if entry.id in indexed])
-        later = [entry for entry in alive.values() if entry.id not in indexed]
+        self._coming = {e.id: Arrival(e.findable, e.record, epoch, e.id) for e in alive.values()}
+        entries = list(self._coming.values())
+        for entry in entries:  # exact lookups wait for no vectors
+            self.arrivals.remember(entry)
+            await asyncio.sleep(0)
+        await self._take([entry for entry in entries if entry.id in indexed])
+        later = [entry for entry in entries if entry.id not in indexed]
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
 
@@ -61,18 +73,25 @@ class Local(Elsewhere):
     def _index(self) -> Any:
         return self.arrivals.similar.index
 
-    async def _take(self, entries: Sequence[Kept]) -> None:
+    async def _take(self, entries: Sequence[Arrival]) -> None:
         for entry in entries:
-            if await self.arrivals.take(Arrival(entry.findable, entry.record, entry.id)) is False:
-                await self._discard([entry.id])
-            else:
-                self.restored += 1
-            await asyncio.sleep(0)
+            if entry.id in self._coming:  # else it went meanwhile
+                took = await self.arrivals.take(entry)
+                if took is False:
+                    await self._discard([entry.id])
+                elif took:
+                    self._coming.pop(entry.id, None)
+                    self.restored += 1
+                await asyncio.sleep(0)
+
+    async def drain(self, function: str) -> None:
+        await self._take(self.arrivals.waited(function))
 
     async def _discard(self, keys: Sequence[int]) -> None:
         """Entries without a life ahead, vectors without an entry, ids that this run may give again."""
         for key in keys:
             self.log.drop(key)
+            self._coming.pop(key, None)
         if keys:
             self.discarded += len(keys)
             await offload(lambda: self._index.remove(np.array(keys, np.int64)))
@@ -104,6 +123,7 @@ class Local(Elsewhere):
     def gone(self, slot: Slot) -> None:
         if self._opened:
             self.log.drop(slot.id)
+            self._coming.pop(slot.id, None)
 
     def listen(self, function: str) -> bool:
         self._write()
@@ -123,10 +143,15 @@ class Local(Elsewhere):
         finally:
             self.failure, self._writing = failed, False
 
-    async def forgotten(self, *, physically: bool) -> None:
+    def coming(self, declared: Invalidation) -> Sequence[int]:
+        return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
+
+    async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
         """What was dropped must not come back, whatever happens next; `physically`: nor be found on the disk."""
         if not self._opened:
-            return
+            return 0
+        doomed = self.coming(declared)
+        await self._discard(doomed)
         try:
             await offload(self.log.rewrite if physically else self.log.flush)
         except OSError as fault:  # a full disk: nothing is better than something invalid
@@ -136,6 +161,7 @@ class Local(Elsewhere):
         if physically:
             (self.directory / "texts").unlink(missing_ok=True)
             await offload(self._index.snapshot)
+        return len(doomed)
 
     async def aclose(self) -> None:
         """Write what waits, remember the texts, and let the files go."""

@@ -54,6 +54,8 @@ class SharedTier:
         """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
         """Told when memory was emptied because news may have been missed."""
+        self.outdated: Callable[[bytes], None] = lambda key: None
+        """Told of a key under which something was deleted or replaced."""
 
     async def start(self) -> None:
         """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
@@ -252,12 +254,12 @@ class SharedTier:
         keeper = self.keeper
         for key in change.keys:
             keeper.drop_digest(int.from_bytes(key, "big"))
+            self.outdated(key)
         if change.everything or change.tags or change.scopes:
             tags = [tag for tag in change.tags if not tag.startswith("\0")]
-            scopes = set(change.scopes).union(
-                *(keeper.scopes(scope) for tag in change.tags if (scope := scope_of(tag)) is not None)
-            )
-            await keeper.forget(tags=frozenset(tags), scopes=frozenset(scopes), everything=change.everything)
+            wanted = [scope for tag in change.tags if (scope := scope_of(tag)) is not None]
+            given: Any = {"tags": frozenset(tags), "scopes": change.scopes, "wanted": wanted}
+            await keeper.forget(**given, everything=change.everything)
         if change.everything:
             self.lost()
             if getattr(self.store, "coherent", False):  # what broke stands again

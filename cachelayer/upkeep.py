@@ -32,47 +32,41 @@ class Upkeep:
             raise ConfigurationError(
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
-        scopes = self._scopes_of(scope) if scope is not None else []
-        what: Any = {"tags": frozenset(tags), "scopes": frozenset(scopes)}
+        what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
         if dry_run:
-            return sum(1 for _ in self._keeper.matching(self._keeper.declared(**what)))
+            return self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.invalidate([*tags, *implied_by(scope)])
             gone += await self._keeper.forget(**what)  # what was read from the store before it was told
-        await self._tell(physically=False)
-        return gone
+        return gone + await self._tell(what, physically=False)
 
-    async def _tell(self, *, physically: bool) -> None:
+    def _matching(self, what: Any) -> int:
+        declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
+        coming = () if elsewhere is None else elsewhere.coming(declared)
+        return len({slot.id for _, slot in self._keeper.matching(declared)}.union(coming))
+
+    async def _tell(self, what: Any, *, physically: bool) -> int:
+        """How many entries went that were no answers of this process yet."""
         tiers = self._engine.tiers
         for tier in tiers.every if physically else ():
             tier.forget_texts()
         if physically and tiers.shortcuts is not None:
             tiers.shortcuts.clear()
-        if tiers.elsewhere is not None:
-            await tiers.elsewhere.forgotten(physically=physically)
+        if tiers.elsewhere is None:
+            return 0
+        return await tiers.elsewhere.forgotten(self._keeper.declared(**what), physically=physically)
 
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""
-        scope = {} if tenant is EVERYBODY else {"tenant": tenant}
-        scopes = frozenset(self._scopes_of(scope))
-        what: Any = {"scopes": scopes, "everything": tenant is EVERYBODY}
+        scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
+        what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
         if dry_run:
-            return sum(1 for _ in self._keeper.matching(self._keeper.declared(**what)))
+            return self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.erase(implied_by(scope))
-        await self._tell(physically=True)
-        return gone
-
-    def _scopes_of(self, scope: Mapping[str, str]) -> list[bytes]:
-        check_names("scope field", dict(scope), ["tenant", "function"])
-        for field, value in scope.items():
-            if not isinstance(value, str) or not value:
-                raise ConfigurationError(
-                    field, value, f"name a {field}; erase() without one removes everything"
-                )
-        return self._keeper.scopes(scope)
+        return gone + await self._tell(what, physically=True)
 
     async def change_model(self, embedder: Embedder, decider: Decider) -> int:
         """See `CacheLayer.change_model`."""
@@ -109,3 +103,11 @@ class Upkeep:
             "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
             "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
         }
+
+
+def _checked(scope: Mapping[str, str]) -> dict[str, str]:
+    check_names("scope field", dict(scope), ["tenant", "function"])
+    for field, value in scope.items():
+        if not isinstance(value, str) or not value:
+            raise ConfigurationError(field, value, f"name a {field}; erase() without one removes everything")
+    return dict(scope)

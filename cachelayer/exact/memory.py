@@ -147,6 +147,10 @@ class Memory:
             return tuple(members)
         return tuple(slot for slot, _ in zip(members, range(limit), strict=False))
 
+    def scopes(self) -> tuple[bytes, ...]:
+        """A snapshot of the scopes of all slots."""
+        return tuple(self._scopes)
+
     def by_scope(self, scope: bytes, limit: int | None = None) -> tuple[Slot, ...]:
         """A snapshot of the slots of `scope`, `limit` at most; O(their number)."""
         return tuple(self._scopes.get(scope, ())[:limit])

@@ -72,7 +72,6 @@ class Shelf:
         if call.reason is not None:
             return None
         keeper = self._engine.keeper
-        keeper.scope_of(call.function, call.tenant)  # known from here on to whoever invalidates it
         call.epoch = keeper.epoch
         found = keeper.recall(call, call.arrived)
         return found if found is not None and found.source is not Source.STALE else None

@@ -70,21 +70,6 @@ async def test_erasing_a_tenant_takes_its_entries_and_no_others() -> None:
         assert (await ask.outcome("a")).source is Source.MEMORY
 
 
-@pytest.mark.parametrize("name", [None, "", 7])
-async def test_no_name_by_accident_takes_everything(name: object) -> None:
-    layer, ask, _ = layer_and_ask()
-    await ask("a")
-    mistakes = (
-        layer.erase(tenant=name),  # type: ignore[arg-type]
-        layer.invalidate(scope={"tenant": name}),  # type: ignore[dict-item]
-        layer.invalidate(scope={"function": name}),  # type: ignore[dict-item]
-    )
-    for mistake in mistakes:
-        with pytest.raises(ConfigurationError, match=f"={name!r}: name a (tenant|function)"):
-            await mistake
-    assert (await ask.outcome("a")).source is Source.MEMORY
-
-
 async def test_vary_adds_what_the_arguments_do_not_show() -> None:
     layer, locale = CacheLayer(semantic=False), ContextVar("locale", default="en")
 

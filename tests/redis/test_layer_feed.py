@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from redis_records import eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
@@ -192,3 +193,18 @@ async def test_a_redis_that_dies_costs_the_feed_not_the_answers(own_server: Any)
             async with asyncio.timeout(20):
                 while not (await ask.explain(BACKWARDS)).candidates:
                     await asyncio.sleep(0.01)
+
+
+async def test_what_waits_for_its_function_and_is_forgotten_meanwhile_does_not_arrive(server: Server) -> None:
+    gate = Gate(opened=True)
+    async with layer_on(server.url) as one:
+        ask = one.wrap(gate, name="ask", tags=["kb"])
+        await ask(FORWARDS)
+        await one.flush()
+        async with layer_on(server.url) as other:
+            assert other.stats()["elsewhere"]["waiting"] == 1
+            await ask.invalidate(FORWARDS)
+            await eventually(lambda: other.stats()["elsewhere"]["waiting"] == 0)
+            again = other.wrap(gate, name="ask", tags=["kb"])
+            assert (await again.outcome(FORWARDS)).source is Source.BACKEND
+            assert (await again.outcome(FORWARDS)).answer == "answer 2"

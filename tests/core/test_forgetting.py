@@ -1,0 +1,42 @@
+"""What tenants and functions left is forgotten when their owner says so, and only then."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Reason, Source
+from cachelayer.testing import Gate
+
+
+@pytest.mark.parametrize(
+    "scope", [{"tenant": "acme"}, {"function": "ask"}, {"tenant": "acme", "function": "ask"}]
+)
+async def test_the_first_answer_of_a_scope_is_not_kept_where_it_was_forgotten_meanwhile(
+    scope: dict[str, str],
+) -> None:
+    layer, gate = CacheLayer(semantic=False), Gate()
+    ask = layer.wrap(gate, name="ask")
+    with layer.scope(tenant="acme"):
+        asking = asyncio.create_task(ask.outcome("q"))
+    await gate.entered()
+    await (layer.invalidate(scope=scope) if "function" in scope else layer.erase(tenant="acme"))
+    gate.open()
+    assert (await asking).stored is Reason.INVALIDATED and layer.stats()["entries"] == 0
+
+
+@pytest.mark.parametrize("name", [None, "", 7])
+async def test_no_name_by_accident_takes_everything(name: object) -> None:
+    layer = CacheLayer(semantic=False)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    await ask("a")
+    mistakes = (
+        layer.erase(tenant=name),  # type: ignore[arg-type]
+        layer.invalidate(scope={"tenant": name}),  # type: ignore[dict-item]
+        layer.invalidate(scope={"function": name}),  # type: ignore[dict-item]
+    )
+    for mistake in mistakes:
+        with pytest.raises(ConfigurationError, match=f"={name!r}: name a (tenant|function)"):
+            await mistake
+    assert (await ask.outcome("a")).source is Source.MEMORY
