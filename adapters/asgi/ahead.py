@@ -56,11 +56,7 @@ class Ahead(Aside):
         r, code = self._r, exchange.status
         r.heard(code)
         name = r.settings.name
-        told = (
-            status.missed(self._call.misses, status=code, stored=stored, name=name)
-            if r.reveals
-            else status.bare(name)
-        )
+        told = r.told(status.missed(self._call.misses, status=code, stored=stored, name=name))
         return {"type": START, "status": code, "headers": [*exchange.headers, told]}
 
     def _hand(self, start: Message, part: Message) -> None:

@@ -203,19 +203,18 @@ class Answering(Delivery):
     def _missed(
         self, misses: Mapping[str, Reason], exchange: Exchange, outcome: Outcome | None
     ) -> status.Header:
-        if not self.r.reveals:
-            return status.bare(self.settings.name)
-        if outcome is None:
-            return status.missed(misses, status=exchange.status, why_not="error", name=self.settings.name)
-        stored: bool | None = outcome.stored is None
-        why = str(outcome.stored or "")
-        if exchange.unshared is not None:
-            stored, why = False, exchange.unshared.why
-        elif type(outcome.answer) is not tuple:
-            stored = None
-        return status.missed(
+        stored: bool | None = None
+        why = "error"
+        if outcome is not None:
+            stored, why = outcome.stored is None, str(outcome.stored or "")
+            if exchange.unshared is not None:
+                stored, why = False, exchange.unshared.why
+            elif type(outcome.answer) is not tuple:
+                stored = None
+        told = status.missed(
             misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
         )  # fmt: skip
+        return self.r.told(told)
 
 
 def _past_the_end(send: Send) -> Send:

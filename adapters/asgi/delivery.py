@@ -66,14 +66,13 @@ class Delivery:
         await self._send_stream(answer, told, None if slot is None else slot.answer, live=live)
 
     def _hit_headers(self, detail: str, age: float, ttl: float) -> list[status.Header]:
+        told = status.hit(ttl, detail, self.settings.name)
         if not self.r.reveals:
-            return [status.bare(self.settings.name)]
-        return [status.hit(ttl, detail, self.settings.name), (b"age", b"%d" % max(0, int(age)))]
+            return [status.veiled(told)]
+        return [told, (b"age", b"%d" % max(0, int(age)))]
 
     def _collapsed(self, outcome: Outcome) -> status.Header:
-        if not self.r.reveals:
-            return status.bare(self.settings.name)
-        return status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name)
+        return self.r.told(status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name))
 
     async def _send_whole(self, answer: tuple[Any, ...], told: list[status.Header]) -> None:
         media, language = answer[0], answer[1]

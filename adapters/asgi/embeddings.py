@@ -250,16 +250,14 @@ class ItemsAnswering(Answering):
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 
     def _told(self, outcomes: list[Outcome], hits: int) -> status.Header:
-        if not self.r.reveals:
-            return status.bare(self.settings.name)
         if hits == len(outcomes):
-            return status.hit(0, status.detail_of(outcomes[0]), self.settings.name)
+            return self.r.told(status.hit(0, status.detail_of(outcomes[0]), self.settings.name))
         first = next(outcome for outcome in outcomes if not status.is_hit(outcome))
         name, told = status.missed(
             first.misses, status=200, stored=first.stored is None, name=self.settings.name,
             collapsed=first.source is Source.COALESCED,
         )  # fmt: skip
-        return name, told.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes)))
+        return self.r.told((name, told.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes)))))
 
     def _asked(self, exchange: Exchange) -> Exchange | None:
         return self.items.exchange

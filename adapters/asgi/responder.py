@@ -209,8 +209,11 @@ class Responder:
     async def not_cached(self, why: str) -> None:
         """504 (RFC 9111, section 5.2.1.7): `only-if-cached` was asked and nothing is."""
         body = b'{"error":{"message":"Nothing is cached for this request.","type":"not_cached","param":null,"code":"only_if_cached"}}'  # noqa: E501
-        told = status.bypass(why, self.settings.name) if self.reveals else status.bare(self.settings.name)
-        await self.refuse(504, body, told)
+        await self.refuse(504, body, self.told(status.bypass(why, self.settings.name)))
+
+    def told(self, header: status.Header) -> status.Header:
+        """What this caller may know of a Cache-Status that tells of entries."""
+        return header if self.reveals else status.veiled(header)
 
     async def refuse(self, code: int, body: bytes, told: status.Header) -> None:
         """Answer with an error of the middleware's own."""

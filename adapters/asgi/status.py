@@ -59,9 +59,19 @@ def _missed(
     return "; ".join(parts).encode("latin-1", "replace")
 
 
-def bare(name: bytes = NAME) -> Header:
-    """For callers who are not to learn whether an entry exists."""
-    return b"cache-status", name
+class Veiled(bytes):
+    """What a caller is told who is not to learn whether an entry exists."""
+
+    told: bytes
+    """What it would be for others: for the owner's log."""
+
+
+def veiled(header: Header) -> Header:
+    """The header with the cache's name alone."""
+    name, told = header
+    bare = Veiled(told.partition(b";")[0])
+    bare.told = told
+    return name, bare
 
 
 def detail_of(outcome: Outcome) -> str:
