@@ -86,6 +86,8 @@ class Answer:
 class Http:
     """One server. `connect` and `read` are seconds: until there is a connection, and between two pieces.
 
+    `trust`: a file of certificates that vouch for it, beside those that the system trusts.
+
     Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no
     environment variable. A user and password in `url` are sent in place of any `authorization` given. Raises
     MissingExtra, and ConfigurationError for a URL that is none.
@@ -98,6 +100,7 @@ class Http:
         connect: float,
         read: float | None = None,
         connections: int = 1024,
+        trust: str = "",
         needed_by: str,
         extra: str,
     ) -> None:
@@ -118,7 +121,7 @@ class Http:
             self._basic = b"Basic " + b64encode(told)
         self._connect, self._read, self._connections = connect, read, connections
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
-        self._trust: Any = _trusted() if parts.scheme == "https" else True
+        self._trust: Any = _trusted(trust) if parts.scheme == "https" else True
         self._session: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -194,9 +197,11 @@ def _text(value: bytes) -> str:
         return value.decode("latin-1")
 
 
-def _trusted() -> ssl.SSLContext:
-    """Trusts who the system trusts, and certifi's list where that is installed."""
+def _trusted(more: str) -> ssl.SSLContext:
+    """Trusts who the system trusts, certifi's list where that is installed, and the file `more`."""
     context = ssl.create_default_context()
+    if more:
+        context.load_verify_locations(more)
     with suppress(ImportError):
         context.load_verify_locations(importlib.import_module("certifi").where())
     return context

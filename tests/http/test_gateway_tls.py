@@ -14,10 +14,15 @@ from typing import Any
 
 import httpx
 import openai
+import pytest
+from asgi_client import Client
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from upstream import Server, Upstream
+
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -38,6 +43,23 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     plain = serialization.NoEncryption()
     secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
     return cert, secret
+
+
+async def test_an_upstream_has_a_certificate_that_somebody_named_vouches_for(
+    serving: Callable[..., Server], upstream: Upstream, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cert, key = certificate(tmp_path)
+    url = serving(upstream, ssl_certfile=str(cert), ssl_keyfile=str(key)).url.replace("http:", "https:")
+    for told, status in ({}, 502), ({"tls_ca": str(cert)}, 200):
+        settings = {"upstream": [{"url": url, **told}], "cache.semantic": "off"}
+        app = Gateway(load(None, {}, settings))
+        c = Client(app)
+        assert [(await c.chat(f"{said}")).status for said in range(3)] == [status] * 3
+        await app.behind.aclose()
+        app.log.close()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (failed,) = [line for line in lines if line["event"] == "upstream_failed"]  # told once
+    assert failed["upstream"] == url and "certificate" in failed["why"]
 
 
 def test_the_gateway_serves_https(

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import redacted
-from .parts import LISTS, SECTIONS, Config, ServerPart
+from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 
 PREFIX = "CACHELAYER_"
 T = TypeVar("T")
@@ -200,13 +200,7 @@ def _check_whole(config: Config, places: Places) -> None:
             f"{places.of('upstream')}: no upstream; give --upstream URL, or --config FILE with [[upstream]] url = ..."
         )
     for i, one in enumerate(config.upstream):
-        if not _is_server(one.url):
-            raise ConfigFault(
-                f"{places.of(f'upstream.{i}.url')}: upstream.{i}.url={redacted(one.url)!r}: give http(s)://host:port, "
-                "trtllm://host:port or triton://host:port/model"
-            )
-        if one.key_env and not os.environ.get(one.key_env):
-            raise ConfigFault(f"{places.of(f'upstream.{i}.key_env')}: the variable {one.key_env} is not set")
+        _check_upstream(f"upstream.{i}", one, config.upstream[0], places)
     if len({one.url.partition(":")[0] in ("http", "https") for one in config.upstream}) > 1:
         raise ConfigFault(f"{places.of('upstream')}: http and model-server upstreams cannot be mixed")
     _check_tls(config.server, places)
@@ -217,6 +211,38 @@ def _check_whole(config: Config, places: Places) -> None:
             f"{places.of('cache.redis')}: processes that share a Redis need one cache.secret (or CACHELAYER_SECRET) of "
             "16 characters or more"
         )
+
+
+_FOR = {
+    "models": "http", "key_env": "http", "connect_timeout": "http", "read_timeout": "http", "tls_ca": "https",
+    "template": "triton", "unknown_finish": "triton",
+}  # fmt: skip
+"""How the URLs begin for which a setting means something."""
+_PLAIN = UpstreamPart(url="")
+
+
+def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: Places) -> None:
+    if not _is_server(one.url):
+        raise ConfigFault(
+            f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r}: give http(s)://host:port, "
+            "trtllm://host:port or triton://host:port/model"
+        )
+    for name, scheme in _FOR.items():
+        where, value = places.of(f"{path}.{name}"), getattr(one, name)
+        if value != getattr(_PLAIN, name) and not one.url.startswith(scheme):
+            raise ConfigFault(f"{where}: {path}.{name} means nothing for {redacted(one.url)}")
+        if scheme == "triton" and value != getattr(first, name):
+            raise ConfigFault(f"{where}: {path}.{name} is not upstream.0's; replicas of one model have one")
+    if one.key_env and not os.environ.get(one.key_env):
+        raise ConfigFault(f"{places.of(f'{path}.key_env')}: the variable {one.key_env} is not set")
+    if one.tls_ca:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(one.tls_ca)
+        except OSError as fault:
+            raise ConfigFault(
+                f"{places.of(f'{path}.tls_ca')}: {path}.tls_ca={one.tls_ca!r} cannot be used "
+                f"({fault.strerror or fault}); give a PEM file of certificates"
+            ) from None
 
 
 def _is_server(url: str) -> bool:

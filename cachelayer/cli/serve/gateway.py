@@ -67,7 +67,13 @@ class Gateway:
         self.log = Log(config.server.log)
         plain = config.upstream[0].url.startswith("http")
         self.behind: Upstreams | Models = (
-            Upstreams(config.upstream, config.retry, own_keys=bool(self.keys), telling=_telling(config))
+            Upstreams(
+                config.upstream,
+                config.retry,
+                own_keys=bool(self.keys),
+                telling=_telling(config),
+                tell=self.log.tell,
+            )
             if plain
             else Models(config.upstream, self._tenant)
         )

@@ -86,6 +86,8 @@ class UpstreamPart:
     connect_timeout: float = field(default=5.0, metadata={"duration": True, "zero": False})
     read_timeout: float = field(default=120.0, metadata={"duration": True, "zero": False})
     """Until the first byte of an answer, and between two of its pieces."""
+    tls_ca: str = ""
+    """File of certificates that vouch for the server, beside those that the system trusts."""
     template: str = field(default="", metadata={"one_of": ("", "chatml", "llama3")})
     """How Triton, which applies no chat template itself, gets messages as one prompt."""
     unknown_finish: str = field(default="length", metadata={"one_of": ("length", "stop")})

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import orjson
 
 from ...adapters.asgi.middleware import ROUTES
+from ...exact.redis.url import redacted
 from ...flow.http import Answer, Http, HttpFault, TookTooLong
 from ...flow.together import any_of
 from ...flow.watch import Watch
@@ -41,6 +42,7 @@ class Upstream:
             part.url,
             connect=part.connect_timeout,
             read=part.read_timeout,
+            trust=part.tls_ca,
             needed_by="cachelayer serve",
             extra="serve",
         )
@@ -82,7 +84,7 @@ class Upstreams:
     """The app: forwards every request. Tries another upstream while the caller has had nothing.
 
     `own_keys`: the clients' keys are the gateway's own and go no further. `telling`: headers by which requests are told
-    apart; they are sent on even where a client calls them its connection's.
+    apart; they are sent on even where a client calls them its connection's. `tell`: the log.
     """
 
     def __init__(
@@ -92,8 +94,9 @@ class Upstreams:
         *,
         own_keys: bool = False,
         telling: Iterable[bytes] = (),
+        tell: Callable[..., None] = lambda event, **fields: None,
     ) -> None:
-        self.retry = retry
+        self.retry, self._tell = retry, tell
         self.all = [Upstream(part, own_keys, frozenset(telling)) for part in parts]
         self._below = any(one.http.path for one in self.all)
 
@@ -138,12 +141,19 @@ class Upstreams:
                     return
                 fault = "the upstream is unavailable"
             except TookTooLong as late:
-                one.failed_at = time.monotonic()
+                self._failed(one, late.kind)
                 fault, status = f"the upstream took too long ({late.kind})", 504
             except HttpFault as broken:
-                one.failed_at = time.monotonic()
+                self._failed(one, str(broken) if isinstance(broken.__cause__, OSError) else broken.kind)
                 fault, status = f"the upstream cannot be reached ({broken.kind})", 502
         await send_error(send, status, fault, "upstream_error")
+
+    def _failed(self, one: Upstream, why: str) -> None:
+        """Asked last from now on; told of once for as long as it goes on."""
+        now = time.monotonic()
+        if now - one.failed_at >= self.retry.cooldown:
+            self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
+        one.failed_at = now
 
     async def _forward(self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool) -> bool:
         """Whether the caller was answered. Raises HttpFault while he was told nothing."""
@@ -152,7 +162,7 @@ class Upstreams:
             response = await one.send(scope, body)
             try:
                 if response.status in _AGAIN and not last:
-                    one.failed_at = time.monotonic()
+                    self._failed(one, f"status {response.status}")
                     return False
                 await self._answer(response, send)
                 return True
