@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
@@ -179,15 +179,24 @@ class Handle:
         return (await self.engine.serve(call)).answer
 
     async def refresh(self, *args: Any, **kwargs: Any) -> Any:
-        """The backend's answer, kept in place of the one before."""
+        """The backend's answer, kept in place of the one before, or of all its variants."""
         call = self.now(args, kwargs)
         call.tightening = call.tightening.and_(no_cache=True)
-        return (await self.engine.serve(call)).answer
+        others = self._others(call)
+        answer = (await self.engine.serve(call)).answer
+        await self._forget(others)
+        return answer
+
+    def _others(self, call: Call) -> list[Call]:
+        return [one for one in self._each(call.args, call.kwargs) if one.digest != call.digest]
 
     async def invalidate(self, *args: Any, **kwargs: Any) -> int:
         """Forget this call's answer, in all its variants; how many entries went."""
+        return await self._forget(self._each(args, kwargs))
+
+    async def _forget(self, calls: Iterable[Call]) -> int:
         gone = 0
-        for call in self._each(args, kwargs):
+        for call in calls:
             gone += self.engine.keeper.forget_call(call)
             await self.engine.tiers.forget(call)
         return gone
@@ -219,12 +228,18 @@ class PlainHandle(Handle):
         """See `Handle.refresh`."""
         call = self.now(args, kwargs)
         call.tightening = call.tightening.and_(no_cache=True)
-        return self.engine.serve_now(call).answer
+        others = self._others(call)
+        answer = self.engine.serve_now(call).answer
+        self._forget_now(others)
+        return answer
 
     def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
         """See `Handle.invalidate`."""
+        return self._forget_now(self._each(args, kwargs))
+
+    def _forget_now(self, calls: Iterable[Call]) -> int:
         gone = 0
-        for call in self._each(args, kwargs):
+        for call in calls:
             gone += self.engine.keeper.forget_call(call)
             if self.engine.tiers.shared is not None:
                 self.engine.portal.run(self.engine.tiers.forget(call))

@@ -49,9 +49,10 @@ class CacheLayer(Watched, Partial):
     """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
-    the extras for it are installed; `True` raises MissingExtra where they are not. `tenancy="required"` serves calls
-    without a tenant uncached. `seed` sets keys of deployments apart. `index` may name a directory: what was answered
-    then survives a restart of this process; with a shared store that comes from there. Raises ConfigurationError.
+    the extras for it are installed; where they are not, `True` raises MissingExtra, and so does `index`, which may name
+    a directory: what was answered then survives a restart of this process; with a shared store that comes from there.
+    `tenancy="required"` serves calls without a tenant uncached. `seed` sets keys of deployments apart. Raises
+    ConfigurationError.
     """
 
     def __init__(
@@ -212,10 +213,9 @@ class CacheLayer(Watched, Partial):
     # the whole ---------------------------------------------------------------------------------------------------
 
     async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
-        """Remove every trace of a tenant's answers, or without one of all, everywhere; how many entries went here.
+        """Remove all that a tenant's answers left, or without one all answers; returns how many entries went here.
 
-        Raises ConfigurationError for a tenant that is no name: None by accident must not take everything.
-        """
+        Raises ConfigurationError for a tenant that is no name: None by accident must not take everything."""
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:

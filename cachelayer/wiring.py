@@ -103,11 +103,11 @@ def elsewhere(
     return local
 
 
-def require_similar() -> None:
-    """Raise MissingExtra where the embedded model cannot run."""
+def require_similar(feature: str = "semantic=True") -> None:
+    """Raise MissingExtra where the embedded model cannot run, which `feature` needs."""
     for package in _LOCAL:
         if find_spec(package) is None:
-            raise MissingExtra("semantic=True", package, "local")
+            raise MissingExtra(feature, package, "local")
 
 
 def similar_tier(
@@ -123,12 +123,16 @@ def similar_tier(
 ) -> tuple[SimilarTier | None, str]:
     """The tier and '', or None and why there is none. Raises MissingExtra where it is asked for and cannot be."""
     if semantic is False:
+        if index is not None:
+            raise ConfigurationError(
+                "index", index, "semantic=False leaves nothing to put there: leave one out"
+            )
         return None, BY_CHOICE
     if embedder is None or isinstance(embedder, str):
         missing = next((package for package in _LOCAL if find_spec(package) is None), None)
         if missing is not None:
-            if semantic is True:
-                require_similar()
+            if semantic is True or index is not None:
+                require_similar("semantic=True" if semantic is True else f"index={str(index)!r}")
             return None, f"{missing} is not installed (pip install 'cachelayer[cpu,local]')"
         from .semantic.embed.onnx import OnnxEmbedder
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from functools import partial
 from typing import Any
 
@@ -27,12 +27,13 @@ class Metrics:
     `render` and `asgi` expose it alone. Raises MissingExtra where prometheus-client is not installed.
     """
 
-    def __init__(self, readings: Iterable[Reading]) -> None:
+    def __init__(self, readings: Iterable[Reading], labels: tuple[str, ...] = ()) -> None:
         try:
             from prometheus_client import exposition, metrics_core
         except ImportError:
             raise MissingExtra("metrics", "prometheus-client", "metrics") from None
         self._readings, self._exposition, self._core = readings, exposition, metrics_core
+        self._labels = labels
         self._more: list[More] = []
 
     def also(self, more: More) -> None:
@@ -67,7 +68,7 @@ class Metrics:
             "gauge": self._core.GaugeMetricFamily,
             "histogram": self._core.HistogramMetricFamily,
         }
-        return kinds[family.kind](family.name, family.help, labels=family.labels)
+        return kinds[family.kind](family.name, family.help, labels=(*family.labels, *self._labels))
 
     def render(self, accept: str = "") -> tuple[str, bytes]:
         """(content type, text) in the format that an Accept header asks for: Prometheus' own, or OpenMetrics."""
@@ -101,6 +102,29 @@ class Metrics:
             await send({"type": "http.response.body", "body": body if scope["method"] != "HEAD" else b""})
 
         return answer
+
+
+def together(layers: Mapping[str, Metrics]) -> Metrics:
+    """One collector for the metrics of several layers, which no registry takes side by side.
+
+    The label `layer` tells them apart.
+    """
+    made = Metrics(_Together(layers), ("layer",))
+    for one in layers.values():
+        made._more += one._more
+    return made
+
+
+class _Together:
+    """The readings of several layers, each with its name as the last label."""
+
+    def __init__(self, layers: Mapping[str, Metrics]) -> None:
+        self._layers = dict(layers)
+
+    def __iter__(self) -> Iterator[Reading]:
+        for name, one in self._layers.items():
+            for reading in one._readings:
+                yield reading._replace(labels=(*reading.labels, name))
 
 
 class _Once:

@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +119,17 @@ def test_semantic_true_without_its_extra_names_the_extra(monkeypatch: pytest.Mon
     assert "onnxruntime" in layer.stats()["similar"]["why"]
     with pytest.raises(MissingExtra, match=r"cachelayer\[local\]"):
         layer.cached(semantic=True)(Gate.__call__)
+
+
+def test_a_directory_that_would_stay_empty_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for options in ({"semantic": False}, {"policy": Policy(semantic=False)}):
+        with pytest.raises(ConfigurationError, match="semantic=False leaves nothing to put there"):
+            CacheLayer(index=tmp_path, **options)  # type: ignore[arg-type]
+    monkeypatch.setattr(wiring, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"index=.* needs the package 'onnxruntime'"):
+        CacheLayer(index=tmp_path)
 
 
 def test_what_is_compared_by_meaning_is_settled_at_decoration() -> None:

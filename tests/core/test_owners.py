@@ -63,6 +63,20 @@ async def test_variants_are_collected_and_then_served() -> None:
     assert len(answers) == 3 == gate.calls
 
 
+async def test_what_is_refreshed_stands_for_all_variants() -> None:
+    gate = Gate(opened=True)
+    layer = make(variants=3)
+    ask = layer.wrap(gate, name="ask")
+    plain = layer.wrap(lambda question: f"{question} {layer.stats()['entries']}", name="plain")
+    for _ in range(100):
+        await ask("q")
+        plain("q")
+    assert layer.stats()["entries"] == 6
+    assert await ask.refresh("q") == "answer 4" and layer.stats()["entries"] == 4
+    assert plain.refresh("q") == "q 4" and layer.stats()["entries"] == 2
+    assert {await ask("q") for _ in range(100)} == {"answer 4", "answer 5", "answer 6"}
+
+
 async def test_requests_may_tighten_and_never_loosen() -> None:
     gate = Gate(opened=True)
     layer = make()

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cachelayer import CacheLayer
 from cachelayer.observe.cost import Price, Prices
 from cachelayer.observe.families import FAMILIES
+from cachelayer.observe.prometheus import together
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.testing import Gate, WordEmbedder
 
@@ -205,3 +206,23 @@ async def test_the_backend_s_time_for_a_stream_is_a_stage_too() -> None:
     counted = 'cachelayer_stage_seconds_count{function="stream",stage="backend"} 1.0'
     assert counted in layer.metrics().render()[1].decode()
     await layer.aclose()
+
+
+async def test_several_layers_stand_in_one_registry_told_apart_by_a_label() -> None:
+    layers = {name: CacheLayer(semantic=False) for name in ("chat", "search")}
+    for number, layer in enumerate(layers.values()):
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        for _ in range(number + 1):
+            await ask("a question")
+    registry = prometheus_client.CollectorRegistry()
+    registry.register(together({name: layer.metrics() for name, layer in layers.items()}))
+    labels = {"function": "ask", "source": "memory", "match": "exact"}
+    hits = [
+        registry.get_sample_value("cachelayer_requests_total", {**labels, "layer": name}) for name in layers
+    ]
+    assert hits == [0, 1]
+    assert registry.get_sample_value("cachelayer_entries", {"layer": "chat"}) == 1.0
+    assert (
+        b'cachelayer_stage_seconds_bucket{function="ask",layer="search"'
+        in prometheus_client.generate_latest(registry)
+    )
