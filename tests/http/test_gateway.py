@@ -169,20 +169,6 @@ async def test_health_readiness_and_draining(
     assert (await up.post("/readyz", b"", method="GET")).json()["status"] == "draining"
 
 
-async def test_logs_tell_of_callers_who_are_told_nothing(serving: Serving, upstream: Upstream) -> None:
-    out = io.StringIO()
-    given = {"upstream": [{"url": serving(upstream).url}], "callers.public": True, "cache.semantic": "off"}
-    app = Gateway(load(None, {}, given))
-    app.log._out = out
-    c = Client(app, key=None)
-    answers = [await c.chat("hello", stream=stream) for stream in (False, False, True)]
-    app.log.close()
-    told = [json.loads(line)["cache"] for line in out.getvalue().splitlines()]
-    assert [line.split(";")[0] for line in told] == ["fwd=uri-miss", "hit", "hit"]
-    assert {answer.header("cache-status") for answer in answers} == {"cachelayer"}
-    await app.behind.aclose()
-
-
 async def test_logs_tell_what_happened_and_nothing_that_was_said(
     serving: Serving, upstream: Upstream
 ) -> None:

@@ -152,6 +152,20 @@ async def test_the_log_tells_no_password_and_what_this_cache_did(
     assert lines[1]["cache"] == "fwd=bypass; detail=range"
 
 
+async def test_logs_tell_of_callers_who_are_told_nothing(serving: Serving, upstream: Upstream) -> None:
+    out = io.StringIO()
+    given = {"upstream": [{"url": serving(upstream).url}], "callers.public": True, "cache.semantic": "off"}
+    app = Gateway(load(None, {}, given))
+    app.log._out = out
+    c = Client(app, key=None)
+    answers = [await c.chat("hello", stream=stream) for stream in (False, False, True)]
+    app.log.close()
+    told = [json.loads(line)["cache"] for line in out.getvalue().splitlines()]
+    assert [line.split(";")[0] for line in told] == ["fwd=uri-miss", "hit", "hit"]
+    assert {answer.header("cache-status") for answer in answers} == {"cachelayer"}
+    await app.behind.aclose()
+
+
 async def test_a_log_whose_reader_stands_still_keeps_no_process_from_ending() -> None:
     reading, writing = os.pipe()
     with os.fdopen(writing, "w") as out:

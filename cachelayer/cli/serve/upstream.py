@@ -94,7 +94,7 @@ class Upstreams:
         *,
         own_keys: bool = False,
         telling: Iterable[bytes] = (),
-        tell: Callable[..., None] = lambda event, **fields: None,
+        tell: Callable[..., None] | None = None,
     ) -> None:
         self.retry, self._tell = retry, tell
         self.all = [Upstream(part, own_keys, frozenset(telling)) for part in parts]
@@ -151,8 +151,9 @@ class Upstreams:
     def _failed(self, one: Upstream, why: str) -> None:
         """Asked last from now on; told of once for as long as it goes on."""
         now = time.monotonic()
-        if now - one.failed_at >= self.retry.cooldown:
-            self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
+        tell = self._tell
+        if tell is not None and now - one.failed_at >= self.retry.cooldown:
+            tell("upstream_failed", upstream=redacted(one.part.url), why=why)
         one.failed_at = now
 
     async def _forward(self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool) -> bool:
