@@ -183,6 +183,9 @@ class Elsewhere:
     def __init__(self, arrivals: Arrivals) -> None:
         self.arrivals = arrivals
 
+    def reset(self) -> None:
+        """After a fork what goes on elsewhere is the parent's."""
+
     async def start(self) -> None:
         """Once the similar tier serves."""
 
@@ -227,6 +230,9 @@ class Newcomers(Elsewhere):
         self._after = b""
         self._following: asyncio.AbstractEventLoop | None = None
         self.faults = arrivals.faults
+
+    def reset(self) -> None:
+        self._following = None
 
     def _begin_again(self) -> None:
         self._after = b""

@@ -286,15 +286,11 @@ def _after_fork(layer: CacheLayer) -> None:
     def reset() -> None:
         mine = alive()
         if mine is not None:
-            for part in (
-                mine._keeper,
-                mine._engine.flights,
-                mine._portal,
-                mine._background,
-                mine._tiers.writeback,
-                mine._tiers.recorder,
-                mine._watching,
-            ):
+            tiers = mine._tiers
+            for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
                 part.reset()
+            for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere):
+                if tier is not None:
+                    tier.reset()
 
     os.register_at_fork(after_in_child=reset)

@@ -38,6 +38,12 @@ class Local(Elsewhere):
         """Entries on the disk that were not taken in yet."""
         self._opened = self._writing = False
 
+    def reset(self) -> None:
+        """After a fork the directory is the parent's."""
+        self._opened, self._coming = False, {}
+        self.log.reset()
+        getattr(self._index, "reset", lambda: None)()
+
     async def restore(self) -> None:
         """Read what is there. Raises ConfigurationError where it cannot be read; call it before anything is indexed.
 

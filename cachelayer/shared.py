@@ -66,6 +66,11 @@ class SharedTier:
             await self.faults.attempt("store", sync(), WRITE_BUDGET)
             await asyncio.sleep(0)
 
+    def reset(self) -> None:
+        """After a fork nobody here listens yet, and connections are the parent's."""
+        self._listening = None
+        getattr(self.store, "reset", lambda: None)()
+
     # reading -----------------------------------------------------------------------------------------------------
 
     def ask(self, call: Call) -> Any:

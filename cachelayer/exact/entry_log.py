@@ -52,6 +52,11 @@ class EntryLog:
         """Held to collect; never while the disk is waited for."""
         self._writing = threading.Lock()
 
+    def reset(self) -> None:
+        """Let the file be: after a fork the parent writes it."""
+        self.close()
+        self._pending, self._lock, self._writing = {}, threading.Lock(), threading.Lock()
+
     def load(self) -> list[Kept]:
         """Open the file, cut what is torn, and read what is alive, oldest first. Blocks."""
         data = self.path.read_bytes() if self.path.exists() else b""

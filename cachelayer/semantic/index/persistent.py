@@ -44,6 +44,12 @@ class PersistentIndex:
         self._writing = threading.Lock()
         """Held to write the journal; taken before `_lock`."""
 
+    def reset(self) -> None:
+        """Let the files be: after a fork the parent writes them."""
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._journal, self.failure = None, ""
+        self._files.release()
+
     def __len__(self) -> int:
         return len(self.inner)
 
