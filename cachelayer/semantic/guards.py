@@ -34,8 +34,22 @@ def dates(a: Signature, b: Signature) -> bool:
 
 
 def identifiers(a: Signature, b: Signature) -> bool:
-    """Identifiers, code, addresses, links or the marks of a formula differ."""
-    return a.ids != b.ids or a.formal != b.formal
+    """Identifiers, code, addresses, links, the marks of a formula or capitals that matter differ."""
+    return a.ids != b.ids or a.formal != b.formal or (a.capitals != b.capitals and _named_alone(a, b))
+
+
+def _named_alone(a: Signature, b: Signature) -> bool:
+    """Both use capitals, and a word within both is a name in one alone: 'the US' / 'us', 'Polish' / 'polish'."""
+    if a.capitals is None or b.capitals is None:
+        return False
+    return any(
+        w in a.vocabulary and w in b.vocabulary and not _opens(w, a, b) for w in a.capitals ^ b.capitals
+    )
+
+
+def _opens(word: str, a: Signature, b: Signature) -> bool:
+    """Whether it stands at the beginning of a text alone, where every word has a capital."""
+    return any(s.words[0] == word and s.words.count(word) == 1 for s in (a, b))
 
 
 def names(a: Signature, b: Signature) -> bool:

@@ -82,7 +82,9 @@ _ANTONYM_PAIRS: Final = """on/off enable/disable enabled/disabled activate/deact
     cause/effect cause/prevent causes/prevents cure/cause creditor/debtor plaintiff/defendant
     major/minor minority/majority optional/required mandatory/optional temporary/permanent
     permanently/temporarily temporarily/permanently freeze/unfreeze frozen/unfrozen upgrade/downgrade
-    upgraded/downgraded promote/demote inflate/deflate inflation/deflation inhale/exhale ascend/descend
+    upgraded/downgraded promote/demote payer/payee trainer/trainee
+    interviewer/interviewee mentor/mentee accuser/accused lessor/lessee licensor/licensee donor/recipient
+    appointer/appointee grantor/grantee inflate/deflate inflation/deflation inhale/exhale ascend/descend
     appear/disappear import/export odd/even fixed/variable constant/variable"""
 
 

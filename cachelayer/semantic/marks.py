@@ -4,7 +4,10 @@ what differs. What is written that way is kept as it stands, in order and in its
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
+
+from .lexemes import NONE
 
 _HINTS: Final = ("(", "[", "{", "\\", " -", " .", "\n ", "\n\t", ")", "]", "}")
 _FORMAL: Final = re.compile(
@@ -12,7 +15,7 @@ _FORMAL: Final = re.compile(
     r"|[\w)]\((?!e?s\))|\(\)"  # a call, but not "item(s)"
     r"|^-{1,2}[^\W\d]"  # an option
     r"|^\.\.(?!\.)|^\.[^\W\d]"  # a folder or a file
-    r"|^[^\w\s]*[:;=]['-]?[(/|]+$"  # a sad face
+    r"|^[^\w\s]*[:;=]['-]?[(/|]+[^\w\s]*$"  # a sad face
 )
 _FORMULA: Final = re.compile(r"[+*^=<>]| / |(?<!\w)\w\)* - \(*\w(?!\w)")
 _ROUND: Final = re.compile(r"[()]")
@@ -29,6 +32,23 @@ _SMILE: Final = re.compile(
 def faceless(text: str) -> str:
     """Without smiles and waves after a greeting, thanks or a sentence: elsewhere they may be what is asked."""
     return text if text.isascii() else _SMILE.sub(r"\1 ", text)
+
+
+_CAPITAL: Final = re.compile(
+    r"\b(?:US|IT|WHO)\b|(?<=[\w,;:] )(?:Polish|Turkey|China|March|August|Reading|Nice|Bath|Cork|Mercury)\b"
+)
+_HOMONYMS: Final = frozenset(
+    "us it who polish turkey china march august reading nice bath cork mercury".split()
+)
+
+
+def capitals(text: str, words: Iterable[str]) -> frozenset[str] | None:
+    """Which `words` are another word without their capitals, and have them; None where all or none are capitals."""
+    if _HOMONYMS.isdisjoint(words):
+        return NONE
+    if text.islower() or text.isupper():
+        return None
+    return frozenset(map(str.lower, found)) if (found := _CAPITAL.findall(text)) else NONE
 
 
 def formal(text: str) -> str:

@@ -4,12 +4,15 @@ that weigh little among others, as in 'an email to the bank' / 'from the bank', 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from . import lexicon as lx
+from .demands import demands
 from .guards import modality
 from .lexemes import POSSESSORS, stem
 from .signature import Signature
+from .voices import voices
 
 _PLACES: Final = {
     "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
@@ -22,8 +25,9 @@ _MORE, _LESS = (
     frozenset("more greater higher longer older".split()),
     frozenset("less fewer lower shorter younger".split()),
 )
+_NEARLY: Final = frozenset("almost nearly virtually practically".split())
 _COMPARED: Final = frozenset(
-    stem(w) for w in {*_PLACES, *_FLOORS, *_CEILINGS, *_MORE, *_LESS, "least", "most", "even"}
+    stem(w) for w in {*_PLACES, *_FLOORS, *_CEILINGS, *_MORE, *_LESS, *_NEARLY, "least", "most", "even"}
 )
 _TO: Final = "to something"
 _POINTING: Final = frozenset("a an the this that these those me him us them".split()).union(POSSESSORS)
@@ -33,6 +37,8 @@ _BEING: Final = frozenset("am is are was were be been being got".split())
 _HELPING: Final = _BEING.union(
     lx.MODALS, "do does did have has had will would not never just also already still".split()
 )
+_FUTURE: Final = frozenset("will shall won't".split())
+_OWNED: Final = frozenset("a an the my your his her our their no of living".split())
 _POLES: Final = tuple((frozenset(a.split()), frozenset(b.split())) for a, b in (
     ("was were did had wasn't weren't didn't hadn't", "will shall won't"), ("about", "by"), ("from", _TO),
     ("from", "for"),
@@ -41,12 +47,25 @@ _POLES: Final = tuple((frozenset(a.split()), frozenset(b.split())) for a, b in (
 
 def relations(a: Signature, b: Signature) -> bool:
     """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
-    if a.words == b.words or not (a.stems ^ b.stems) <= _COMPARED:
+    if a.words == b.words:
         return False
+    if demands(a, b):
+        return True
+    if not (a.stems ^ b.stems) <= _COMPARED:
+        return voices(a, b)
     left, right = frozenset(_places(a)), frozenset(_places(b))
-    if left != right or modality(a, b) or _turned(a.words, b.words):
+    if left != right or modality(a, b) or _turned(a.words, b.words) or _asks_else(a, b):
+        return True
+    if _twice(a, b) or _over(a, b) or voices(a, b):
         return True
     return _contrary(a.vocabulary | _aims(a), b.vocabulary | _aims(b))
+
+
+def _twice(a: Signature, b: Signature) -> bool:
+    """'If x then y, and y?' / 'if x then y, and x?'."""
+    if a.content == b.content or len(a.content) != len(b.content) or a.stems != b.stems:
+        return False
+    return sorted(a.content) != sorted(b.content)
 
 
 def _places(s: Signature) -> Iterator[str]:
@@ -61,6 +80,8 @@ def _places(s: Signature) -> Iterator[str]:
             yield bound
         elif word in _PLACES:
             yield _PLACES[word]
+        elif word in _NEARLY or (word == "too" and after):
+            yield "too" if word == "too" else "nearly"
         elif pair == ("even", "if") or (word == "few" and before not in ("a", "the", "these", "those", "my")):
             yield word
 
@@ -99,6 +120,52 @@ def _contrary(left: frozenset[str], right: frozenset[str]) -> bool:
         for one, other in _POLES
         for x, y in ((left, right), (right, left))
     )
+
+
+_MAY: Final = {
+    "can": "may", "could": "may", "may": "may", "might": "may", "should": "should", "ought": "should",
+    "shall": "should", "will": "will", "must": "must",
+}  # fmt: skip
+
+
+_DUTIES: Final = frozenset((("have", "to"), ("need", "to")))
+
+
+def _asks_else(a: Signature, b: Signature) -> bool:
+    """'Can I refuse?' asks for leave, 'Should I refuse?' for advice; but 'Can you help?' is 'Will you help?'."""
+    if a.question != "yesno" or b.question != "yesno" or "you" in (a.words[1:2] + b.words[1:2]):
+        return False
+    left, right = _leave(a.words), _leave(b.words)
+    return left != "" != right != left
+
+
+def _leave(words: Sequence[str]) -> str:
+    """What a question asks for by its first words: leave, advice, duty or what is to come."""
+    if words[0] in ("do", "does", "did") and not _DUTIES.isdisjoint(pairwise(words[2:6])):
+        return "must"
+    return _MAY.get(words[0], "")
+
+
+def _over(a: Signature, b: Signature) -> bool:
+    """What one side says will be, the other says has been: 'has the parcel been sent', 'what happened'."""
+    return (_will_be(a) and _has_been(b, a)) or (_will_be(b) and _has_been(a, b))
+
+
+def _will_be(s: Signature) -> bool:
+    """By 'will', where that is no last will."""
+    if s.vocabulary.isdisjoint(_FUTURE):
+        return False
+    return any(w in _FUTURE and (not i or s.words[i - 1] not in _OWNED) for i, w in enumerate(s.words))
+
+
+def _has_been(s: Signature, other: Signature) -> bool:
+    """Whether it tells of the past: by 'has been', or by an ending that the same verb lacks on the other side."""
+    if _will_be(s):
+        return False
+    if "been" in s.vocabulary and "been" not in other.vocabulary:
+        return True
+    ended = {stem(w) for w in s.vocabulary - other.vocabulary if w.endswith("ed")}
+    return any(not w.endswith("ed") and stem(w) in ended for w in other.vocabulary - s.vocabulary)
 
 
 def _turned(left: Sequence[str], right: Sequence[str]) -> bool:

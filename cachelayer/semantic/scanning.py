@@ -21,7 +21,7 @@ _MARKS: Final = (
     r"|(?P<num>\d+(?:[.,:/-]\d+)*)(?P<tail>[a-zA-Z%\u0130\u0131\u017f\u212a]*)(?![\w])"
     f"|(?P<mixed>[^\\W_]+{_AFTER})"
     r"|(?P<sym>[€£¥%]|\$(?![^\W\d]))"
-    r"|(?P<sign>!=+|!(?=\w)|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf"
+    r"|(?P<sign>!=+|!(?=\w)|!(?<=\b\d!)|!(?<=\b\d\d!)|-(?<=[A-Z]-)(?![\w-])|[^\w\s.,;:!?'\"()\[\]{}`\u2026\u2018-\u201f\u2039\u203a\u2010-\u2015\u2022\u2122\u200b-\u200f\ufe0f\xa1\xa9\xab\xae\xb0\xb4\xb7\xbb\xbf"
     f"{_FOREIGN_STOPS}-]+)"
     r"|(?P<stop>[.!?\n])"
 )
@@ -108,6 +108,16 @@ class Scan:
         unit = "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, "")
         self.add_number(sign + number(value), unit)
 
+    def symbol(self, mark: str, leads: bool) -> None:
+        """A unit before its number ('$5'), after it ('5 €'), or asked about by itself. `leads`: a digit follows."""
+        self.flush_number()
+        if mark == "%" and self.numbers:
+            self.numbers[-1] = (self.numbers[-1][0], "percent")
+        elif leads:
+            self.currency = lx.UNITS[mark]
+        elif not self.measured(lx.UNITS[mark], -1):
+            self.ids.add(mark)
+
     def sign(self, mark: str) -> None:
         """Anything that is neither word nor punctuation may turn the meaning."""
         self.flush_number()
@@ -132,11 +142,11 @@ class Scan:
             self.classify(raw, lexeme)
         self.opening = False
 
-    def measured(self, unit: str) -> bool:
-        """Whether it is the unit of the number before it."""
-        if len(self.words) < 2 or not self.numbers or self.numbers[-1][1]:
+    def measured(self, unit: str, at: int = -2) -> bool:
+        """Whether it is the unit of the number before it, the word at `at`."""
+        if len(self.words) < -at or not self.numbers or self.numbers[-1][1]:
             return False
-        last = self.words[-2]
+        last = self.words[at]
         found = last[0].isdigit() or last in lx.CARDINALS or last in lx.MULTIPLIERS
         if found:
             self.numbers[-1] = (self.numbers[-1][0], unit)
@@ -192,10 +202,7 @@ class Scan:
             self.digits(match["num"], match["tail"].lower())
             self.opening = False
         elif kind == "sym":
-            if match["sym"] == "%" and self.numbers:
-                self.numbers[-1] = (self.numbers[-1][0], "percent")
-            else:
-                self.currency = lx.UNITS[match["sym"]]
+            self.symbol(match["sym"], match.string[match.end() : match.end() + 2].lstrip()[:1].isdigit())
         elif kind == "sign":
             self.sign(match[0])
         elif kind == "minus":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .lexemes import NONE, Lexemes
-from .marks import faceless, formal
+from .marks import capitals, faceless, formal
 from .scanning import Scan, named, tokens
 
 
@@ -43,6 +43,8 @@ class Signature:
     """False where words of other languages outnumber English ones: word classes cannot be read then."""
     formal: str
     """What is written as code, formulas, patterns and data are, in order and in its own case."""
+    capitals: frozenset[str] | None
+    """Words that are another word in lower case ('us', 'polish') and have capitals; None where case is a habit."""
     vocabulary: frozenset[str] = field(init=False, repr=False, compare=False)
     """`words` as a set. This and `stems` are made when they are first asked for."""
     stems: frozenset[str] = field(init=False, repr=False, compare=False)
@@ -129,4 +131,5 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
         roles=tuple(scan.roles),
         english=scan.balance >= 0,
         formal=formal(text),
+        capitals=capitals(text, words),
     )

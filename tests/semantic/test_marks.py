@@ -31,6 +31,12 @@ OTHER = [
     ("what does shift+a do", "what does shift+b do"),
     ("fetch http://example.com/Docs", "fetch http://example.com/docs"),
     ("explain `ls -S`", "explain `ls -s`"),
+    ("I got a B- in maths", "I got a B in maths"),
+    ("what is 6!", "what is 6"),
+    ('he wrote ":(" to me', 'he wrote ":)" to me'),
+    ("pay in €", "pay in $"),
+    ("What is IT in law?", "What is it in law?"),
+    ("Can I bath in Bath?", "Can I bath in bath?"),
 ]
 SAME = [
     ("where is the exit (the big one)?", "where is the exit, the big one"),
@@ -40,6 +46,12 @@ SAME = [
     ("why does len(xs) fail?", "Why does len(xs) fail"),
     ('what does "len(xs)" do', "what does len(xs) do"),
     ("well... no", "well no"),
+    ("change 80€ for me", "change €80 for me"),
+    ("change 80 € for me", "change 80€ for me"),
+    ("pay $ 20 now", "pay $20 now"),
+    ("Do I need a visa for the US?", "do I need a visa for the US"),
+    ("Is tea from China good?", "is tea from china good"),
+    ("Is tea from the US good?", "IS TEA FROM THE US GOOD?"),
     ("fetch HTTP://Example.com/docs", "fetch http://example.com/docs."),
 ]
 
@@ -57,3 +69,13 @@ def test_marks_of_prose_are(a: str, b: str) -> None:
 @given(st.text("abz ,.!?'\n", max_size=60))
 def test_prose_has_no_formal_part(text: str) -> None:
     assert formal(text.replace(" .", " ").replace("\n ", " ")) == ""
+
+
+@pytest.mark.parametrize(
+    "other", ["change 80£ for me", "change 80 $ for me", "change £80 for me", "change 80 for $ me"]
+)
+def test_a_sign_of_money_behind_its_number_is_its_unit(other: str) -> None:
+    assert veto(signature("change 80 € for me"), signature(other)) in ("numbers", "identifiers")
+    assert (
+        signature("change 80€ for me").numbers == signature("change €80 for me").numbers == (("80", "eur"),)
+    )

@@ -1,0 +1,99 @@
+"""Who does it and to whom, where one text says so by a passive or a question and the other does not: 'Rome defeated
+Carthage' / 'Rome was defeated by Carthage', 'Who taught Plato?' / 'Who did Plato teach?'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from . import lexicon as lx
+from .lexemes import stem
+from .signature import Signature
+
+_BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
+_ASKING: Final = frozenset("do does did don't doesn't didn't will would can could should may must".split())
+_WHO: Final = frozenset("who whom what which".split())
+_PARTICIPLES: Final = ("ed", "en", "wn", "ught", "ld", "nt", "pt", "lt", "id")
+_IRREGULAR: Final = frozenset(
+    "made led run won cut hit set put hurt held found met shot fed shut lost done".split()
+)
+_PEOPLE: Final = frozenset("i you he she it we they".split())
+_ASKED: Final = "?"
+"""Stands for whom a question asks."""
+_LONGEST: Final = 16
+"""Words up to which a text is taken for one clause."""
+
+_Parts = tuple[str, frozenset[str]]
+"""Who acts, and everything else that is named."""
+
+
+def voices(a: Signature, b: Signature) -> bool:
+    """The same things, and who acts in one text is acted upon in the other."""
+    if len(a.words) > _LONGEST or len(b.words) > _LONGEST or len(a.stems) < 2:
+        return False
+    if len(a.stems - b.stems) > 1 or len(b.stems - a.stems) > 1:  # 'taught' and 'teach' are two stems
+        return False
+    if ("by" in a.vocabulary) != ("by" in b.vocabulary):
+        return _exchanged(_passive(a.words), _active(b.words)) or _exchanged(
+            _passive(b.words), _active(a.words)
+        )
+    if a.content == b.content or _WHO.isdisjoint(a.vocabulary) or _WHO.isdisjoint(b.vocabulary):
+        return False
+    return _turns(a.words, b.words) or _turns(b.words, a.words)
+
+
+def _exchanged(passive: _Parts | None, active: _Parts | None) -> bool:
+    if passive is None or active is None:
+        return False
+    return passive[0] in active[1] and active[0] in passive[1]
+
+
+def _passive(words: Sequence[str]) -> _Parts | None:
+    """'X was done by Y', 'was X done by Y', 'who was X done by', 'by whom was X done'."""
+    at = _first(words, _BEING)
+    by = next((i for i, word in enumerate(words) if word == "by" and (i > at or not i)), -1)
+    done = [w for w in words[at + 1 : by if by > at else None] if w.endswith(_PARTICIPLES) or w in _IRREGULAR]
+    if at < 0 or by < 0 or not done:
+        return None
+    named, following = _named(words), words[by + 1 : by + 2]
+    asked = not _WHO.isdisjoint(following) or (not following and _first(words, _WHO) >= 0)
+    agent = _ASKED if asked else next((s for i, s in named if i > by), "")
+    bears = frozenset(s for i, s in named if i < by or not by) - {agent, stem(done[-1])}
+    return (agent, bears) if agent else None
+
+
+def _active(words: Sequence[str]) -> _Parts | None:
+    """'Y does X', 'does Y do X', 'who does X', 'whom does Y do'."""
+    named, asks, helps = _named(words), _first(words, _WHO), _first(words, _ASKING)
+    agent = named[0][1] if named else ""
+    if asks >= 0:
+        turned = [s for i, s in named if i > helps > asks]
+        agent = turned[0] if turned else _ASKED
+    return (agent, frozenset(s for _, s in named) - {agent}) if agent else None
+
+
+def _first(words: Sequence[str], of: frozenset[str]) -> int:
+    return next((i for i, word in enumerate(words) if word in of), -1)
+
+
+def _named(words: Sequence[str]) -> list[tuple[int, str]]:
+    """Words that carry meaning, and whom the text asks for, with their places."""
+    out = [(i, stem(w)) for i, w in enumerate(words) if w not in lx.FUNCTION_WORDS]
+    asks = _first(words, _WHO)
+    return out if asks < 0 else sorted([*out, (asks, _ASKED)])
+
+
+def _turns(asked: Sequence[str], told: Sequence[str]) -> bool:
+    """'Who did X call' / 'who called X': `asked` names X and then what X does, `told` the same deed before X."""
+    asks, helps = _first(asked, _WHO), _first(asked, _ASKING)
+    if not 0 <= asks < helps or not _BEING.isdisjoint(told):
+        return False
+    if not _PEOPLE.isdisjoint(asked[helps + 1 : helps + 2]):
+        return False
+    there = max(_first(told, _WHO), _first(told, _ASKING))
+    mine = [s for i, s in _named(asked) if i > helps]
+    theirs = [s for i, s in _named(told) if i > there]
+    if len(mine) < 2 or there < 0 or mine[0] not in theirs:
+        return False
+    before, every = theirs[: theirs.index(mine[0])], {s for _, s in _named(asked)}
+    return any(s in mine[1:] or (s not in every and not set(mine[1:]) <= set(theirs)) for s in before)

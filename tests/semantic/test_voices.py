@@ -1,0 +1,68 @@
+"""Who acts, when, how surely and in what form an answer is wanted: small words that make two requests."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.relations import relations
+from cachelayer.semantic.signature import signature
+
+OTHER = [
+    ("the lion killed the zebra", "the lion was killed by the zebra"),
+    ("did Sparta conquer Athens", "was Sparta conquered by Athens"),
+    ("who taught Beethoven", "who did Beethoven teach"),
+    ("who was Samson betrayed by", "who did Samson betray"),
+    ("who was hired by Nora", "who hired Nora"),
+    ("which bank bought Merrill", "which bank did Merrill buy"),
+    ("what causes rust", "what does rust cause"),
+    ("what can replace cream", "what can cream replace"),
+    ("has the form been checked", "will the form be checked"),
+    ("what changed in the contract", "what will change in the contract"),
+    ("can I skip the exam", "should I skip the exam"),
+    ("may I leave early", "do I have to leave early"),
+    ("the water is too deep", "the water is deep"),
+    ("nearly all seats are taken", "all seats are taken"),
+    ("in one word: what is honour", "what is honour"),
+    ("answer yes or no: is jade a stone", "is jade a stone"),
+    ("explain tides briefly", "explain tides in detail"),
+    ("if p then q; what if p", "if p then q; what if q"),
+]
+SAME = [
+    ("the lion killed the zebra", "the zebra was killed by the lion"),
+    ("who betrayed Samson", "who was Samson betrayed by"),
+    ("who hired Nora", "by whom was Nora hired"),
+    ("which formats does it read", "which formats are read by it"),
+    ("what does code 7 mean", "tell me what code 7 means"),
+    ("what does code 7 mean", "what is the meaning of code 7"),
+    ("is the hall accessible by lift", "is the hall lift accessible"),
+    ("can I be paid by cheque", "can I pay with cheque"),
+    ("do I need a notary to make a will", "is a notary needed to make a will"),
+    ("may I bring a cat", "can I bring a cat"),
+    ("could you wake me", "will you wake me"),
+    ("explain tides briefly", "explain tides in short"),
+    ("how do I turn text in a Word document", "how do I turn text in Word documents"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_another_actor_time_or_form_is_another_request(a: str, b: str) -> None:
+    assert relations(signature(a), signature(b)) and relations(signature(b), signature(a))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_the_other_voice_of_one_request_is_left_to_the_trees(a: str, b: str) -> None:
+    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+
+
+WORDS = st.lists(
+    st.sampled_from("who what did was hired by Nora Tom bank buys in one word yes or no too".split())
+)
+
+
+@given(WORDS, WORDS)
+def test_voices_are_symmetric_and_silent_on_repeats(left: list[str], right: list[str]) -> None:
+    a, b = signature(" ".join(left)), signature(" ".join(right))
+    assert relations(a, b) == relations(b, a)
+    assert not relations(a, signature(" ".join(left)))
