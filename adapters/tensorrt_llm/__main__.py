@@ -78,7 +78,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _profile(arguments: argparse.Namespace) -> str:
-    config = json.loads(arguments.config.read_text())
+    try:
+        config = json.loads(arguments.config.read_text("utf-8"))
+    except ValueError as fault:
+        raise ConfigurationError("config", str(arguments.config), f"no JSON: {fault}") from None
+    if not isinstance(config, dict):
+        raise ConfigurationError("config", str(arguments.config), "give the model's config.json, an object")
     name = arguments.model or str(arguments.config.parent)
     speculation = None
     if arguments.speculation:

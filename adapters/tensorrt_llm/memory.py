@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,14 @@ class ModelShape:
     hidden: int
     context: int
 
+    def __post_init__(self) -> None:
+        if not 0 < self.parameters < math.inf:
+            raise ConfigurationError("parameters", self.parameters, "give their number, as 8.03e9")
+        for name in ("layers", "kv_heads", "head_dim", "hidden", "context"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ConfigurationError(name, value, f"of {self.name}: give a whole number of at least 1")
+
     @classmethod
     def from_config(cls, name: str, config: Mapping[str, Any], parameters: float) -> ModelShape:
         """From a Hugging Face `config.json`. Raises ConfigurationError naming a field that is not there."""
@@ -71,6 +80,10 @@ class ModelShape:
             )
         except KeyError as missing:
             raise ConfigurationError("config", name, f"config.json has no {missing}") from None
+        except (TypeError, ZeroDivisionError) as fault:
+            raise ConfigurationError(
+                "config", name, f"config.json has a field that is no number: {fault}"
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -90,6 +90,10 @@ def make(
     `weights` one of `WEIGHT_BITS`, `kv_dtype` one of `KV_BYTES`, `host_cache` in GiB. `tensor_parallel`
     defaults to the smallest degree that fits, and for latency to the NVLink domain. Raises
     ConfigurationError naming the field."""
+    given = {"context": context, "tensor_parallel": tensor_parallel, "pipeline_parallel": pipeline_parallel}
+    for name, value in given.items():
+        if value is not None and value < 1:
+            raise ConfigurationError(name, value, "give at least 1")
     context = context or model.context
     _check(model, gpu, context, concurrency, weights, kv_dtype, host_cache, version)
     knobs = KNOBS[kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -25,9 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         status: int = options.run(options)
+        print(end="", flush=True)
     except CacheLayerError as fault:
         print(f"cachelayer: {fault}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # whoever read has seen enough; nothing is left to be told at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except KeyboardInterrupt:
         return 130
     return status

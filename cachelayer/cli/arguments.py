@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+from pathlib import Path
 
 
 def number(text: str) -> float:
@@ -59,3 +61,12 @@ def whole(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number") from None
+
+
+def destination(text: str) -> Path:
+    """A file to be written, whose directory may have to be made: found out before a long job, not at its end."""
+    path = Path(text)
+    above = next(one for one in path.absolute().parents if one.exists())
+    if path.is_dir() or not above.is_dir() or not os.access(path if path.exists() else above, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text}: name a file that can be written")
+    return path

@@ -12,6 +12,7 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from ..errors import CacheLayerError
 from .charts import Drawing
 
 _WIDE, _SLIM = 880, 340
@@ -50,9 +51,12 @@ def page(title: str, subtitle: str, sections: Sequence[str]) -> str:
 
 
 def write(path: Path, document: str) -> None:
-    """Write a page, making the directories above it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(document, encoding="utf-8")
+    """Write a page, making the directories above it. Raises CacheLayerError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(document, encoding="utf-8")
+    except OSError as fault:
+        raise CacheLayerError(f"{path} cannot be written: {fault.strerror}") from None
 
 
 def section(title: str, lead: str, *parts: str) -> str:

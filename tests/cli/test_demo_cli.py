@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cachelayer.cli import demo
+from cachelayer.cli import demo, main
 from cachelayer.cli.demo.run import Options
 
 
@@ -55,6 +55,7 @@ def test_every_option_arrives(parser: argparse.ArgumentParser) -> None:
         ("--requests 1e999", "give a whole number"),
         ("--think-ms soon", "give a number"),
         ("--seed x", "give a whole number"),
+        ("--report .", "name a file that can be written"),
     ],
 )
 def test_a_bad_value_is_refused_by_the_name_of_its_option(
@@ -113,3 +114,18 @@ def test_exact_answers_alone_need_no_embedding_model() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "by spelling alone" in done.stdout and "backend calls made" in done.stdout
     assert done.returncode == 2 and "cachelayer[local]" in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_ends_a_command_in_silence() -> None:
+    command = [sys.executable, "-m", "cachelayer", "demo", "--no-semantic", "--think-ms", "0", "--no-report"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None and demo.stderr is not None
+        demo.stdout.close()
+        assert demo.stderr.read() == "" and demo.wait() == 1
+
+
+def test_a_report_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    full = "demo --requests 20 --no-semantic --think-ms 0 --report /dev/full"
+    assert main(full.split()) == 2
+    told = capsys.readouterr().err
+    assert "/dev/full cannot be written" in told and told.count("\n") == 1

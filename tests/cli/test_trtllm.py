@@ -35,6 +35,28 @@ def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]
     assert "/nowhere.json" in told and told.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "told"),
+    [
+        ("", [], "no JSON"),
+        ("[]", [], "an object"),
+        (json.dumps(LLAMA | {"hidden_size": "4096"}), [], "no number"),
+        (json.dumps(LLAMA | {"num_hidden_layers": 0}), [], "layers=0"),
+        (json.dumps(LLAMA), ["--pp", "0"], "pipeline_parallel=0"),
+        (json.dumps(LLAMA), ["--tp", "0"], "tensor_parallel=0"),
+        (json.dumps(LLAMA), ["--parameters", "nan"], "parameters=nan"),
+    ],
+)
+def test_what_makes_no_profile_is_one_line_that_names_it(
+    tmp_path: Path, text: str, options: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.json").write_text(text)
+    asked = ["trtllm", "profile", "latency", "--config", str(tmp_path / "config.json"), "--parameters", "8e9"]
+    assert main([*asked, "--gpu", "H200", *options]) == 2
+    said = capsys.readouterr().err
+    assert told in said and said.count("\n") == 1
+
+
 def test_its_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["trtllm", "profile", "--help"])

@@ -114,13 +114,13 @@ def register(subparsers: Subparsers) -> None:
     )
     add(
         "--report",
-        type=Path,
+        type=arguments.destination,
         default=Path("cachelayer-bench.html"),
         metavar="FILE",
         help="the page with plots",
     )
     add("--no-report", action="store_true", help="write no page")
-    add("--json", type=Path, metavar="FILE", help="write every figure")
+    add("--json", type=arguments.destination, metavar="FILE", help="write every figure")
     add(
         "--baseline",
         type=Path,

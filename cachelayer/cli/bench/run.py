@@ -17,6 +17,7 @@ from typing import Any
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
+from .. import report
 from ..traces.progress import Meter
 from . import baseline, ceiling, page, words
 from .drive import closed_loop, open_loop
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     for line in words.told(figures):
         print(line)
     if args.json:
-        args.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+        report.write(args.json, json.dumps(figures, indent=1) + "\n")
     if not args.no_report:
         page.write(args.report, figures, arms[0])
         print(f"\nreport: {args.report}")

@@ -77,7 +77,7 @@ def register(subparsers: Subparsers) -> None:
     )  # fmt: skip
     add("--no-semantic", action="store_true", help="exact answers only")
     add(
-        "--report", type=Path, default=Path("cachelayer-demo.html"), metavar="PATH",
+        "--report", type=arguments.destination, default=Path("cachelayer-demo.html"), metavar="PATH",
         help="where the HTML report goes (default ./cachelayer-demo.html)",
     )  # fmt: skip
     add("--no-report", action="store_true", help="write none")

@@ -39,13 +39,18 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
     )  # fmt: skip
     add(
         "--report",
-        type=Path,
+        type=arguments.destination,
         default=Path(report),
         metavar="PATH",
         help=f"the HTML report (default ./{report})",
     )
     add("--no-report", action="store_true", help="write none")
-    add("--json", type=Path, metavar="PATH", help="also write all figures as JSON; - for standard output")
+    add(
+        "--json",
+        type=arguments.destination,
+        metavar="PATH",
+        help="also write all figures as JSON; - for standard output",
+    )
     add("--quiet", action="store_true", help="no progress on standard error")
 
 

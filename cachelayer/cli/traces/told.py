@@ -37,4 +37,4 @@ def write_json(path: Path, plain: dict[str, Any]) -> None:
     if str(path) == "-":
         sys.stdout.write(text)
     else:
-        path.write_text(text, encoding="utf-8")
+        report.write(path, text)
