@@ -48,6 +48,8 @@ class Responder:
     async def respond(self, messages: list[Message]) -> None:
         """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
         settings = self.settings
+        # uvicorn adds trailers to its list: what the app sees has to be what identifies the answer
+        self.scope["headers"] = [*self.scope["headers"]]
         facts = Facts(self.scope["headers"], settings)
         self.vary = f"{self.mount}\0{facts.vary}" if self.mount else facts.vary
         self.asked = facts.asked(settings.allow)

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -91,3 +92,26 @@ def test_a_request_that_offers_another_protocol_keeps_its_body(
             one.sendall(told[cut:])
             assert one.recv(65536).startswith(b"HTTP/1.1 200")
     assert upstream.requests == [json.loads(body)] * 2
+
+
+@pytest.mark.parametrize("pause", [False, True])
+def test_a_trailer_is_no_header(serving: Callable[..., Server], pause: bool) -> None:
+    seen: list[set[bytes]] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            return await Upstream()(scope, receive, send)
+        while (await receive()).get("more_body"):
+            continue
+        seen.append({name for name, _ in scope["headers"]})
+        return await Upstream._reply(send, 200, b"", [])
+
+    head = b"POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nTrailer: X-Org\r\n\r\n2\r\n{}\r\n"
+    with socket.create_connection(("127.0.0.1", serving(app, http=protocol()).port), timeout=20) as one:
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, pause)
+        one.sendall(head)
+        one.sendall(b"0\r\nX-Org: acme\r\nAuthorization: Bearer a\r\n\r\n")
+        one.sendall(b"GET /y HTTP/1.1\r\nHost: x\r\nX-Own: 1\r\nConnection: close\r\n\r\n")
+        while one.recv(65536):
+            continue
+    assert seen == [{b"host", b"transfer-encoding", b"trailer"}, {b"host", b"x-own", b"connection"}]

@@ -123,6 +123,30 @@ async def test_a_resolver_that_fails_makes_requests_nobodys(upstream: Upstream, 
     assert len(upstream.requests) == 2
 
 
+async def test_no_trailer_changes_an_answer_for_others(layer: CacheLayer) -> None:
+    seen: list[Any] = []
+
+    async def persona(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(dict(scope["headers"]).get(b"x-persona"))
+        await Upstream()(scope, receive, send)
+
+    inner = CacheLayerMiddleware(persona, layer=layer, public=True, trust=True, vary=["x-persona"])
+
+    async def as_uvicorn(scope: Any, receive: Any, send: Any) -> None:
+        headers = scope["headers"]
+
+        async def late() -> Any:
+            message = await receive()
+            if not message.get("more_body", False):
+                headers.append((b"x-persona", b"pirate"))  # a trailer
+            return message
+
+        await inner(scope, late, send)
+
+    await Client(as_uvicorn, key=None).chat("hello")
+    assert (await Client(inner, key=None).chat("hello")).hit and seen == [None]
+
+
 async def test_a_mounted_app_is_cached_apart_at_each_place(upstream: Upstream, layer: CacheLayer) -> None:
     inner = CacheLayerMiddleware(upstream, layer=layer)
     app = Starlette(routes=[Mount("/{tenant}", inner)])

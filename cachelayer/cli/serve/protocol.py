@@ -1,7 +1,8 @@
-"""uvicorn's HTTP/1.1, but that a request which offers another protocol keeps its body: httptools drops it.
+"""uvicorn's HTTP/1.1, but that trailers are no headers, and a request which offers another protocol keeps its body.
 
-Java's HttpClient and `curl --http2` offer HTTP/2 so. Who does not take it up answers as if nothing were offered
-(RFC 9110, section 7.8).
+httptools tells of a trailer as of a header, after whoever reads those has begun, and of a request with `Upgrade` it
+drops the body. Java's HttpClient and `curl --http2` offer HTTP/2 so. Who does not take it up answers as if nothing were
+offered (RFC 9110, section 7.8).
 """
 
 from __future__ import annotations
@@ -16,10 +17,18 @@ _OFFER = re.compile(rb"\r\nupgrade:(?![ \t]*websocket)[^\r\n]*(?=\r\n)", re.IGNO
 _REQUEST = re.compile(rb"[A-Z]+ [^\s]+ HTTP/1\.1\r\n")
 
 
-class Unoffered:
+class Careful:
     """For before uvicorn's protocol of one connection."""
 
     cycle: Any
+    parser: Any
+    headers: list[tuple[bytes, bytes]]
+
+    def on_headers_complete(self) -> None:
+        """What comes now are trailers; nobody reads them."""
+        super().on_headers_complete()  # type: ignore[misc]
+        if not self.parser.should_upgrade():
+            self.headers = []
 
     def data_received(self, data: bytes) -> None:
         """Where a request begins, its offer is left out."""
@@ -37,7 +46,7 @@ def protocol() -> Any:
         own = importlib.import_module("uvicorn.protocols.http.httptools_impl").HttpToolsProtocol
     except ImportError:  # no httptools: uvicorn has another, which keeps bodies
         return "auto"
-    return type("Protocol", (Unoffered, own), {"__module__": __name__})
+    return type("Protocol", (Careful, own), {"__module__": __name__})
 
 
 def __getattr__(name: str) -> Any:
