@@ -1,5 +1,6 @@
 """An OpenAI-style service of one's own in FastAPI, with one line for the cache. Runs offline:
 
+pip install 'cachelayer[serve]' fastapi openai
 uvicorn examples.fastapi_app:app          serve it, then point a client's base_url at http://127.0.0.1:8000/v1
 python examples/fastapi_app.py            start it, ask it with the openai client, and end
 """
@@ -82,15 +83,17 @@ def main() -> None:
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="mine") as client:
-        for stream in (False, False, True):
-            ask(client, "What is a cache?", stream=stream)
-        ask(client, "And a gateway?", stream=True)
-    server.should_exit = True
-    thread.join()
+    try:
+        while thread.is_alive() and not server.started:
+            time.sleep(0.01)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        with openai.OpenAI(base_url=f"http://127.0.0.1:{port}/v1", api_key="mine") as client:
+            for stream in (False, False, True):
+                ask(client, "What is a cache?", stream=stream)
+            ask(client, "And a gateway?", stream=True)
+    finally:  # also at Ctrl-C: a thread that serves would keep the process
+        server.should_exit = True
+        thread.join()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Four worker processes and one cache: a Redis Cluster of six nodes, started and stopped by this command.
 
+    pip install 'cachelayer[redis]'
     python examples/shared_fleet.py            # needs redis-server and redis-cli on the PATH
     python examples/shared_fleet.py --requests 400
 
@@ -83,7 +84,10 @@ def run_fleet(url: str, requests: int) -> list[dict[str, object]]:
     workers = [
         subprocess.Popen([*command, str(n)], stdout=subprocess.PIPE, text=True) for n in range(WORKERS)
     ]
-    return [json.loads(worker.communicate(timeout=300)[0]) for worker in workers]
+    told = [worker.communicate(timeout=300)[0] for worker in workers]
+    if any(worker.returncode for worker in workers):
+        sys.exit("a worker failed: see above what it said")
+    return [json.loads(report) for report in told]
 
 
 def show(title: str, reports: list[dict[str, object]]) -> None:

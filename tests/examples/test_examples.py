@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -54,6 +55,14 @@ def test_one_line_in_an_app_of_ones_own_makes_hits() -> None:
         True,
         False,
     ]
+
+
+def test_an_app_that_is_interrupted_ends() -> None:
+    command = [sys.executable, "-u", str(ROOT / "examples" / "fastapi_app.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+        assert program.stdout is not None and program.stdout.readline()
+        program.send_signal(signal.SIGINT)
+        assert program.wait(30) == -signal.SIGINT
 
 
 def test_no_client_of_the_gateway_sees_a_replica_die_but_those_whose_stream_had_begun() -> None:
