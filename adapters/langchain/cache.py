@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.load.serializable import Serializable
+from langchain_core.outputs import ChatGeneration, Generation
 
 from cachelayer import CacheLayer
 from cachelayer.exact.slot import Slot
@@ -56,7 +57,7 @@ class CacheLayerCache(BaseCache):
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Keep what the model answered."""
-        self._shelf.put(list(return_val), messages_of(prompt), llm_string)
+        self._shelf.put([_nameless(one) for one in return_val], messages_of(prompt), llm_string)
 
     async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Keep what the model answered; what lies behind the process is written behind the caller's back."""
@@ -86,6 +87,14 @@ class CacheLayerCache(BaseCache):
         if raw is not None:
             self._raw.link(slot, raw)
         return cast(RETURN_VAL_TYPE, answer)
+
+
+def _nameless(made: Generation) -> Generation:
+    """An answer without the id of the run that made it: each that is served is a message of its own. LangGraph takes
+    a second message of one id for the first one, changed."""
+    if not isinstance(made, ChatGeneration) or made.message.id is None:
+        return made
+    return made.model_copy(update={"message": made.message.model_copy(update={"id": None})})
 
 
 async def _generate(messages: Any, llm: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
@@ -32,28 +33,42 @@ class CachedRunnable(Runnable[Any, Any]):
         **options: Any,
     ) -> None:
         self.runnable = runnable
-        options = {"codec": LangChainCodec(), "ignore": ["config"], **options}
+        options = {"codec": LangChainCodec(), "ignore": ["config", "made"], **options}
         if text is None:
             options["semantic"] = False
         else:
-            options["text"] = lambda input, configurable, config=None: _field(input, text)
+            options["text"] = lambda input, configurable, config=None, made=None: _field(input, text)
         self._step = Twin(layer.wrap(self._invoke, name=name, share_self=True, **options), self._ainvoke)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
-        return self._step.now(input, _configurable(config, kwargs), config)
+        made: list[bool] = []
+        return _served(self._step.now(input, _configurable(config, kwargs), config, made), made)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
-        return await self._step.later(input, _configurable(config, kwargs), config)
+        made: list[bool] = []
+        return _served(await self._step.later(input, _configurable(config, kwargs), config, made), made)
 
-    def _invoke(self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None = None) -> Any:
+    def _invoke(
+        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: list[bool]
+    ) -> Any:
+        made.append(True)
         return self.runnable.invoke(input, config, **configurable["kwargs"])
 
     async def _ainvoke(
-        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None = None
+        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: list[bool]
     ) -> Any:
+        made.append(True)
         return await self.runnable.ainvoke(input, config, **configurable["kwargs"])
+
+
+def _served(answer: Any, made: list[bool]) -> Any:
+    """A message that was made for another call is another message: what knows messages by their ids must tell them
+    apart."""
+    if made or not isinstance(answer, BaseMessage) or answer.id is None:
+        return answer
+    return answer.model_copy(update={"id": None})
 
 
 def _configurable(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from ..durations import Duration
 from ..engine import Engine
 from ..errors import ConfigurationError
+from ..naming import names
 from ..parts import ANYTHING, DEFAULT, tags_for
 from ..registry import Registry
 from ..semantic.tier import SimilarTier
@@ -154,7 +155,7 @@ class Partial:
         depends on them goes too; when it returns nothing older is served, and nothing that was being answered
         meanwhile is kept. A dry run counts and changes nothing.
         """
-        named = tags_for(**parts)
+        tags, named = names("tags", tags), tags_for(**parts)
         if not dry_run:
             self._versions.forget(named)
         return await self._upkeep.invalidate([*tags, *named], scope, dry_run)

@@ -118,6 +118,21 @@ async def test_streams_hit_what_calls_answered_and_the_other_way_round(layer: Ca
     assert "".join(chunk.content for chunk in model.stream("other")) == "answer 2"
 
 
+async def test_each_answer_that_is_served_is_a_message_of_its_own(layer: CacheLayer) -> None:
+    """LangGraph takes a second message of one id for the first one, changed: a conversation would lose the answer."""
+    model = Counting(cache=CacheLayerCache(layer))
+    streaming = CachedChatModel(model=model, cache=model.cache)
+    made = await model.ainvoke("thanks")
+    served = [await model.ainvoke("thanks"), model.invoke("thanks"), await streaming.ainvoke("thanks")]
+    served += [chunk async for chunk in streaming.astream("thanks")]
+    assert made.id is not None and model.calls == 1
+    ids = [one.id for one in (made, *served) if one.id is not None]
+    assert len(ids) == len(set(ids))
+    step = CachedRunnable(Counting(), layer, name="step")
+    made, again = await step.ainvoke("thanks"), step.invoke("thanks")
+    assert made.id is not None and (again.content, again.id) == (made.content, None)
+
+
 async def test_a_stream_that_broke_is_not_kept(layer: CacheLayer) -> None:
     inner = Counting(breaks=True)
     model = CachedChatModel(model=inner, cache=CacheLayerCache(layer))

@@ -223,3 +223,9 @@ def test_a_fork_goes_on_with_what_was_kept_and_waits_for_nobody() -> None:
 
 def test_equal_normalize_settings_are_equal() -> None:
     assert Normalize(case=True) == Normalize(case=True) != Normalize()
+
+
+async def test_a_lone_tag_invalidates_nothing_in_silence_it_is_refused() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        with pytest.raises(ConfigurationError, match="tags='kb'"):
+            await layer.invalidate(tags="kb")
