@@ -32,6 +32,13 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     (2 * UPSTREAM.replace("http", "triton") + 'template = "chatml"', ":5: upstream.1.template is not upstream.0's"),
     ('[server]\norigins = ["app.example"]\n' + UPSTREAM, ":2: server.origins='...': give origins, as https://"),
     ('[cache]\nvary = ["x user"]\n' + UPSTREAM, ":2: cache.vary='...': give names of headers"),
+    ('[upstream]\nurl = "http://h"\n', ":1: unknown section 'upstream'; write [[upstream]]"),
+    (UPSTREAM + "[[server]]\nport = 1\n", ":3: unknown section 'server'; write [server]"),
+    ("server.port = 99999\n" + UPSTREAM, ":1: server.port=99999"),
+    ("\nserver = {port = 99999}\n" + UPSTREAM, ":2: server.port=99999"),
+    ('upstream = [{url = "ftp://h"}]\n', ":1: upstream.0.url"),
+    ('[cache]\nsecret = "hunter2"\n' + UPSTREAM, ":2: cache.secret is too short"),
+    ('[cache]\nredis = "redis://:hunter2@h:99999"\nsecret = "4815162342481516"\n' + UPSTREAM, ":2: cache.redis: "),
     ("[cache]\nmax_error_rate = nan\n" + UPSTREAM, ":2: cache.max_error_rate=nan"),
     ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "use one of redis"),
     ("[cache]\nsecret = 4815162342481516\n" + UPSTREAM, ":2: cache.secret='...': give a text"),
@@ -53,6 +60,17 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
     config = load(None, given, {})
     assert (config.key[0].tenant, config.cache.secret) == ("42", "4815162342481516")
     assert (config.server.host, config.server.port) == ("::1", 9000)
+
+
+@pytest.mark.parametrize(("variable", "says"), [
+    ("CACHELAYER_SERVR__PORT", "CACHELAYER_SERVR__PORT: unknown section 'servr'"),
+    ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of texts, as \[\"a\", \"b\"\]"),
+])  # fmt: skip
+def test_a_variable_that_cannot_be_is_named(tmp_path: Path, variable: str, says: str) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(UPSTREAM)
+    with pytest.raises(ConfigFault, match=says):
+        load(file, {variable: "https://a"}, {})
 
 
 def test_a_variable_below_a_value_is_a_mistake(tmp_path: Path) -> None:

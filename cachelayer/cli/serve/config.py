@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
-from ...exact.redis.url import redacted
+from ...exact.redis.url import parse, redacted
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
+from .places import Places
 
 PREFIX = "CACHELAYER_"
 T = TypeVar("T")
@@ -45,41 +46,6 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     for dotted, value in flags.items():
         _put(raw, dotted.split("."), value, f"--{dotted.split('.')[-1].replace('_', '-')}", places)
     return build(raw, places)
-
-
-class Places:
-    """Where each setting stands, for messages."""
-
-    def __init__(self, file: str, text: str) -> None:
-        self._file, self._lines = file, text.splitlines()
-        self.named: dict[str, str] = {}
-
-    def of(self, path: str) -> str:
-        """'gateway.toml:12' or the variable or flag that set it; `path` as 'server.port', 'upstream.1.url'."""
-        if path in self.named:
-            return self.named[path]
-        line = self._line(path)
-        return f"{self._file}:{line}" if line else self._file
-
-    def _line(self, path: str) -> int:
-        section, _, key = path.rpartition(".")
-        counts: dict[str, int] = {}
-        here, best = "", 0
-        for number, line in enumerate(self._lines, 1):
-            table = re.match(r"\s*(\[\[?)\s*([\w.-]+)\s*\]", line)
-            if table:
-                name = table[2]
-                if table[1] == "[[":
-                    counts[name] = counts.get(name, -1) + 1
-                    name = f"{name}.{counts[name]}"
-                here = name
-                if here == path:
-                    return number
-                if here == section:
-                    best = number
-            elif here == section and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-                return number
-        return best
 
 
 def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[list[str], Any]]:
@@ -133,8 +99,9 @@ def build(raw: Mapping[str, Any], places: Places) -> Config:
         elif name in LISTS and isinstance(value, list):
             made[name] = [_part(LISTS[name], v, f"{name}.{i}", places) for i, v in enumerate(value)]
         else:
-            known = ", ".join([*(f"[{n}]" for n in SECTIONS), *(f"[[{n}]]" for n in LISTS)])
-            raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; known are {known}")
+            forms = {**{n: f"[{n}]" for n in SECTIONS}, **{n: f"[[{n}]]" for n in LISTS}}
+            told = f"write {forms[name]}" if name in forms else f"known are {', '.join(forms.values())}"
+            raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; {told}")
     config = Config(**made)
     _check_whole(config, places)
     return config
@@ -185,7 +152,7 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
 
 _KINDS = {
     "int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false",
-    "list[str]": "a list of texts",
+    "list[str]": 'a list of texts, as ["a", "b"]',
 }  # fmt: skip
 
 
@@ -205,8 +172,23 @@ def _check_whole(config: Config, places: Places) -> None:
         raise ConfigFault(f"{places.of('upstream')}: http and model-server upstreams cannot be mixed")
     _check_tls(config.server, places)
     _check_keys(config, places)
-    named = config.key or config.callers.principal_header
-    if config.cache.redis and not named and len(config.cache.secret) < 16:
+    _check_sharing(config, places)
+
+
+def _check_sharing(config: Config, places: Places) -> None:
+    """Redis, and the secret that all who share it need."""
+    secret, redis = config.cache.secret, config.cache.redis
+    if secret and len(secret.encode()) < 16:
+        raise ConfigFault(
+            f"{places.of('cache.secret')}: cache.secret is too short; give 16 characters or more"
+        )
+    if not redis:
+        return
+    try:
+        parse(redis)
+    except ConfigurationError as fault:
+        raise ConfigFault(f"{places.of('cache.redis')}: cache.redis: {fault}") from None
+    if not (secret or config.key or config.callers.principal_header):
         raise ConfigFault(
             f"{places.of('cache.redis')}: processes that share a Redis need one cache.secret (or CACHELAYER_SECRET) of "
             "16 characters or more"

@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 
 from ...errors import MissingExtra
-from .config import ConfigFault, Places, build
+from .config import ConfigFault, build
 from .gateway import Gateway
 from .parts import Config, ServerPart
+from .places import Places
 from .protocol import protocol
 
 HANDED = "_CACHELAYER_SERVE"
