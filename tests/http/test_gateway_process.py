@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -44,6 +45,29 @@ def test_what_was_begun_is_ended_and_nothing_new_is_taken(
         assert said.endswith(b"data: [DONE]\n\n")
         process.terminate()
         assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_stream_that_outlasts_the_drain_is_cut_without_a_traceback(
+    serving: Callable[..., Server], upstream: Upstream, workers: int
+) -> None:
+    options = ["--upstream", serving(upstream).url, "--port", "0", "--workers", str(workers)]
+    environment = {**os.environ, "CACHELAYER_SERVER__DRAIN": "10ms"}
+    with subprocess.Popen(
+        [*COMMAND, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        (url,) = {json.loads(process.stdout.readline())["base_url"] for _ in range(workers)}
+        said = [{"role": "user", "content": json.dumps({"say": "a b", "hold": "never", "hold_after": 1})}]
+        asked = {"model": "m", "stream": True, "messages": said}
+        with httpx.stream("POST", f"{url}/chat/completions", json=asked, timeout=30) as answer:
+            pieces = answer.iter_raw()
+            next(pieces)
+            process.terminate()
+            with pytest.raises(httpx.RemoteProtocolError):  # never taken for an end
+                list(pieces)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0 and '"cut":true' in out and "Traceback" not in err
 
 
 def _until_refused(url: str) -> None:

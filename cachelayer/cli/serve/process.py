@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import importlib
 import inspect
+import logging
 import os
 import signal
 import socket
+from asyncio import CancelledError
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -27,6 +29,7 @@ HANDED = "_CACHELAYER_SERVE"
 
 def app() -> Gateway:
     """A worker's app: called by uvicorn in each process."""
+    _quieten()
     return Gateway(build(orjson.loads(os.environ[HANDED]), Places("settings handed to a worker", "")))
 
 
@@ -41,7 +44,7 @@ def serve(config: Config) -> int:
     config = replace(config, server=part)
     options: dict[str, Any] = {
         "host": part.host, "port": part.port, "log_level": "warning", "access_log": False, "lifespan": "on",
-        "timeout_graceful_shutdown": round(part.drain), "backlog": part.backlog, "server_header": False,
+        "timeout_graceful_shutdown": part.drain, "backlog": part.backlog, "server_header": False,
         "date_header": True, "http": protocol(),
     }  # fmt: skip
     if part.tls_cert:
@@ -50,6 +53,7 @@ def serve(config: Config) -> int:
         _in_workers(uvicorn, config, sockets, options)
         return 0
     gateway = Gateway(config)
+    _quieten()
 
     class Server(uvicorn.Server):  # type: ignore[misc]
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -81,6 +85,13 @@ def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], opti
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
     more = {"target": uvicorn.Server(told).run} if older else {}
     Workers(told, sockets=sockets, **more).run()
+
+
+def _quieten() -> None:
+    """uvicorn counts the streams that a drain was too short for; a traceback of each says nothing more."""
+    logging.getLogger("uvicorn.error").addFilter(
+        lambda record: not (record.exc_info and isinstance(record.exc_info[1], CancelledError))
+    )
 
 
 def listening(part: ServerPart) -> list[socket.socket]:
