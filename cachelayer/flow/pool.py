@@ -155,8 +155,9 @@ class _Crew:
                 job = self.jobs.get_nowait()
                 if job is not None:
                     job.lane.call(job.future.cancel)
-        for _ in self.threads:
+        for thread in self.threads:
             self.jobs.put(None)
+            weakref.finalize(thread, _let_end, weakref.ref(thread), os.getpid())
 
 
 def _work(jobs: SimpleQueue[_Job | None]) -> None:
@@ -177,3 +178,10 @@ def _end(jobs: SimpleQueue[_Job | None], threads: list[threading.Thread], pid: i
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(PATIENCE)
+
+
+def _let_end(at_work: weakref.ref[threading.Thread], pid: int) -> None:
+    """The process ends after its pool was closed: what a thread is at, inside a library perhaps, is waited for."""
+    thread = at_work()
+    if thread is not None and pid == os.getpid():
+        thread.join(PATIENCE)

@@ -173,3 +173,34 @@ asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr, done.returncode) == ("4\n", "", 0)
+
+
+CLOSED = """
+import asyncio, os, threading, time
+from concurrent.futures import thread
+from cachelayer.flow.pool import Pool
+
+begun = threading.Event()
+
+def work():
+    begun.set()
+    while not thread._shutdown:  # the process ends
+        time.sleep(0.001)
+    os.write(1, b"ended")
+
+async def main():
+    pool = Pool(1, "t")
+    pool.run(work)
+    begun.wait()
+    pool.close()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_that_ends_after_its_pool_was_closed_waits_for_what_a_thread_is_at():
+    """A thread inside a library would be torn out of it: 'terminate called', and the process dies by a signal."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSED], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ended", "")
