@@ -132,6 +132,12 @@ def without_checks(folder: Path) -> None:
         path.write_text("".join(x for x in path.read_text().splitlines(True) if '"shadow"' not in x))
 
 
+def test_a_byte_order_mark_before_a_trace_is_no_part_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"question": "where is it", "label": "a"}\n', encoding="utf-8-sig")
+    assert [one.text for one in read([path]).asked] == ["where is it"]
+
+
 async def test_recorded_traffic_is_read_back_with_the_truth_that_is_known(tmp_path: Path) -> None:
     """What the cache answered by similarity counts only where a check tells the true answer."""
     folder = str(tmp_path / "traffic")

@@ -118,7 +118,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from _rows(file)
         return
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as lines:
             for at, line in enumerate(lines, 1):
                 if line.strip():
                     yield at, _object(line, Where(path, at))
