@@ -183,6 +183,7 @@ class TritonTransport:
         if request.deadline is not None:
             remaining = max(0.001, request.deadline - asyncio.get_running_loop().time())
         self._open()
+        channel = self._channel
         call = self._infer(message, timeout=remaining, metadata=self._headers)
         answer = TensorAnswer(
             layout, request, prompt, self.name, self._pb.ModelStreamInferResponse.FromString
@@ -203,6 +204,12 @@ class TritonTransport:
                     yield delta
             for event in answer.rest(self._default_max_tokens, self._unknown_finish, self._tokens_per_block):
                 yield event
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._channel is channel or (task is not None and task.cancelling()):
+                raise
+            answer.broken = True
+            raise Unavailable(f"{self.name}: the client was closed") from None
         except self._grpc.aio.AioRpcError as error:
             fault = self._fault(error)
             answer.broken = not isinstance(fault, DeadlineExceeded | Cancelled)

@@ -128,6 +128,8 @@ def inputs_of(layout: Layout, request: Request, prompt: str, default_max_tokens:
     """The input tensors of a request. A field that Triton has no tensor for is refused, unless it asks for
     nothing."""
     names = LLMAPI if layout.llmapi else ENSEMBLE
+    if request.max_tokens is not None and request.max_tokens < 1:
+        raise RequestRejected(f"max_tokens={request.max_tokens}: {layout.model} needs at least 1")
     params = {"max_tokens": request.max_tokens or default_max_tokens} | request.params
     params.pop("max_completion_tokens", None)
     params.pop("user", None)

@@ -9,8 +9,10 @@ import ssl
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
+from weakref import WeakSet
 
 from ..errors import ConfigurationError, MissingExtra
 
@@ -45,6 +47,7 @@ class Answer:
 
     def __init__(self, http: Http, response: Any) -> None:
         self._http, self._response = http, response
+        http.answers.add(self)
         self.status: int = response.status
         self.headers: Headers = response.raw_headers
 
@@ -81,6 +84,10 @@ class Answer:
 
     def close(self) -> None:
         self._response.close()
+
+    def cut(self) -> None:
+        """The client is closed: whoever reads is told. aiohttp itself would let him wait for ever."""
+        self._response.content.set_exception(self._http.closed())
 
 
 class Http:
@@ -122,6 +129,9 @@ class Http:
         self._connect, self._read, self._connections = connect, read, connections
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
         self._trust: Any = _trusted(trust) if parts.scheme == "https" else True
+        self.closed: Any = partial(self._aiohttp.ClientConnectionError, "the client was closed")
+        self.answers: WeakSet[Answer] = WeakSet()
+        """Those that may still be read."""
         self._session: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -160,13 +170,14 @@ class Http:
         target = f"{self.base}/{path}"  # whatever `path` is: never a part of the host's name
         if query:
             target += f"?{query.decode('latin-1')}"
+        session = self._opened()
         try:
-            response = await self._opened().request(
+            response = await session.request(
                 method, self._url_of(target, encoded=True), data=body or None, allow_redirects=False,
                 headers=[(name.decode("latin-1"), _text(value)) for name, value in headers],
             )  # fmt: skip
         except self.faults as fault:
-            raise self.told(fault) from fault
+            raise self.told(self.closed() if session.closed else fault) from fault
         return Answer(self, response)
 
     async def whole(
@@ -184,8 +195,11 @@ class Http:
             raise TookTooLong(type(late).__name__) from late
 
     async def aclose(self) -> None:
+        """Whoever waits for an answer, or for more of one, is told by an HttpFault."""
         session, self._session = self._session, None
         if session is not None:
+            for answer in list(self.answers):
+                answer.cut()
             await session.close()
 
 

@@ -15,6 +15,7 @@ from cachelayer.adapters.tensorrt_llm import (
     Delta,
     End,
     Event,
+    Interrupted,
     Start,
     TensorRTLLM,
     Usage,
@@ -23,7 +24,7 @@ from cachelayer.adapters.tensorrt_llm.events import COMPLETE
 from script import prompt
 from serve_server import ServeStandin
 from triton_server import TritonServer
-from until import until
+from until import open_gate, until
 
 KINDS = ("serve", "ensemble", "llmapi", "local")
 
@@ -195,3 +196,19 @@ async def test_only_complete_answers_reach_a_recorder(backend: Backend, gate: Pa
         await cache.record(backend.llm, ask("abcdefghi", hold=str(gate), hold_after=1) | {"timeout": 0.2})
     assert cache.kept == ["complete"]
     assert "timeout" not in COMPLETE and "cancelled" not in COMPLETE
+
+
+@pytest.mark.parametrize("path", ["", "ensemble", "llmapi"])
+async def test_a_client_that_is_closed_tells_whoever_reads(
+    serve: ServeStandin, triton: TritonServer, path: str, gate: Path
+) -> None:
+    url = f"triton://{triton.address}/{path}" if path else f"trtllm://{serve.address}"
+    llm = TensorRTLLM.connect(url)
+    stream = await llm(prompt=prompt("abcdef", hold=str(gate), hold_after=1), stream=True)
+    await anext(stream)
+    reading = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    await llm.aclose()
+    with pytest.raises(Interrupted, match="closed"):
+        await asyncio.wait_for(reading, 10)
+    open_gate(gate)

@@ -201,3 +201,9 @@ def test_a_field_of_another_form_is_refused_by_name_before_any_server_trips_over
 ) -> None:
     with pytest.raises(RequestRejected, match=next(iter(wrong))):
         parse({"messages": [{"role": "user", "content": "x"}]} | wrong, 0.0)
+
+
+@pytest.mark.parametrize("tokens", [0, -1])
+def test_a_number_of_tokens_that_is_none_is_refused_before_triton_waits_for_ever(tokens: int) -> None:
+    with pytest.raises(RequestRejected, match="max_tokens"):
+        inputs_of(layout(), parse({"prompt": "x", "max_tokens": tokens}, 0.0), "x", 16)

@@ -156,6 +156,31 @@ async def test_an_answer_that_is_closed_early_closes_its_connection() -> None:
         await asyncio.wait_for(closed.wait(), 5)
 
 
+async def test_a_client_that_is_closed_leaves_nobody_waiting_and_asks_nothing_again() -> None:
+    asked: list[bytes] = []
+
+    async def talk(reader: Reader, writer: Writer) -> None:
+        asked.append((await request_of(reader))[0])
+        if b"begun" in asked[-1]:
+            writer.write(OK + b"transfer-encoding: chunked\r\n\r\n3\r\none\r\n")
+        await reader.read()
+
+    async with talking(talk) as http:
+        begun = await http.send("POST", "/begun")
+        pieces = begun.pieces()
+        assert await anext(pieces) == b"one"
+        reading = asyncio.ensure_future(anext(pieces))
+        waiting = asyncio.ensure_future(http.send("POST", "/silent"))
+        while len(asked) < 2:
+            await asyncio.sleep(0.001)
+        await http.aclose()
+        for work in (reading, waiting):
+            with pytest.raises(HttpFault, match="closed") as told:
+                await asyncio.wait_for(work, 5)
+            assert not isinstance(told.value, Stale)
+        assert len(asked) == 2
+
+
 async def test_a_server_that_says_nothing_is_given_up() -> None:
     async def talk(reader: Reader, writer: Writer) -> None:
         line, _, _ = await request_of(reader)
