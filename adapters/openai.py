@@ -17,6 +17,8 @@ from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
 from cachelayer.types import Reason
 
+from .asgi.settings import VARY
+
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
 _CACHED = ("chat.completions.create", "completions.create", "responses.create", "embeddings.create")
 _PARSED = "chat.completions.parse"
@@ -42,9 +44,13 @@ class _Endpoints:
         self.layer, self.options = layer, options
         self.awaited = isinstance(client, AsyncOpenAI)
 
-    def of(self, client: Any) -> str:
-        """What sets answers of different servers apart."""
-        return f"{client.base_url}|{client.organization or ''}|{client.project or ''}"
+    def of(self, client: Any, body: dict[str, Any]) -> str:
+        """What sets answers of different servers apart, and of one that is asked with other queries or headers."""
+        server = f"{client.base_url}|{client.organization or ''}|{client.project or ''}"
+        query = client.default_query  # what one call adds is a field of its own
+        headers = {**client._custom_headers, **(body.get("extra_headers") or {})}
+        told = {name.lower(): str(value) for name, value in headers.items() if name.lower().encode() in VARY}
+        return f"{server}|{sorted(query.items())}|{sorted(told.items())}" if query or told else server
 
     def cached(self, path: str, client: Any, create: Callable[..., Any]) -> Callable[..., Any]:
         """`create`, or the cached function of its endpoint with `create` as its backend."""
@@ -57,13 +63,12 @@ class _Endpoints:
             if path == "embeddings.create":
                 options["semantic"] = False
             known = self.layer.wrap(_awaited() if self.awaited else _plain(), **options)
-        server = self.of(client)
 
         def call(**body: Any) -> Any:
-            return known(create, server, body.get("stream_options"), **body)
+            return known(create, self.of(client, body), body.get("stream_options"), **body)
 
         async def acall(**body: Any) -> Any:
-            answer = await known(create, server, body.get("stream_options"), **body)
+            answer = await known(create, self.of(client, body), body.get("stream_options"), **body)
             return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
 
         return acall if self.awaited else lambda **body: _stream(call(**body))

@@ -15,7 +15,7 @@ from .normalize import Fold
 
 IRRELEVANT = frozenset({
     "user", "safety_identifier", "metadata", "store", "service_tier", "stream_options", "prompt_cache_key",
-    "prompt_cache_retention", "extra_headers", "extra_query", "timeout", "request_id",
+    "prompt_cache_retention", "extra_headers", "timeout", "request_id",
 })  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "stream": False, "temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0,

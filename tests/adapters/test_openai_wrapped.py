@@ -108,6 +108,25 @@ def test_a_stream_with_usage_is_not_replayed_to_who_did_not_ask_for_it(
             assert any(not chunk.choices for chunk in stream) is usage
 
 
+@pytest.mark.parametrize(
+    "changed", [{"extra_query": {"v": "2"}}, {"extra_headers": {"OpenAI-Organization": "b"}}]
+)
+def test_what_one_call_asks_beside_its_body_sets_answers_apart(
+    url: str, upstream: Upstream, layer: CacheLayer, changed: dict[str, Any]
+) -> None:
+    with plain(url, layer) as client:
+        create = client.chat.completions.create
+        for told in ({}, changed):
+            for _ in range(2):
+                create(model="m", messages=HELLO, **told)
+        create(model="m", messages=HELLO, extra_headers={"x-trace": "1"}, timeout=20)
+        assert len(upstream.requests) == 2
+        for options in ({"default_query": {"v": "3"}}, {"default_headers": {"Accept-Language": "de"}}):
+            other: Any = client.with_options(**options)  # type: ignore[arg-type]
+            other.chat.completions.create(model="m", messages=HELLO)
+        assert len(upstream.requests) == 4
+
+
 def test_tool_calls_and_tools_in_the_key(url: str, upstream: Upstream, layer: CacheLayer) -> None:
     with plain(url, layer) as client:
         told = [client.chat.completions.create(model="m", messages=CALLS, tools=[TOOL]) for _ in range(2)]
