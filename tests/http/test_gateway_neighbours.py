@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -114,3 +115,25 @@ async def test_credentials_that_are_to_keep_answers_apart_in_a_tenant_do(layer: 
         c = Client(app, key=key, x_org="acme")
         assert [(await c.chat("hello")).hit for _ in range(2)] == [False, True]
     assert len(upstream.requests) == 2
+
+
+async def test_a_server_that_closes_its_kept_connections_fails_nobody(gateway: Any) -> None:
+    asked: list[bytes] = []
+
+    async def one_answer_a_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for turn in range(2):
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except asyncio.IncompleteReadError:
+                break
+            if turn == 0:
+                length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r")[0])
+                asked.append(await reader.readexactly(length))
+                writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nok")
+        writer.close()  # the second time without an answer
+
+    server = await asyncio.start_server(one_answer_a_connection, "127.0.0.1", 0)
+    c = gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    told = [await c.post("/x", {"turn": turn}) for turn in range(6)]
+    assert [(one.status, one.body) for one in told] == [(200, b"ok")] * 6 and len(asked) == 6
+    server.close()

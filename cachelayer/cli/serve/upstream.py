@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -13,7 +14,7 @@ import orjson
 
 from ...adapters.asgi.middleware import ROUTES
 from ...exact.redis.url import redacted
-from ...flow.http import Answer, Http, HttpFault, TookTooLong
+from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
@@ -50,7 +51,7 @@ class Upstream:
         self.authorization = f"Bearer {key}".encode() if key else None
 
     async def send(self, scope: Any, body: bytes) -> Answer:
-        """Send a request on. Raises HttpFault."""
+        """Send a request on; again where the server closed a kept connection meanwhile. Raises HttpFault."""
         path = scope["raw_path"].decode("latin-1")
         if self.http.path.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
@@ -58,7 +59,11 @@ class Upstream:
         if scope["path"] in _CACHED:
             streams = b'"stream"' in body
             headers = [(n, _readable(v, streams) if n == b"accept-encoding" else v) for n, v in headers]
-        return await self.http.send(scope["method"], path, query=query, headers=headers, body=body)
+        asked = partial(self.http.send, scope["method"], path, query=query, headers=headers, body=body)
+        try:
+            return await asked()
+        except Stale:
+            return await asked()
 
     async def answers(self) -> bool:
         """Whether it says anything."""
