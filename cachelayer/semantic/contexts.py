@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import Turn
+from .guards import identifiers, numbers
 from .lexicon import CONSENTS
 from .pairing import features
 from .reading import Reading
@@ -189,6 +190,8 @@ def _odds(
             odds[i, j] = OTHER
         elif one.words != other.words:
             open_.append((i, j))
+        elif numbers(one, other) or identifiers(one, other):
+            odds[i, j] = OTHER  # '500 €' / '500 $', 'grade A+' / 'grade A-'
     if open_:
         rows = [_features(a[i][1], b[j][1], table) for i, j in open_]
         odds.update(zip(open_, judge(rows), strict=True))

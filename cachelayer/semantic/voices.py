@@ -29,6 +29,8 @@ _Parts = tuple[str, frozenset[str]]
 
 def voices(a: Signature, b: Signature) -> bool:
     """The same things, and who acts in one text is acted upon in the other."""
+    if ("by" in a.vocabulary) != ("by" in b.vocabulary) and _in_place(a.words, b.words):
+        return True
     if len(a.words) > _LONGEST or len(b.words) > _LONGEST or len(a.stems) < 2:
         return False
     if len(a.stems - b.stems) > 1 or len(b.stems - a.stems) > 1:  # 'taught' and 'teach' are two stems
@@ -40,6 +42,18 @@ def voices(a: Signature, b: Signature) -> bool:
     if a.content == b.content or _WHO.isdisjoint(a.vocabulary) or _WHO.isdisjoint(b.vocabulary):
         return False
     return _turns(a.words, b.words) or _turns(b.words, a.words)
+
+
+def _in_place(left: Sequence[str], right: Sequence[str]) -> bool:
+    """In texts of any length, the same but for one place: 'Ann sued the city' / 'Ann was sued by the city'."""
+    left, right = (left, right) if "by" in right else (right, left)
+    first = next((i for i, (x, y) in enumerate(zip(left, right, strict=False)) if x != y), len(left))
+    ending = zip(reversed(left[first:]), reversed(right[first:]), strict=False)
+    last = next((i for i, (x, y) in enumerate(ending) if x != y), len(left) - first)
+    does, suffers = left[first : len(left) - last], right[first : len(right) - last]
+    if not 1 <= len(does) <= 2 < len(suffers) <= 4 or suffers[0] not in _BEING or suffers[-1] != "by":
+        return False
+    return does[-1][:2] == suffers[-2][:2]  # 'beat', 'beaten'
 
 
 def _exchanged(passive: _Parts | None, active: _Parts | None) -> bool:

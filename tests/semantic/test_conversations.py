@@ -195,3 +195,10 @@ async def test_through_the_layer() -> None:
     assert not await served(chat(SHOP, "when will it come?"), chat(SHOP, "when will it come?", "Be funny."))
     for other in OTHERS.values():
         assert not await served(chat(SHOP, "when will it come?"), chat(other, "when will it come?"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("I have 80€", "I have 80$"), ("It costs 5% more", "It costs 5€ more")]
+)
+def test_a_turn_that_differs_in_a_sign_alone_is_another_conversation(one: str, other: str) -> None:
+    assert judge(turns(one, "I see"), turns(other, "I see"), "what can I buy there") == (0.0, "context")

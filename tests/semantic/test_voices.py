@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from cachelayer.semantic.relations import relations
 from cachelayer.semantic.signature import signature
 
+LONG = (
+    "this is all that we were told of it in the letter of last spring, and nobody knows what to make of it;"
+)
 OTHER = [
     ("the lion killed the zebra", "the lion was killed by the zebra"),
     ("did Sparta conquer Athens", "was Sparta conquered by Athens"),
@@ -24,6 +27,8 @@ OTHER = [
     ("may I leave early", "do I have to leave early"),
     ("the water is too deep", "the water is deep"),
     ("nearly all seats are taken", "all seats are taken"),
+    (f"{LONG} our lawyer sued the city", f"{LONG} our lawyer was sued by the city"),
+    (f"our lawyer beat the city. {LONG}", f"our lawyer was beaten by the city. {LONG}"),
     ("in one word: what is honour", "what is honour"),
     ("answer yes or no: is jade a stone", "is jade a stone"),
     ("explain tides briefly", "explain tides in detail"),
@@ -32,6 +37,7 @@ OTHER = [
 SAME = [
     ("the lion killed the zebra", "the zebra was killed by the lion"),
     ("who betrayed Samson", "who was Samson betrayed by"),
+    (f"{LONG} it arrives Monday", f"{LONG} it is delivered by Monday"),
     ("who hired Nora", "by whom was Nora hired"),
     ("which formats does it read", "which formats are read by it"),
     ("what does code 7 mean", "tell me what code 7 means"),
