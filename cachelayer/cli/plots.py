@@ -72,7 +72,7 @@ def plane(what: Plane, *, height: int = 340) -> Drawing:
                 parts.append(
                     f'<line class="mark dashed line-red" x1="{px:.1f}" x2="{px:.1f}" y1="{top}" y2="{bottom}"/>'
                 )
-                parts.append(_text(px + 5, top + 12, name, "ink-red"))
+                parts.append(_text(px + 5, bottom - 6, name, "ink-red"))
         shown = [d for d in what.dots if d.x <= what.x_most and d.y <= what.y_most]
         for dot in shown:
             parts += _dot(dot, what, at)
@@ -124,19 +124,33 @@ def _dot(dot: Dot, what: Plane, at: _At) -> list[str]:
 
 def _names(dots: Sequence[Dot], what: Plane, at: _At, width: int) -> list[str]:
     """Names of the large dots, moved apart; at the left of a dot where there is no room at its right."""
-    large = sorted((dot for dot in dots if not dot.small), key=lambda dot: -dot.y)
+    top, bottom = at(0, what.y_most)[1] + 18, at(0, 0)[1]
+    taken: list[tuple[float, float, float]] = []
     parts: list[str] = []
-    last = {"start": -99.0, "end": -99.0}
     room = 6.6 if width >= NARROW else 6.0
-    for dot in large:
+    for dot in sorted((dot for dot in dots if not dot.small), key=lambda dot: -dot.y):
         x, y = at(dot.x, dot.y)
         name = dot.name if width >= NARROW else dot.name[:22]
-        anchor = "end" if x + 10 + room * len(name) > width else "start"
-        y = max(y - 8, last[anchor] + 14)
-        last[anchor] = y
-        shift = -10.0 if anchor == "end" else 10.0
-        parts.append(_text(x + shift, min(y + 4, at(0, 0)[1]), name, f"ink-{dot.tone}", anchor))
+        long = room * len(name)
+        anchor = "end" if x + 10 + long > width else "start"
+        left = x - 10 - long if anchor == "end" else x + 10
+        y = _row(taken, left, left + long, (min(max(y - 4, top), bottom), top, bottom))
+        taken.append((left, left + long, y))
+        parts.append(_text(x - 10 if anchor == "end" else x + 10, y, name, f"ink-{dot.tone}", anchor))
     return parts
+
+
+def _row(
+    taken: Sequence[tuple[float, float, float]], left: float, right: float, at: tuple[float, float, float]
+) -> float:
+    """The row nearest to the wanted one of (wanted, top, bottom) in which a text covers no other; else the wanted."""
+    wanted, top, bottom = at
+    for step in range(2 * len(taken) + 2):
+        y = wanted + (step + 1) // 2 * (14 if step % 2 else -14)
+        free = all(right + 6 < a or left > b + 6 or abs(y - c) >= 13 for a, b, c in taken)
+        if free and top <= y <= bottom:
+            return y
+    return wanted
 
 
 def histograms(

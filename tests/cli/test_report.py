@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import pytest
@@ -149,6 +149,16 @@ def test_names_at_the_ends_of_lines_do_not_cover_each_other(ends: list[float]) -
     assert len(heights) == len(ends)
     assert all(after - before >= 14.8 for before, after in pairwise(heights))
     assert heights[-1] <= 230
+
+
+@given(st.lists(st.tuples(st.floats(0, 0.3), st.sampled_from((0.0, 0.5, 0.98, 1.0))), max_size=7))
+def test_names_of_dots_do_not_cover_each_other(places: list[tuple[float, float]]) -> None:
+    dots = [plots.Dot("0 of 17", x, y, "teal") for x, y in places]
+    svg = plots.plane(plots.Plane("x", "y", dots=dots))(880)
+    texts = re.findall(r'class="ink-teal" x="([\d.]+)" y="([\d.]+)"', svg)
+    assert len(texts) == len(dots)
+    for (x, y), (a, b) in combinations([(float(x), float(y)) for x, y in texts], 2):
+        assert abs(y - b) >= 12.9 or abs(x - a) >= 6.6 * len("0 of 17") - 0.1
 
 
 @given(

@@ -38,11 +38,7 @@ def page(found: Calibrated) -> str:
                 plots.plane(_reliability(found)), "Of the budget that served most. Bars are 95 % intervals."
             ),
         ),
-        report.section(
-            "How near the nearest request was",
-            "Where both humps overlap, no threshold can tell right from wrong.",
-            report.figure(plots.histograms(_scores(found), "cosine to the nearest earlier request")),
-        ),
+        *_nearest(found),
         report.section("Every budget", "", _table(found)),
         report.section("How to read this", "", report.prose(*_notes(found))),
     ]
@@ -107,6 +103,16 @@ def _reliability(found: Calibrated) -> plots.Plane:
         "foretold risk", "realised share of wrong answers", right, top, dots,
         [plots.Curve("as foretold", even, "grey", dashed=True)],
     )  # fmt: skip
+
+
+def _nearest(found: Calibrated) -> list[str]:
+    """Nothing where no request of the later part was new."""
+    scores = _scores(found)
+    if not any(values for _, values, _ in scores):
+        return []
+    drawn = report.figure(plots.histograms(scores, "cosine to the nearest earlier request"))
+    lead = "Where both humps overlap, no threshold can tell right from wrong."
+    return [report.section("How near the nearest request was", lead, drawn)]
 
 
 def _scores(found: Calibrated) -> list[tuple[str, list[float], str]]:

@@ -13,7 +13,7 @@ NAMES = {
     Lane.MEMORY: "memory, exact",
     Lane.REDIS: "redis, exact",
     Lane.INDEX: "index, similar",
-    Lane.REPEATED: "memory, similar again",
+    Lane.REPEATED: "similar, again or joined",
     Lane.COALESCED: "joined in flight",
     Lane.STALE: "memory, stale",
     Lane.BACKEND: "backend",
