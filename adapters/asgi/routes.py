@@ -67,9 +67,10 @@ class Route:
     def view(self, whole: bytes) -> Any:
         """What the cache reads of a whole answer: whether it is complete, its text, its tokens. Or a Reason against."""
         try:
-            return orjson.loads(whole)
+            found = orjson.loads(whole)
         except orjson.JSONDecodeError:
             return Reason.INCOMPLETE
+        return Reason.INCOMPLETE if self.openai and not isinstance(found, dict) else found
 
     def view_stream(self, stream: bytes) -> Any:
         """The same of a stream: the list of its chunks."""

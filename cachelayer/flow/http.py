@@ -93,6 +93,7 @@ class Answer:
 class Http:
     """One server. `connect` and `read` are seconds: until there is a connection, and between two pieces.
 
+    Of more requests at once than `connections` the others wait for one, `connect` at most; 0 for as many as there are.
     `trust`: a file of certificates that vouch for it, beside those that the system trusts.
 
     Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no

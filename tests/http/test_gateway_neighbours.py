@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+import resource
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -136,4 +137,34 @@ async def test_a_server_that_closes_its_kept_connections_fails_nobody(gateway: A
     c = gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     told = [await c.post("/x", {"turn": turn}) for turn in range(6)]
     assert [(one.status, one.body) for one in told] == [(200, b"ok")] * 6 and len(asked) == 6
+    server.close()
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Both ends of a thousand connections are open files of this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(max(soft, 4096), hard), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+async def test_as_many_requests_as_there_are_reach_an_upstream_at_once(gateway: Any) -> None:
+    many, arrived, answered = 1100, asyncio.Semaphore(0), asyncio.Event()
+
+    async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.release()
+        await answered.wait()
+        writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(patient, "127.0.0.1", 0, backlog=many)
+    c = gateway(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    calls = [asyncio.ensure_future(c.post("/x", b"", method="GET")) for _ in range(many)]
+    for _ in range(many):
+        await asyncio.wait_for(arrived.acquire(), 60)
+    answered.set()
+    assert {(await call).status for call in calls} == {204}
     server.close()

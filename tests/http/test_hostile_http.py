@@ -123,6 +123,16 @@ async def test_a_resolver_that_fails_makes_requests_nobodys(upstream: Upstream, 
     assert len(upstream.requests) == 2
 
 
+@pytest.mark.parametrize("body", [b"[1]", b'"x"', b"7", b"null"])
+async def test_json_that_is_no_answer_is_not_kept(layer: CacheLayer, body: bytes) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await Upstream._reply(send, 200, body, [(b"content-type", b"application/json")])
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    told = [await c.chat("hello", stream=stream) for stream in (False, False, True)]
+    assert [(one.body, one.hit) for one in told] == [(body, False)] * 3
+
+
 async def test_no_trailer_changes_an_answer_for_others(layer: CacheLayer) -> None:
     seen: list[Any] = []
 

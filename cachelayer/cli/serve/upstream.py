@@ -43,6 +43,7 @@ class Upstream:
             part.url,
             connect=part.connect_timeout,
             read=part.read_timeout,
+            connections=0,
             trust=part.tls_ca,
             needed_by="cachelayer serve",
             extra="serve",
