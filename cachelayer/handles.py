@@ -26,6 +26,7 @@ class CachedAsync(Protocol[P, R]):
     """A wrapped function that is awaited, or whose asynchronous iterator is read."""
 
     __name__: str
+    function: Function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     @overload
@@ -45,6 +46,7 @@ class CachedPlain(Protocol[P, R]):
     """A wrapped plain function; `aio` is the same for coroutines (the function runs in a thread)."""
 
     __name__: str
+    function: Function
     aio: CachedAsync[P, Coroutine[Any, Any, R]]
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
@@ -180,15 +182,15 @@ class Handle:
 
     async def refresh(self, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer, kept in place of the one before, or of all its variants."""
-        call = self.now(args, kwargs)
-        call.tightening = call.tightening.and_(no_cache=True)
-        others = self._others(call)
+        call, others = self._afresh(args, kwargs)
         answer = (await self.engine.serve(call)).answer
         await self._forget(others)
         return answer
 
-    def _others(self, call: Call) -> list[Call]:
-        return [one for one in self._each(call.args, call.kwargs) if one.digest != call.digest]
+    def _afresh(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, list[Call]]:
+        call = self.now(args, kwargs)
+        call.tightening = call.tightening.and_(no_cache=True)
+        return call, [one for one in self._each(args, kwargs) if one.digest != call.digest]
 
     async def invalidate(self, *args: Any, **kwargs: Any) -> int:
         """Forget this call's answer, in all its variants; how many entries went."""
@@ -226,9 +228,7 @@ class PlainHandle(Handle):
 
     def refresh_now(self, *args: Any, **kwargs: Any) -> Any:
         """See `Handle.refresh`."""
-        call = self.now(args, kwargs)
-        call.tightening = call.tightening.and_(no_cache=True)
-        others = self._others(call)
+        call, others = self._afresh(args, kwargs)
         answer = self.engine.serve_now(call).answer
         self._forget_now(others)
         return answer

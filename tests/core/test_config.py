@@ -154,7 +154,7 @@ def test_what_is_compared_by_meaning_is_settled_at_decoration() -> None:
         with pytest.raises(ConfigurationError, match=r"give text='name'.*semantic=False"):
             layer.cached(unclear)
         layer.cached(semantic=False)(unclear)
-    texts = {f.__name__: layer.cached(f).function.identifier.text for f in (one, named, chat)}  # type: ignore[attr-defined]
+    texts = {f.__name__: layer.cached(f).function.identifier.text for f in (one, named, chat)}
     assert texts == {"one": "sentence", "named": "question", "chat": "messages"}
 
 

@@ -39,7 +39,7 @@ async def test_tags_are_templates_over_the_arguments_and_a_dry_run_counts() -> N
     assert await layer.invalidate(tags=["kb:returns"]) == 2
     assert (await ask.outcome("a", "returns")).source is Source.BACKEND
     assert (await ask.outcome("a", "billing")).source is Source.MEMORY
-    assert await layer.invalidate(scope={"function": ask.function.name}) == 3  # type: ignore[attr-defined]
+    assert await layer.invalidate(scope={"function": ask.function.name}) == 3
     await ask("a")
     assert await layer.erase() == 1 and layer.stats()["entries"] == 0
 
@@ -126,7 +126,7 @@ async def test_stats_name_the_scope_field_that_differs_most() -> None:
 
     for day in range(40):
         await ask("q", today=f"2026-11-{day}")
-    assert layer.stats()["functions"][ask.function.name]["scope_field_that_differs_most"] == "today"  # type: ignore[attr-defined]
+    assert layer.stats()["functions"][ask.function.name]["scope_field_that_differs_most"] == "today"
     assert "today" in str(await ask.explain("q", today="now"))
 
 

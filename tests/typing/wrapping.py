@@ -44,6 +44,7 @@ async def calls() -> None:
     assert_type(await ask.outcome("a"), Outcome)
     assert_type(plain.outcome("a"), Outcome)
     assert_type(await ask.invalidate("a"), int)
+    assert_type((ask.function.name, plain.function.name), tuple[str, str])
     async for chunk in stream("a"):
         assert_type(chunk, str)
     assert_type(await Client().ask("a"), float)
