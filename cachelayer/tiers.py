@@ -218,7 +218,7 @@ class Tiers:
         """Nothing will be stored for this call: those who wait for it elsewhere go on."""
         self.rides.findable(call)
         if call.lease is not None and self.shared is not None:
-            self.shared.let_go(call)
+            self.portal.soon(self.shared.let_go, call)
 
     def _found(self, call: Call, landing: Landing, record: Record) -> None:
         """The store had it: its raw form leads there from now on, and it is made findable by meaning here too."""

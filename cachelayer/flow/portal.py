@@ -37,6 +37,15 @@ class Portal:
         """Whether the thread was needed yet."""
         return self._loop is not None
 
+    def soon(self, act: Callable[..., Any], *args: Any) -> None:
+        """Do it now on the running loop, or soon on the portal's in a thread where none runs."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self.loop.call_soon_threadsafe(act, *args)
+        else:
+            act(*args)
+
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, run on the portal's loop; blocks this thread, so never call it from that loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()

@@ -47,17 +47,24 @@ class WriteBack(Generic[T]):
         if len(self._queue) >= self.capacity:
             self.dropped += 1
             return False
-        self._queue.append(item)
-        self._urgent = self._urgent or urgent or len(self._queue) >= self._batch
-        worker = self._worker
-        if worker is None or worker.done() or worker.get_loop().is_closed():
-            self._worker = loop.create_task(self._work(loop))
-        elif self._urgent:
+        with self._lock:  # a worker of another thread may be about to end
+            self._queue.append(item)
+            self._urgent = self._urgent or urgent or len(self._queue) >= self._batch
+            worker = self._worker
+            if begin := worker is None or worker.done() or worker.get_loop().is_closed():
+                self._worker = loop.create_task(self._work(loop))
+        if self._urgent and not begin:
             self._go_on()
         return True
 
+    def _ended(self) -> bool:
+        with self._lock:
+            if not self._queue:
+                self._worker = None
+            return not self._queue
+
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        while self._queue:
+        while not self._ended():
             if self._linger and not self._urgent:
                 self._pause = loop.create_future()
                 loop.call_later(self._linger, _resolve, self._pause)
@@ -74,9 +81,13 @@ class WriteBack(Generic[T]):
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(self._batch, len(self._queue)))]
             self._urgent = len(self._queue) >= self._batch
-        if batch:
-            await self._handle(batch)
-            self.handled += len(batch)
+        try:
+            if batch:
+                await self._handle(batch)
+        except asyncio.CancelledError:  # its loop ends: another's goes on
+            self._queue.extendleft(reversed(batch))
+            raise
+        self.handled += len(batch)
 
     async def drain(self, timeout: float | None = None) -> bool:
         """Handle what is queued now; False where `timeout` seconds were not enough."""

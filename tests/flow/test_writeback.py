@@ -84,3 +84,44 @@ async def test_what_another_loop_was_given_is_handled_there() -> None:
 async def _offer(queue: WriteBack[int], loop: asyncio.AbstractEventLoop) -> None:
     queue.offer(7, loop)
     await asyncio.sleep(0)
+
+
+async def test_what_is_offered_as_a_worker_of_another_thread_ends_is_handled_too() -> None:
+    handled: set[int] = set()
+
+    async def handle(batch: Sequence[int]) -> None:
+        handled.update(batch)
+
+    queue: WriteBack[int] = WriteBack(handle)
+
+    async def offers(first: int) -> None:
+        for n in range(first, first + 500):
+            assert queue.offer(n, asyncio.get_running_loop())
+            while n not in handled:
+                await asyncio.sleep(0)
+        while len(handled) < 1000:  # a worker of this loop may be at what the other offered
+            await asyncio.sleep(0)
+
+    there = asyncio.to_thread(asyncio.run, offers(1000))
+    await asyncio.wait_for(asyncio.gather(offers(0), there), 60)
+    assert not len(queue)
+
+
+async def test_what_a_loop_could_not_finish_is_handled_on_another() -> None:
+    written, begun = Written(), asyncio.Event()
+
+    async def handle(batch: Sequence[int]) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.Event().wait()
+        await written(batch)
+
+    queue: WriteBack[int] = WriteBack(handle)
+
+    async def ends() -> None:
+        queue.offer(1, asyncio.get_running_loop())
+        await begun.wait()
+
+    await asyncio.to_thread(asyncio.run, ends())
+    assert await queue.drain()
+    assert written.batches == [[1]]

@@ -177,3 +177,19 @@ async def test_a_lease_given_up_as_the_store_closes_leaves_no_fault_that_nobody_
         await store.aclose()
     gc.collect()
     assert "never retrieved" not in caplog.text
+
+
+async def test_a_lease_is_released_by_whatever_loop_writes_the_answer(pair, server):
+    one = pair[0]
+    lease = await one.acquire(KEY, 60.0)
+
+    async def elsewhere():
+        await one.start()
+        await lease.release()
+        await one.aclose()
+
+    await asyncio.to_thread(asyncio.run, elsewhere())
+    assert not server.do("KEYS", "*:l:*") and not lease.held
+    again = await one.acquire(KEY, 60.0)  # by connections that nobody else wrote to
+    assert again is not None
+    await again.release()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,9 +44,12 @@ class Asked(NamedTuple):
 
 
 class Lane:
-    """Made on its loop; `start` connects."""
+    """Made on its loop; `start` connects. `here` gives the running loop's."""
 
-    def __init__(self, dialer: Dialer, names: Names, clock: Clock, *, trust_reloaded: bool) -> None:
+    def __init__(
+        self, dialer: Dialer, names: Names, clock: Clock, here: Callable[[], Awaitable[Lane]], *,
+        trust_reloaded: bool,
+    ) -> None:  # fmt: skip
         self.loop = asyncio.get_running_loop()
         self._dialer, self._names = dialer, names
         self._target = dialer.target
@@ -59,7 +62,7 @@ class Lane:
         )
         self.cluster, self.only = self._target.cluster, self.topology.only
         self.coherence = Coherence(names, clock, self.topology, trust_reloaded=trust_reloaded)
-        self.leases = Leases(names, self.topology, self.tasks, self.loop.time)
+        self.leases = Leases(names, self.topology, self.tasks, partial(_leases, here))
         self._deadlines: dict[float, Deadlines] = {}
         self._reads: dict[float, Reads] = {}
         self._ticker: Ticker | None = None
@@ -203,6 +206,10 @@ class Lane:
         if isinstance(reply, Exception):
             raise StoreFault(f"Redis knows of no cluster: {reply}")
         self.topology.take(parse_nodes(_text(reply), address))
+
+
+async def _leases(here: Callable[[], Awaitable[Lane]]) -> Leases:
+    return (await here()).leases
 
 
 async def bounded(budget: float | None, work: Awaitable[T]) -> T:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
@@ -55,8 +55,8 @@ class RedisLease:
 
     async def release(self) -> None:
         """Let the next one in; those who wait are told. Raises StoreFault; then it expires by itself."""
-        self.stop()
-        await self._leases.let_go(self)
+        self._leases.retire(self)
+        await (await self._leases.here()).let_go(self)
 
     def _tick(self) -> None:
         if not self.held:
@@ -78,10 +78,14 @@ class RedisLease:
 
 
 class Leases:
-    """All leases of one loop: those held, and those waited for."""
+    """All leases of one loop: those held, and those waited for. `here` gives those of the running loop."""
 
-    def __init__(self, names: Names, topology: Topology, tasks: Background, now: Callable[[], float]) -> None:
-        self._names, self._topology, self._tasks, self.now = names, topology, tasks, now
+    def __init__(
+        self, names: Names, topology: Topology, tasks: Background, here: Callable[[], Awaitable[Leases]]
+    ) -> None:
+        self._names, self._topology, self._tasks, self.here = names, topology, tasks, here
+        self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
         self._waiting: dict[bytes, set[asyncio.Future[None]]] = {}
         self._held: set[RedisLease] = set()
 
@@ -109,8 +113,16 @@ class Leases:
         lifetime = b"%d" % int(lease.ttl * 1000)
         return bool(await self._compare(self._names.lease(lease.key), RENEW, lease.owner, lifetime))
 
-    async def let_go(self, lease: RedisLease) -> None:
+    def retire(self, lease: RedisLease) -> None:
+        """Renew it no more; from whatever loop, for an answer may be written by another than the one that asked."""
         self._held.discard(lease)
+        if self._loop is asyncio.get_running_loop():
+            lease.stop()
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(lease.stop)
+
+    async def let_go(self, lease: RedisLease) -> None:
+        """Delete it where it is still there. Raises StoreFault."""
         await self._compare(self._names.lease(lease.key), RELEASE, lease.owner)
 
     async def _withdraw(self, name: bytes, owner: bytes) -> None:

@@ -109,7 +109,7 @@ class RedisStore:
             if self._dialer is None:
                 self._dialer = Dialer(self._target, self._target.context(), limit=self._max_connections)
             lane = self._lanes[loop] = Lane(
-                self._dialer, self._names, self._clock, trust_reloaded=self._trust_reloaded
+                self._dialer, self._names, self._clock, self._started, trust_reloaded=self._trust_reloaded
             )
         return lane
 
