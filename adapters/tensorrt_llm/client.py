@@ -120,7 +120,8 @@ class TensorRTLLM:
         found = self.capabilities or await self.start()
         completions = found.kind == "trtllm-serve" and request.messages is None
         if request.salt is not None and (completions or not found.salt):
-            raise RequestRejected(f"{self.transport.name} cannot honour a tenant salt for this request")
+            what = "for chat alone: send messages=" if completions and found.salt else "not at all"
+            raise RequestRejected(f"{self.transport.name} knows a tenant salt {what}, or say salt='ignore'")
 
     async def healthy(self) -> bool:
         return await self.transport.healthy()

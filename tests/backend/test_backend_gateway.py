@@ -63,6 +63,11 @@ async def test_tenants_get_salts_of_their_own(c: Client, servers: list[ServeStan
     assert len(set(salts)) == 2 and all(salt.startswith("own:") for salt in salts)
 
 
+async def test_a_tenants_completion_is_refused_with_the_remedy_where_salts_are_for_chat(c: Client) -> None:
+    refused = await c.post("/v1/completions", {"model": "tiny-llama", "prompt": prompt("x")})
+    assert refused.status == 400 and "send messages=" in refused.json()["error"]["message"]
+
+
 async def test_a_caller_parts_his_own_prefixes_and_never_joins_another_tenants(
     c: Client, servers: list[ServeStandin]
 ) -> None:
