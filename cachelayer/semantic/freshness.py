@@ -29,6 +29,7 @@ _WHEN: Final = _any(
     r"still (?:open|available|in stock|alive|in office)",
     r"this (?:week|month|year|season|quarter|weekend|morning|afternoon|evening)(?:'s)?",
     r"(?:last|past|next|coming) (?:\d+ )?(?:hours?|days?|weeks?|months?|weekend|game|match)",
+    r"next (?:train|bus|tram|ferry|flight|episode)",
 )  # fmt: skip
 _STATE: Final = _any(
     "weather", "forecast", r"(?:what(?:'s| is) the|current|outside) temperature", r"temperature (?:outside|in|at)",
@@ -39,7 +40,7 @@ _STATE: Final = _any(
     r"stocks? (?:of|doing|trading|at)", r"(?:game|match|final|live) score", r"score of", "standings", "headlines",
     r"who (?:won|is winning|'s winning)", r"(?:the|any|breaking|latest) news", "traffic", r"(?:flight|order) status",
     r"status of", r"arrival time", r"wait(?:ing)? times?", r"(?:account|bank|my|the) balance", r"balance of",
-    r"(?:is|are) .{1,40} (?:open|closed|delayed)",
+    r"(?:is|are) .{1,40} (?:open|closed|delayed)", r"(?:is|are) .{1,40} (?:down|on time)\s*$",
 )  # fmt: skip
 _CLOCK: Final = _any(
     r"what time (?:is|will) it", r"(?:time|date) (?:is it|right now)", r"today's date",
@@ -67,6 +68,10 @@ _TOLD: Final = re.compile(
 _ENGLISH_CLOCK: Final = re.compile(rf"\b{_CLOCK}\b", re.I)
 _ENGLISH_STATE: Final = re.compile(rf"\b{_STATE}\b", re.I)
 _ENGLISH_WHEN: Final = re.compile(rf"\b{_WHEN}(?!\w)", re.I)
+_ENGLISH_OPENING: Final = re.compile(
+    r"\s*(?:the )?(?:latest|newest|most recent|upcoming|current|today's|next) ", re.I
+)
+"""What a fragment begins with that asks without a verb: 'latest version of node'."""
 _ENGLISH_ASKS: Final = re.compile(rf"\b{_ASKS}\b", re.I)
 _WORDS: Final = re.compile(
     r"\b" + _any(
@@ -77,15 +82,18 @@ _WORDS: Final = re.compile(
         "oggi", "adesso", "attualmente", "domani", "meteo", "tasso di cambio",
         "hoje", "agora", "atualmente", "amanhã", "taxa de câmbio", "previsão do tempo",
         "vandaag", "momenteel", "wisselkoers",
+        r"wie spät ist es", r"wie ?viel uhr", r"quelle heure est[- ]il", r"qu[eé] hora es", r"che or[ae] (?:è|sono)",
+        r"que horas são", r"hoe laat is het",
     ) + r"(?!\w)|今天|现在|目前|天气|最新|汇率|今日|天気|為替|오늘|지금|현재|날씨|최신|환율",
     re.I,
 )  # fmt: skip
 _PARTS: Final = ("aktuell", "as of")
 """What a text in ASCII holds where an expression matches none of the words below."""
 _FOREIGN: Final = frozenset(
-    "heute jetzt derzeit momentan morgen gestern wetter wechselkurs aktienkurs uhrzeit neueste neuesten neuester "
-    "neuestes aujourd maintenant actuel actuels actuelle actuelles actuellement demain hoy ahora actualmente clima "
-    "tiempo tipo oggi adesso attualmente domani meteo tasso hoje agora atualmente vandaag momenteel wisselkoers".split()
+    "heute jetzt derzeit momentan morgen gestern wetter wechselkurs aktienkurs uhrzeit neueste neuesten "
+    "neuester neuestes aujourd maintenant actuel actuels actuelle actuelles actuellement demain hoy ahora "
+    "actualmente clima tiempo tipo uhr heure hora ore laat oggi adesso attualmente domani meteo tasso "
+    "hoje agora atualmente vandaag momenteel wisselkoers".split()
 )
 _CLOCK_WORDS: Final = frozenset(("time", "date", "day", "month", "year"))
 _STATE_WORDS: Final = frozenset(
@@ -93,7 +101,7 @@ _STATE_WORDS: Final = frozenset(
     "humidity umbrella wind hot cold warm chilly exchange conversion dollar dollars euro euros pound pounds sterling "
     "yen yuan peso pesos rupee rupees franc francs usd eur gbp jpy cad aud cny inr chf bitcoin bitcoins btc currency "
     "currencies price prices market stock stocks score standings headlines won winning news traffic status arrival "
-    "wait waiting balance open closed delayed".split()
+    "wait waiting balance open closed delayed down time".split()
 )
 _WHEN_WORDS: Final = frozenset(
     "now today tonight tomorrow currently current latest newest recent nowadays days moment present date far lately "
@@ -157,7 +165,7 @@ def _asked(sentence: str, clocks: set[str], states: set[str], whens: set[str]) -
     when = _ENGLISH_WHEN.search(sentence) if when_too else None
     if state is None and when is None:
         return ""
-    brief = len(sentence.split()) <= 8 and state is not None
+    brief = len(sentence.split()) <= 8 and (state is not None or bool(_ENGLISH_OPENING.match(sentence)))
     if not brief and _ENGLISH_ASKS.search(sentence) is None:
         return ""
     return (state or when).group()  # type: ignore[union-attr]

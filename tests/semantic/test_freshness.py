@@ -33,6 +33,11 @@ CHANGES = (
     "Tell me what is happening in town this weekend.",
     "Thanks. And what's the traffic like?",
     "What is the stock price of Acme?",
+    "latest version of Debian",
+    "upcoming concerts in Graz",
+    "the next ferry to Bergen",
+    "is the mail server down?",
+    "is flight LX 18 on time?",
 )
 STAYS = (
     "My card was declined at the supermarket today.",
@@ -50,10 +55,13 @@ STAYS = (
     "What is the capital of Norway?",
     "How long does a refund take?",
     "write a poem about the morning",
+    "how do I write the next chapter down",
+    "is it fine to sit down on the grass",
 )
 ELSEWHERE = (
     "Wie ist das Wetter in Köln?", "Was kostet das heute?", "Quelle heure est-il maintenant ?", "¿Qué clima hace hoy?",
     "Che tempo fa oggi?", "Como está o trânsito agora?", "Wat is het nieuws vandaag?",
+    "wie spät ist es", "quelle heure est-il", "que hora es", "che ore sono", "hoe laat is het",
     "今天天气怎么样", "今日の天気は", "지금 몇 시야",
 )  # fmt: skip
 
