@@ -38,7 +38,7 @@ def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, in
         ("seed", seed, type(seed) is int, "give a whole number"),
         ("clock", clock, clock is None or isinstance(clock, Clock), "give a cachelayer.protocols.Clock"),
         (
-            "index", index, index is None or isinstance(index, str | Path | VectorIndex),
+            "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
             "name a directory, or give a cachelayer.VectorIndex",
         ),
         ("types", types, isinstance(types, Iterable) and not isinstance(types, type), "give a list of classes"),

@@ -68,6 +68,7 @@ async def _later(*given: Any) -> bool:
         (lambda: CacheLayer(seed="eu"), "seed='eu'", "whole number"),  # type: ignore[arg-type]
         (lambda: CacheLayer(clock=3), "clock=3", "Clock"),  # type: ignore[arg-type]
         (lambda: CacheLayer(index=3), "index=3", "directory"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(index=""), "index=''", "name a directory"),
         (lambda: CacheLayer(types=dict), "types=", "list of classes"),  # type: ignore[arg-type]
         *[
             (
