@@ -168,3 +168,21 @@ async def test_as_many_requests_as_there_are_reach_an_upstream_at_once(gateway: 
     answered.set()
     assert {(await call).status for call in calls} == {204}
     server.close()
+
+
+async def test_models_of_all_upstreams_are_listed_and_requests_may_name_none(serving: Serving) -> None:
+    parts = [{"url": serving(Upstream()).url, "models": models} for models in (["a", "b"], ["b", "c"])]
+    for upstreams, listed in ((parts, ["a", "b", "c"]), ([parts[0], {"url": parts[1]["url"]}], None)):
+        app = Gateway(load(None, {}, {"upstream": upstreams, "server.log": "off", "cache.semantic": "off"}))
+        c = Client(app)
+        answer = await c.post("/v1/models", b"", method="GET")
+        if listed is None:
+            assert (answer.status, answer.json()) == (
+                400,
+                {"error": {"message": "not JSON"}},
+            )  # the upstream's
+        else:
+            assert [one["id"] for one in answer.json()["data"]] == listed
+            assert (await c.chat("x", model="d")).status == 404
+        assert (await c.post("/echo", b"--boundary")).body == b"--boundary"
+        await app.behind.aclose()

@@ -18,7 +18,7 @@ from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
-from .replies import error_event, send_error
+from .replies import error_event, send_error, send_json
 
 HOP = frozenset({
     b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
@@ -105,6 +105,7 @@ class Upstreams:
         self.retry, self._tell = retry, tell
         self.all = [Upstream(part, own_keys, frozenset(telling)) for part in parts]
         self._below = any(one.http.path for one in self.all)
+        self._models = _listed(parts) if all(part.models for part in parts) else b""
 
     async def aclose(self) -> None:
         for one in self.all:
@@ -115,8 +116,8 @@ class Upstreams:
         return await any_of(one.answers() for one in self.all)
 
     def order(self, model: str | None) -> list[Upstream]:
-        """Who is asked first: of those that serve the model the least busy, the lately failed last."""
-        able = [one for one in self.all if not one.part.models or model in one.part.models]
+        """Who is asked first: the least busy of those that serve the model, if one is named; who failed lately last."""
+        able = [one for one in self.all if model is None or not one.part.models or model in one.part.models]
         now = time.monotonic()
         return sorted(able, key=lambda one: (now - one.failed_at < self.retry.cooldown, one.inflight))
 
@@ -128,6 +129,9 @@ class Upstreams:
             return
         body = await body_of(receive, send)
         if body is None:
+            return
+        if self._models and scope["path"] == "/v1/models" and scope["method"] == "GET":
+            await send_json(send, 200, self._models)
             return
         model = _model(body) if any(one.part.models for one in self.all) else None
         able = self.order(model)[: self.retry.attempts]
@@ -224,6 +228,13 @@ async def body_of(receive: Any, send: Any) -> bytes | None:
             return None
         if not message.get("more_body", False):
             return b"".join(parts)
+
+
+def _listed(parts: Sequence[UpstreamPart]) -> bytes:
+    """The models that the owner named, in OpenAI's form: each upstream would tell of its own alone."""
+    named = dict.fromkeys(name for part in parts for name in part.models)
+    data = [{"id": name, "object": "model", "created": 0, "owned_by": "gateway"} for name in named]
+    return orjson.dumps({"object": "list", "data": data})
 
 
 def _model(body: bytes) -> str | None:
