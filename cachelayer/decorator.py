@@ -38,6 +38,13 @@ def kind_of(fn: Callable[..., Any]) -> str:
     return "plain"
 
 
+class OfClass(classmethod):  # type: ignore[type-arg]
+    """A wrapped class method; from Python 3.13 on `classmethod` itself binds calls, and nothing else that is asked."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.__func__.__get__(type(instance) if owner is None else owner)
+
+
 def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf) -> Any:
     """The callable that users hold."""
     make = {

@@ -61,7 +61,8 @@ class Registry:
     def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
         """The cached callable. Raises ConfigurationError naming option, value and remedy."""
         if isinstance(fn, classmethod | staticmethod):
-            return type(fn)(self.wrap(fn.__func__, options=options, wire=wire))
+            made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
+            return made(self.wrap(fn.__func__, options=options, wire=wire))
         if not callable(fn):
             raise ConfigurationError("fn", fn, "give a callable")
         own = {k: options[k] for k in OPTIONS if k in options}
