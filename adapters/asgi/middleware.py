@@ -64,7 +64,7 @@ class Served:
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
         passing_kept = self.policy.fresh == "off" or self.handle.function.fresh_ttl > 0
-        certain = passing_kept and self.policy.cache_if is None and not callable(own)
+        certain = passing_kept and self.policy.cache_if is None and not callable(own) and own > 0
         self.ahead = certain and not self.handle.function.similar
         """Whether answers may go ahead of their keeping: nothing else can answer in their place any more, and no
         function of the owner's decides whether they are kept."""

@@ -250,6 +250,15 @@ async def test_what_differs_beside_the_body_keeps_answers_apart(c: Client, upstr
     assert (await c.post(CHAT, ask("x", user="u", metadata={"a": "b"}))).hit
 
 
+@pytest.mark.parametrize("stream", [True, False])
+async def test_an_owner_who_keeps_nothing_is_told_so(
+    upstream: Upstream, clock: ManualClock, stream: bool
+) -> None:
+    c = made(upstream, clock, {"ttl": 0})
+    told = [(await c.chat("hello", stream=stream)).header("cache-status") for _ in range(2)]
+    assert all("fwd=uri-miss" in one and "stored" not in one for one in told)
+
+
 async def test_any_json_api_can_be_cached(upstream: Upstream, clock: ManualClock) -> None:
     calls = []
 
