@@ -287,24 +287,3 @@ def test_two_functions_under_one_name_are_refused(layer: CacheLayer) -> None:
     layer.wrap(lambda question: 1, name="f")
     with pytest.raises(ConfigurationError, match="name='f'"):
         layer.wrap(lambda question: 2, name="f")
-
-
-def test_a_flight_whose_loop_was_closed_under_it_holds_nobody_up(layer: CacheLayer) -> None:
-    started = []
-
-    @layer.cached
-    async def slow(text: str) -> str:
-        started.append(text)
-        if len(started) == 1:
-            await asyncio.Event().wait()
-        return text
-
-    loop = asyncio.new_event_loop()
-    left = loop.create_task(slow("a"))
-    while not started:
-        loop.run_until_complete(asyncio.sleep(0))
-    for task in asyncio.all_tasks(loop):
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-    loop.close()
-    assert asyncio.run(slow("a")) == "a" and len(started) == 2
-    assert not left.done()

@@ -234,3 +234,24 @@ async def test_nobody_joins_a_call_that_set_out_before_an_invalidation() -> None
         assert gate.calls == 2 * n + 2
         gate.close()
         await ask.invalidate("q")
+
+
+def test_a_flight_whose_loop_was_closed_under_it_holds_nobody_up() -> None:
+    layer, started = CacheLayer(semantic=False), []
+
+    @layer.cached
+    async def slow(text: str) -> str:
+        started.append(text)
+        if len(started) == 1:
+            await asyncio.Event().wait()
+        return text
+
+    loop = asyncio.new_event_loop()
+    left = loop.create_task(slow("a"))
+    while not started:
+        loop.run_until_complete(asyncio.sleep(0))
+    for task in asyncio.all_tasks(loop):
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
+    loop.close()
+    assert asyncio.run(slow("a")) == "a" and len(started) == 2
+    assert not left.done()
