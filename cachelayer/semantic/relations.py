@@ -56,16 +56,32 @@ def relations(a: Signature, b: Signature) -> bool:
     left, right = frozenset(_places(a)), frozenset(_places(b))
     if left != right or modality(a, b) or _turned(a.words, b.words) or _asks_else(a, b):
         return True
-    if _twice(a, b) or _over(a, b) or voices(a, b):
+    if _rearranged(a, b) or _over(a, b) or voices(a, b):
         return True
     return _contrary(a.vocabulary | _aims(a), b.vocabulary | _aims(b))
 
 
-def _twice(a: Signature, b: Signature) -> bool:
-    """'If x then y, and y?' / 'if x then y, and x?'."""
-    if a.content == b.content or len(a.content) != len(b.content) or a.stems != b.stems:
+def _rearranged(a: Signature, b: Signature) -> bool:
+    """'If x then y, and y?' / 'if x then y, and x?', '3 out of 4' / '4 out of 3', 'rinse, then wash'."""
+    if a.content == b.content or a.stems != b.stems:
         return False
-    return sorted(a.content) != sorted(b.content)
+    if len(a.content) == len(b.content) and sorted(a.content) != sorted(b.content):
+        return True
+    (things, numbers), (others, theirs) = _parted(a), _parted(b)
+    if things == others and numbers != theirs:
+        return True
+    return "then" in a.vocabulary and "then" in b.vocabulary and _first_of(a) != _first_of(b)
+
+
+def _parted(s: Signature) -> tuple[list[str], list[str]]:
+    """Its words without its numbers, and its numbers, in order."""
+    numbers = [w for w in s.content if w[0].isdigit()]
+    return [w for w in s.content if not w[0].isdigit()], numbers
+
+
+def _first_of(s: Signature) -> frozenset[str]:
+    """What is said before 'then'."""
+    return s.stems.intersection(map(stem, s.words[: s.words.index("then")]))
 
 
 def _places(s: Signature) -> Iterator[str]:

@@ -33,6 +33,8 @@ OTHER = [
     ("answer yes or no: is jade a stone", "is jade a stone"),
     ("explain tides briefly", "explain tides in detail"),
     ("if p then q; what if p", "if p then q; what if q"),
+    ("1 out of 8", "8 out of 1"),
+    ("rinse the wool, then dye it", "dye the wool, then rinse it"),
 ]
 SAME = [
     ("the lion killed the zebra", "the zebra was killed by the lion"),
@@ -48,6 +50,8 @@ SAME = [
     ("may I bring a cat", "can I bring a cat"),
     ("could you wake me", "will you wake me"),
     ("explain tides briefly", "explain tides in short"),
+    ("rinse the wool and then dye it", "the wool: rinse it, then dye it"),
+    ("what happened in Bonn in 1949", "in 1949, what happened in Bonn"),
     ("how do I turn text in a Word document", "how do I turn text in Word documents"),
 ]
 
