@@ -42,6 +42,37 @@ def band(risk: float) -> int:
     return bisect_right(EDGES, risk)
 
 
+class Form:
+    """Whether a function heeds how a request is typed: the greeting, the capitals, the thanks.
+
+    Of a few functions that is the point (what tone has a message?): then every second repeat takes another answer. Of
+    all others some do because the function does not always answer the same, which is nothing that a cache adds. The
+    log odds of the one against the other are a sum over labels (Wald 1945), held within bounds so that a change shows.
+    """
+
+    HEEDING: Final = 0.005
+    """How many functions heed it, before anything is known."""
+    OFTEN, RARELY = 0.5, 0.02
+    """How many repeats take another answer where it is heeded, and elsewhere."""
+    LEAST: Final = 0.001
+    YOUNG: Final = 4
+    """Labels before which every repeat that is served is checked."""
+
+    def __init__(self) -> None:
+        self._odds = math.log(self.HEEDING / (1.0 - self.HEEDING))
+        self.labels = 0
+
+    @property
+    def risk(self) -> float:
+        """That another answer would be right for a repeat, but for what the function does anyhow."""
+        return self.LEAST + self.OFTEN / (1.0 + math.exp(-self._odds))
+
+    def learn(self, right: bool) -> None:
+        ratio = (1.0 - self.OFTEN) / (1.0 - self.RARELY) if right else self.OFTEN / self.RARELY
+        self._odds = max(-8.0, min(8.0, self._odds + math.log(ratio)))
+        self.labels += 1
+
+
 class Calibration:
     """Corrects foretold risks by what came.
 

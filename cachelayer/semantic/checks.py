@@ -51,7 +51,13 @@ class Checks(Register):
         judged: Judgement,
     ) -> bool:
         """Whether to check this hit; what is not checked counts at once."""
-        probability = self._probability(here, account, fn.corrected(judged)) if query.checkable else 0.0
+        if not query.checkable:
+            return False
+        if judged.repeat:
+            drawn = self._random() < self._of_repeats(fn)
+            account.repeats_checked += drawn
+            return drawn
+        probability = self._probability(here, account, fn.corrected(judged))
         if probability <= 0.0:
             return False
         if self._random() >= probability:
@@ -75,6 +81,11 @@ class Checks(Register):
         if max(account.alarm.recent, here.alarm.recent if here.alarm else 0.0) > 5.0:
             share = max(4.0 * share, 0.06)
         return level(min(0.5, max(0.0125, share)))
+
+    def _of_repeats(self, fn: Function) -> float:
+        if not isinstance(self._shadow, str):
+            return level(self._shadow)
+        return 1.0 if fn.form.labels < fn.form.YOUNG else 0.0125
 
     def _checked(
         self,
@@ -162,6 +173,9 @@ class Checks(Register):
         """
         fn = self._functions.get(function)
         if fn is not None:
+            if detail.startswith("repeat"):
+                fn.form.learn(right)
+                return
             calibration = fn.pairs if detail.startswith("pair") else fn.calibration
             risk = max(1.0 - confidence, 1e-6)
             calibration.learn(min(1.0, risk / calibration.factors[band(risk)]), right)

@@ -92,12 +92,14 @@ class EvidenceDecider(Checks):
             judged = judged._replace(risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)
         chosen = candidates[judged.place]
-        if counted and not judged.pair:
+        if counted and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
         decision = self._choose(fn, here, account, chosen, judged)
         if decision.entry is None or not counted:
             return decision
-        if judged.pair:
+        if judged.repeat:
+            account.repeats += 1
+        elif judged.pair:
             account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
         else:
             account.ledger.serve(judged.risk, fn.calibration)
@@ -111,15 +113,18 @@ class EvidenceDecider(Checks):
         risk = fn.corrected(judged)
         if here.stopped:
             return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
-        if judged.pair:
+        if judged.repeat:
+            fits = risk <= account.ledger.bound
+        elif judged.pair:
             fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
             fits = account.ledger.admits(judged.risk, fn.calibration)
         if not fits:
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard)
-        road = ("pair" if judged.pair else "neighbours") + (":" if judged.guard else "")
-        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, road + judged.guard)
+        road = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
+        said = f"{road}:{judged.guard}" if judged.guard else road
+        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, said)
 
     # -- learning, off the path
 
@@ -165,7 +170,7 @@ class EvidenceDecider(Checks):
             here.caution.learn(fn.corrected(judged), right)
         reading_right = reading is not None and reading.answer == truth
         objected = reading.objected if reading is not None else ()
-        lesson = Lesson(judged.risk, right, judged.x, reading_right, objected, judged.pair)
+        lesson = Lesson(judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat)
         fn.learn(query.principal, lesson)
 
     def heard(self, answer: str, vector: Vector) -> None:

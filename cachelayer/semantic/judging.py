@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from ..protocols import Verifier
 from ..types import Candidate, Query
-from .evidence import Reading
+from .evidence import Known, Reading
 from .risk import Floats
 from .scope import Function, Scope
 
+Repeated = Callable[[Query, Sequence[Candidate]], Candidate | None]
 PROVEN: Final = 30
 """Labelled requests from which a function's own evidence counts."""
 SUPPORT: Final = 3
@@ -29,14 +30,18 @@ class Judgement(NamedTuple):
     guard: str = ""
     pair: bool = False
     """The risk is the pair verifier's alone."""
+    repeat: bool = False
+    """The text is that of an entry but for how it is typed: the risk is that the function heeds such things."""
 
 
 class Judge:
-    """Neighbours vote where a scope has evidence; else, and between conversations, the pair verifier speaks."""
+    """An entry that the text repeats answers first; neighbours vote where a scope has evidence; else, and between
+    conversations, the pair verifier speaks."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
         self._compares_turns: bool = getattr(verifier, "compares_turns", False)
+        self._repeated: Repeated | None = getattr(verifier, "repeated", None)
 
     def prepare(self, text: str) -> None:
         """Read a request's text before its candidates are known."""
@@ -59,10 +64,15 @@ class Judge:
         if not self._compares_turns:
             usable = [c for c in candidates if c.turns == query.turns]
         known = here.known(usable)
-        near = [(usable[k.place], k.answer) for k in known[:3]]
         at = {k.place for k in known}
         alone = [(c, -1) for i, c in enumerate(usable) if i not in at and c.entry not in here.retired][:3]
-        if alone and (not known or alone[0][0].similarity > known[0].similarity):
+        again = self._again(query, usable, known)
+        if again is not None and not learning:
+            return Judgement(
+                candidates.index(usable[again.place]), again.answer, fn.form.risk, None, None, repeat=True
+            )
+        near = [(usable[k.place], k.answer) for k in known[:3]]
+        if alone and again is None and (not known or alone[0][0].similarity > known[0].similarity):
             return self._pair(query, candidates, alone, None, None)
         if not known:
             return None
@@ -78,6 +88,9 @@ class Judge:
         if reading is None:
             return None
         x = fn.model.encode(reading.features)
+        if again is not None:
+            place = candidates.index(usable[again.place])
+            return Judgement(place, again.answer, fn.form.risk, x, reading, repeat=True)
         if cold:
             return self._pair(query, candidates, near, x, reading)
         place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
@@ -86,6 +99,13 @@ class Judge:
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
         heard = self._pair(query, candidates, same, x, reading)
         return heard._replace(risk=max(risk, 0.1 * heard.risk), pair=False)
+
+    def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
+        """The candidate of which the request is a repeat but for how it is typed."""
+        if self._repeated is None:
+            return None
+        found = self._repeated(query, [usable[k.place] for k in known])
+        return next((k for k in known if usable[k.place] is found), None)
 
     def _pair(
         self,

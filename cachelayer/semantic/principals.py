@@ -36,6 +36,7 @@ class Lesson:
     objected: tuple[int, ...]
     """Guards that objected to the neighbours' answer."""
     pair: bool
+    repeat: bool = False
 
 
 class Evidence:

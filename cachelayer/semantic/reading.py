@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
+from .repeats import core
 from .signature import Signature, signature
 from .words import Words
 
@@ -26,8 +27,8 @@ class Reading:
     """
 
     __slots__ = (
-        "_table", "_text", "ands", "chatter", "conditions", "content", "foreign", "idle", "ids", "known", "mean",
-        "possessors", "prepositions", "reply", "signature", "stems", "total", "vectors", "weights",
+        "_table", "_text", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
+        "mean", "possessors", "prepositions", "reply", "signature", "stems", "total", "vectors", "weights",
     )  # fmt: skip
     signature: Signature
     content: tuple[str, ...]
@@ -55,6 +56,8 @@ class Reading:
     """'It's raining here all day', 'How has your day been?'."""
     reply: bool
     """What an assistant may say to that."""
+    core: tuple[str, ...]
+    """What `repeats` compares."""
 
     def __init__(self, text: str, signature: Signature, table: Words) -> None:
         self._text, self.signature, self._table = text, signature, table
@@ -77,6 +80,8 @@ class Reading:
             mean = np.array(self.weights, np.float32) @ self.vectors
             length = math.sqrt(float(mean @ mean))
             self.mean = mean / length if length > 0.0 else mean
+        elif name == "core":
+            self.core = core(self._text, self.signature.words)
         elif name in _OF_TURNS:
             said = self.signature
             self.idle = _idle(said.words) or _SMILES.issuperset(self._text)

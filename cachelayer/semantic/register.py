@@ -48,7 +48,7 @@ class Register:
         return None if mine is None or truth is None else mine == truth
 
     def stats(self) -> dict[str, Any]:
-        """Per function and bound: hits, checks, estimate, interval (95 %) and state."""
+        """Per function and bound: hits within the budget, repeats, checks, estimate, interval (95 %) and state."""
         return {
             name: {str(bound): self._account(fn, account) for bound, account in fn.accounts.items()}
             for name, fn in self._functions.items()
@@ -66,6 +66,8 @@ class Register:
         return {
             "state": state,
             "hits": account.ledger.hits,
+            "repeats": account.repeats,
+            "repeats_checked": account.repeats_checked,
             "checks": account.interval.checks,
             "estimate": account.interval.estimate,
             "interval": (low, high),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..types import Candidate
 from .answers import normalize
 from .budget import Alarm, Interval, Ledger, Shift
-from .calibration import Calibration
+from .calibration import Calibration, Form
 from .evidence import Known, Neighbourhood, Shared
 from .principals import ALONE, Caution, Evidence, Lesson
 from .risk import Prior, RiskModel
@@ -199,6 +199,8 @@ class Foretold(Protocol):
     def risk(self) -> float: ...
     @property
     def pair(self) -> bool: ...
+    @property
+    def repeat(self) -> bool: ...
 
 
 class Account:
@@ -208,6 +210,8 @@ class Account:
         self.ledger = Ledger(bound)
         self.alarm = Alarm(bound)
         self.interval = Interval()
+        self.repeats = self.repeats_checked = 0
+        """Hits on what was asked before but for how it was typed, outside of the budget; checks of them."""
 
 
 class Function:
@@ -219,6 +223,7 @@ class Function:
         self.calibration = Calibration()
         self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
         """Of what the pair verifier foretold."""
+        self.form = Form()
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
         self.labelled = 0
@@ -228,6 +233,8 @@ class Function:
 
     def corrected(self, judged: Foretold) -> float:
         """The calibrated risk of a judgement."""
+        if judged.repeat:
+            return judged.risk
         return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
 
     def learn(self, principal: str, lesson: Lesson) -> None:
@@ -239,7 +246,10 @@ class Function:
         for told in self._evidence.heed(principal, lesson):
             if told.x is not None:
                 self.model.learn(told.x, told.reading_right)
-            (self.pairs if told.pair else self.calibration).learn(told.risk, told.right)
+            if told.repeat:
+                self.form.learn(told.right)
+            else:
+                (self.pairs if told.pair else self.calibration).learn(told.risk, told.right)
             self.shared.record.learn(told.objected, not told.reading_right)
 
     def keep_state(self) -> None:

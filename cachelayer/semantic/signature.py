@@ -5,6 +5,7 @@ English word classes; numbers, identifiers, code and names are found in any lang
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -70,6 +71,13 @@ _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
 )} | {"whom": "who", "whom's": "who"}  # fmt: skip
 _YES_NO: Final = frozenset("is are was were do does did can could will would should has have may am".split())
+ASKING: Final = _YES_NO.union(_WH)
+"""Words that may begin a question."""
+
+
+def asks(words: Sequence[str]) -> bool:
+    """Whether words ask, without a mark that says so."""
+    return any(word in _WH for word in words[:6]) or (len(words) > 0 and words[0] in _YES_NO)
 
 
 def _question(words: list[str], text: str) -> str:

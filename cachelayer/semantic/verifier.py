@@ -18,10 +18,11 @@ from .pairing import features
 from .reading import Reading
 from .readings import Readings
 from .relations import relations
+from .repeats import repeats
 from .signature import Signature, signature
 from .slots import slot
 from .weights import load_judge
-from .words import words
+from .words import Words, words
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -37,6 +38,9 @@ _SURE: Final = (
 have served, slips of the pen in the name of a day aside; `relations` they do not know."""
 LEAST: Final = 0.5
 """Probability of the last messages under which contexts are not compared."""
+REPEATED: Final = 0.999
+"""Probability that a text which repeats another but for how it is typed takes the same answer: see
+benchmarks/results/decide_pairs.md."""
 COMPARED: Final = 2
 """Contexts compared for one request at most."""
 ENOUGH: Final = 0.95
@@ -87,6 +91,14 @@ class PairVerifier:
             known.update(zip(((c.entry, c.text) for c in new), self._pairs(query, new), strict=True))
         return self._in_context(query, candidates, [known[key] for key in asked])
 
+    def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The first candidate in the same conversation whose text the query repeats but for how it is typed."""
+        table, mine = words(), self._read(query.text)
+        return next(
+            (c for c in candidates if c.turns == query.turns and _repeated(mine, self._read(c.text), table)),
+            None,
+        )
+
     def _known(self, query: Query) -> dict[tuple[int, str], tuple[float, str]]:
         found = self._judged.get(id(query))
         if found is None:
@@ -102,6 +114,9 @@ class PairVerifier:
         rows, asked = [], []
         for c in candidates:
             other = self._read(c.text)
+            if _repeated(mine, other, table):
+                out.append((REPEATED, ""))
+                continue
             forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")
             out.append((0.0, forbidding))
             if not forbidding:
@@ -137,6 +152,12 @@ class PairVerifier:
 
     def _read(self, text: str) -> Reading:
         return self._readings.get(text, words())
+
+
+def _repeated(a: Reading, b: Reading, table: Words) -> bool:
+    return repeats(a.core, b.core, table.ids) and not any(
+        guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS
+    )
 
 
 def _forbidding(a: Reading, b: Reading) -> str:
