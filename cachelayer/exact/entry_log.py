@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from struct import Struct, error
 from typing import NamedTuple
@@ -62,6 +63,8 @@ class EntryLog:
         data = self.path.read_bytes() if self.path.exists() else b""
         whole, alive = self._scan(data)
         self.lost = len(data) - whole
+        if not _MAGIC.startswith(data[: len(_MAGIC)]):
+            self._set_aside()
         self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         if whole < len(_MAGIC):
             os.ftruncate(self._file, 0)
@@ -72,6 +75,11 @@ class EntryLog:
         self._live = {key: len(body) for key, body in alive.items()}
         self._alive = sum(self._live.values())
         return list(_parsed(alive))
+
+    def _set_aside(self) -> None:
+        """Another program's file, or a newer format's, goes out of the way and stays whole."""
+        place = (self.path.with_name(f"{self.path.name}.unread-{n}") for n in count(1))
+        self.path.rename(next(path for path in place if not path.exists()))
 
     @staticmethod
     def _scan(data: bytes) -> tuple[int, dict[int, bytes]]:

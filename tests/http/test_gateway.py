@@ -154,6 +154,7 @@ async def test_keys_are_the_gateways_own(
     for stranger in (Client(app, key="k3"), Client(app, key=None)):
         answer = await stranger.chat("x")
         assert answer.status == 401 and answer.json()["error"]["code"] == "invalid_api_key"
+        assert answer.header("www-authenticate") == "Bearer"
     await app.behind.aclose()
 
 

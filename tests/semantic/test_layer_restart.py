@@ -138,6 +138,15 @@ async def test_a_damaged_log_costs_what_was_damaged_and_nothing_else(tmp_path: P
     assert 0 < len(backend.calls) < len(TOPICS)
 
 
+async def test_a_file_that_is_not_ours_or_newer_than_we_goes_aside_whole(tmp_path: Path) -> None:
+    for n, other in enumerate((b"somebody's own list of entries", b"CLENTR99 of a version to come"), start=1):
+        (tmp_path / "entries").write_bytes(other)
+        await asked(layer_in(tmp_path), "please tell me everything about my parcel")
+        assert (tmp_path / f"entries.unread-{n}").read_bytes() == other
+    _, (again,) = await asked(layer_in(tmp_path), "please tell me everything about my parcel")
+    assert again.source is Source.MEMORY
+
+
 async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Path) -> None:
     await asked(layer_in(tmp_path), "please tell me everything about my parcel")
     layer, backend = layer_in(tmp_path), Backend()

@@ -31,5 +31,7 @@ async def send_error(
     send: Any, status: int, message: str, code: str, *, retry_after: float | None = None
 ) -> None:
     """An error of the gateway's own."""
-    more = () if retry_after is None else ((b"retry-after", b"%d" % max(1, round(retry_after))),)
+    more = [(b"retry-after", b"%d" % max(1, round(retry_after)))] if retry_after is not None else []
+    if status == 401:  # RFC 9110, section 15.5.2
+        more.append((b"www-authenticate", b"Bearer"))
     await send_json(send, status, error_body(message, code), *more)
