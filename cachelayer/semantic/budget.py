@@ -200,7 +200,11 @@ class Shift:
     """Tells that answers changed: labelled requests are wrong far more often than was foretold.
 
     A cumulative sum (Page 1954) of log likelihood ratios between "wrong with probability .8" and the foretold risk.
+    A request that was doubtful anyway tells of new questions, not of changed answers: a burst of them says nothing.
     """
+
+    DOUBTFUL: Final = 0.3
+    """Foretold risk from which a label does not count."""
 
     def __init__(self, threshold: float = 14.0) -> None:
         self._threshold = threshold
@@ -208,7 +212,9 @@ class Shift:
 
     def learn(self, risk: float, wrong: bool) -> bool:
         """`risk`: as foretold, corrected. True once when the sum reaches the threshold."""
-        foretold = min(max(risk, 0.02), 0.8)
+        if risk > self.DOUBTFUL:
+            return False
+        foretold = max(risk, 0.02)
         step = math.log(0.8 / foretold) if wrong else math.log(0.2 / (1.0 - foretold))
         self.sum = max(0.0, self.sum + step)
         if self.sum < self._threshold:

@@ -88,7 +88,7 @@ class Calibration:
         *,
         shift: tuple[float, float] = (-0.1, 0.3),
         slope: tuple[float, float] = (1.03, 0.25),
-        least: float = 0.3,
+        least: float = 0.6,
         trusting: bool = False,
         strength: float = 1.5,
         memory: float = 4000.0,

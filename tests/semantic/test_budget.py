@@ -143,12 +143,17 @@ def test_the_alarm_reaches_a_wealth_of_twenty_in_at_most_one_of_twenty_runs_at_t
 
 def test_a_shift_is_told_within_some_twenty_wrong_answers_and_not_while_the_forecast_holds() -> None:
     rng = random.Random(5)
-    for foretold in (0.05, 0.3, 0.6):
+    for foretold in (0.05, 0.15, 0.3):
         shift = Shift()
         assert not any(shift.learn(foretold, rng.random() < foretold) for _ in range(20_000))
         assert any(shift.learn(foretold, wrong=True) for _ in range(60))
     quick = Shift()
     assert any(quick.learn(0.1, wrong=True) for _ in range(20))
+
+
+def test_a_burst_of_new_questions_is_no_change_of_answers() -> None:
+    shift = Shift()
+    assert not any(shift.learn(risk, wrong=True) for risk in (0.35, 0.5, 0.7, 0.95) * 500)
 
 
 def test_a_tightened_budget_still_serves_what_is_safe() -> None:

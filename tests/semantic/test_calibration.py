@@ -52,12 +52,12 @@ def test_labels_of_middling_risk_speak_for_the_least() -> None:
     assert taught(0.3, 0.5, 600, 1).corrected(0.001) > 1.5 * start
 
 
-def test_no_number_of_confirmations_takes_more_than_seven_tenths_of_a_risk() -> None:
+def test_no_number_of_confirmations_takes_more_than_four_tenths_of_a_risk() -> None:
     calibration, pairs = Calibration(), Calibration(least=0.5, trusting=True)
     for _ in range(4000):
         calibration.learn(0.05, True)
         pairs.learn(0.05, True)
-    assert calibration.corrected(0.05) == pytest.approx(0.015)
+    assert calibration.corrected(0.05) == pytest.approx(0.03)
     assert pairs.corrected(0.05) == pytest.approx(0.025)
 
 
