@@ -66,6 +66,7 @@ _GAUGES = (
     ("budget_high", (*_F, "bound"), "Upper end of its 95 % confidence sequence"),
     ("budget_hits", (*_F, "bound"), "Similar hits served under this bound"),
     ("budget_checks", (*_F, "bound"), "Of these, checked"),
+    ("budget_repeats", (*_F, "bound"), "Hits on what was asked before, typed otherwise; outside of the budget"),
     ("budget_state", (*_F, "bound", "state"), "1 for the state: unverified, holding, certified or stopped"),
     ("budget_stopped_scopes", (*_F, "bound"), "Scopes in which similar answers are stopped"),
     ("model_difference", (*_F, "end"), "Share of answers unlike a reference's: estimate, low and high (95 % bounds)"),

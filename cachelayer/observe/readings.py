@@ -164,7 +164,7 @@ def _budget(at: tuple[str, str], account: Mapping[str, Any]) -> Iterator[Reading
     yield Reading("budget_high", at, high)
     if account["estimate"] is not None:
         yield Reading("budget_estimate", at, account["estimate"])
-    for field in ("hits", "checks", "stopped_scopes"):
+    for field in ("hits", "checks", "repeats", "stopped_scopes"):
         yield Reading(f"budget_{field}", at, account[field])
     for state in BUDGET_STATES:
         yield Reading("budget_state", (*at, state), float(account["state"] == state))
