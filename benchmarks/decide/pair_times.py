@@ -34,6 +34,7 @@ def decision_times() -> dict[str, tuple[float, float]]:
         "the same, texts never read before": _timed(_cold(base, fresh=True)),
         "the same, candidates all reworded a little": _timed(_cold(base, near=True)),
         "8 candidates of a function with 300 labelled requests": _timed(_warm(base)),
+        "the same, one of them the question but for how it is typed": _timed(_warm(base, "please, ")),
         "the verifier alone, 3 candidates": _timed(_verifier(base)),
     }
     by_length = {"conversation of 6-16 messages": (6, 16), "conversation of 40-70 messages": (40, 70)}
@@ -73,10 +74,10 @@ def _reworded(i: int) -> list[Candidate]:
     ]
 
 
-def _candidates(i: int, fresh: bool) -> list[Candidate]:
+def _candidates(i: int, fresh: bool, way: str = "can you tell me ") -> list[Candidate]:
     near = [ASKED[(i + k) % len(ASKED)] for k in range(8)]
     return [
-        Candidate(k, 0.97 - 0.04 * k, f"please, {text}" + (f" {i}y{k}" if fresh else ""), f"answer {k}")
+        Candidate(k, 0.97 - 0.04 * k, way + text + (f" {i}y{k}" if fresh else ""), f"answer {k}")
         for k, text in enumerate(near)
     ]
 
@@ -91,9 +92,9 @@ def _cold(base: np.ndarray, fresh: bool = False, near: bool = False) -> Callable
     return step
 
 
-def _warm(base: np.ndarray) -> Callable[[int], None]:
+def _warm(base: np.ndarray, way: str = "can you tell me ") -> Callable[[int], None]:
     decider = EvidenceDecider(PairVerifier(), random=lambda: 0.5)
-    asked = [(_query(i, base), _candidates(i, False)) for i in range(ROUNDS)]
+    asked = [(_query(i, base), _candidates(i, False, way)) for i in range(ROUNDS)]
     for query, found in asked[:300]:
         decider.observe("f", b"scope", query, found, str(found[0].answer), None)
 
