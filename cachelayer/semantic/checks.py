@@ -17,6 +17,8 @@ from .wording import Signatures
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0
 """Wealth of the alarm at which the budget is halved, the scope stops, and a stopped one starts again."""
+RARELY: Final = 0.0125
+"""The share of hits that is checked where nothing asks for more."""
 SETTLED: Final = 500
 """Labels that must lie between two changes of answers for the second to be taken for one."""
 
@@ -51,15 +53,13 @@ class Checks(Register):
         judged: Judgement,
     ) -> bool:
         """Whether to check this hit; what is not checked counts at once."""
-        if not query.checkable:
-            return False
-        if judged.repeat:
-            drawn = self._random() < self._of_repeats(fn)
-            account.repeats_checked += drawn
-            return drawn
-        probability = self._probability(here, account, fn.corrected(judged))
+        probability = self._probability(fn, here, account, judged) if query.checkable else 0.0
         if probability <= 0.0:
             return False
+        if judged.repeat:
+            drawn = self._random() < probability
+            account.repeats_checked += drawn
+            return drawn
         if self._random() >= probability:
             account.alarm.hit(probability, False)
             account.interval.hit(probability, False, False)
@@ -71,21 +71,18 @@ class Checks(Register):
         self._pending[function, scope, query.text, entry] = (probability, account.ledger.bound)
         return True
 
-    def _probability(self, here: Scope, account: Account, risk: float) -> float:
+    def _probability(self, fn: Function, here: Scope, account: Account, judged: Judgement) -> float:
         if not isinstance(self._shadow, str):
             return level(self._shadow)
+        if judged.repeat:
+            return 1.0 if fn.form.labels < fn.form.YOUNG else RARELY
         ledger = account.ledger
-        share = 0.02 * risk / ledger.typical
+        share = 0.02 * fn.corrected(judged) / ledger.typical
         if ledger.hits < 100:
             share = max(share, 0.06)
         if max(account.alarm.recent, here.alarm.recent if here.alarm else 0.0) > 5.0:
             share = max(4.0 * share, 0.06)
-        return level(min(0.5, max(0.0125, share)))
-
-    def _of_repeats(self, fn: Function) -> float:
-        if not isinstance(self._shadow, str):
-            return level(self._shadow)
-        return 1.0 if fn.form.labels < fn.form.YOUNG else 0.0125
+        return level(min(0.5, max(RARELY, share)))
 
     def _checked(
         self,

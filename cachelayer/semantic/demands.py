@@ -9,10 +9,10 @@ from typing import Final
 from . import lexicon as lx
 from .signature import Signature
 
-_BRIEF: Final = dict.fromkeys("briefly concisely brief short tldr".split(), "briefly")
-_DETAILED: Final = dict.fromkeys("detail depth full length".split(), "at length")
-_ADVERBS: Final = {"briefly": "briefly", "concisely": "briefly", "tldr": "briefly"}
-_AFTER_IN: Final = _BRIEF | _DETAILED
+_ADVERBS: Final = dict.fromkeys("briefly concisely tldr".split(), "briefly")
+_AFTER_IN: Final = {"brief": "briefly", "short": "briefly"} | dict.fromkeys(
+    "detail depth full length".split(), "at length"
+)
 _MEASURES: Final = {
     "word": "words", "words": "words", "sentence": "sentences", "sentences": "sentences", "paragraph": "paragraphs",
     "paragraphs": "paragraphs", "line": "lines", "lines": "lines",

@@ -40,7 +40,7 @@ LEAST: Final = 0.5
 """Probability of the last messages under which contexts are not compared."""
 REPEATED: Final = 0.999
 """Probability that a text which repeats another but for how it is typed takes the same answer: see
-benchmarks/results/decide_pairs.md."""
+decision 66."""
 COMPARED: Final = 2
 """Contexts compared for one request at most."""
 ENOUGH: Final = 0.95
