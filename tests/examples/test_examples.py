@@ -57,9 +57,21 @@ def test_one_line_in_an_app_of_ones_own_makes_hits() -> None:
     ]
 
 
-def test_an_app_that_is_interrupted_ends() -> None:
-    command = [sys.executable, "-u", str(ROOT / "examples" / "fastapi_app.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as program:
+INTERRUPTED = """
+import threading, fastapi_app
+def ask(*args, **kwargs):
+    print("asking", flush=True)
+    threading.Event().wait()
+fastapi_app.ask = ask
+fastapi_app.main()
+"""
+
+
+def test_an_app_that_is_interrupted_while_it_asks_ends() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT / "examples"
+    ) as program:
         assert program.stdout is not None and program.stdout.readline()
         program.send_signal(signal.SIGINT)
         assert program.wait(30) == -signal.SIGINT
