@@ -27,7 +27,7 @@ class EvidenceDecider(Checks):
 
     Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow`: the share of hits to check,
     'auto' to adapt it to need, 0 for none (the budget then rests on priors and misses alone, shown as unverified).
-    Bounded: `max_functions` functions, `max_scopes` scopes in all, the least recently used go first.
+    Bounded: `max_functions` functions, `max_scopes` scopes of each, the least recently used go first.
     """
 
     def __init__(
@@ -44,7 +44,8 @@ class EvidenceDecider(Checks):
         texts = Signatures(verifier.signature, 0) if isinstance(verifier, PairVerifier) else Signatures()
         super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
         self._judge = Judge(verifier)
-        self._where: dict[int, tuple[str, Scope]] = {}
+        self._where: dict[int, tuple[str, bytes]] = {}
+        """Function and scope by name: of scopes that had to make room nothing stays."""
         self._voices: dict[str, Vector] = {}
 
     # -- the path
@@ -199,18 +200,21 @@ class EvidenceDecider(Checks):
     ) -> None:
         here = self._scope(self._function(function, query), scope)
         here.keep(entry, answer, self._voices.get(answer))
-        self._where[entry] = (function, here)
+        self._where[entry] = (function, scope)
 
     def forget(self, entry: int) -> None:
-        found = self._where.pop(entry, None)
-        if found is not None:
-            found[1].drop(entry)
+        here = self._home(self._where.pop(entry, None))
+        if here is not None:
+            here.drop(entry)
 
     def report_wrong(self, entry: int) -> None:
-        found = self._where.get(entry)
-        if found is None:
+        place = self._where.get(entry)
+        here = self._home(place)
+        if place is None:
             return
-        here = found[1]
+        if here is None:  # it had to make room
+            self._leaving.append(entry)
+            return
         answer = here.entries.get(entry)
         if answer is not None:
             here.hood.answers.wrong[answer] += 2.0

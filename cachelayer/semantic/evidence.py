@@ -36,6 +36,8 @@ CLOSE: Final = 0.1
 _LOOKED_THROUGH: Final = 256
 """Answers that one request is compared with beside its candidates'. A thousand gave six hits fewer of
 7,392 and as many wrong ones on 10,000 entries, and reading them from memory took longer than any other step."""
+FEW: Final = 2
+"""Answers that a scope has room for at first; most scopes of a service that has very many never have more."""
 _NARROW, _WIDE = 1 / 0.05, 1 / 0.125
 
 
@@ -97,12 +99,12 @@ class Answers:
     """Per answer: the sum of its requests' vectors and its record. Rows grow by doubling; freed rows are reused."""
 
     def __init__(self, dimension: int) -> None:
-        self.sums = np.zeros((16, dimension), np.float32)
-        self.norms = [0.0] * 16
-        self.count = [0] * 16
-        self.right = [0.0] * 16
-        self.wrong = [0.0] * 16
-        self.free = list(range(15, -1, -1))
+        self.sums = np.zeros((FEW, dimension), np.float32)
+        self.norms = [0.0] * FEW
+        self.count = [0] * FEW
+        self.right = [0.0] * FEW
+        self.wrong = [0.0] * FEW
+        self.free = list(range(FEW - 1, -1, -1))
 
     def new(self) -> int:
         if not self.free:
@@ -220,7 +222,7 @@ class Neighbourhood:
             return 0.0
         every = self.answers.sums[:_LOOKED_THROUGH].dot(bent)
         if answer < every.size:
-            every[answer] = -1.0
+            every[answer] = 0.0
         return float(every[every.argmax()])
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:

@@ -39,6 +39,11 @@ class Register:
             fn.scopes.move_to_end(key)
         return found
 
+    def _home(self, place: tuple[str, bytes] | None) -> Scope | None:
+        """The scope of that function and key, where it is known still."""
+        fn = self._functions.get(place[0]) if place is not None else None
+        return fn.scopes.get(place[1]) if fn is not None and place is not None else None
+
     def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
         """Whether an entry's answer is taken for the same as another that was learned; None where either is unknown."""
         fn = self._functions.get(function)

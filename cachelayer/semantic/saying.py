@@ -98,7 +98,7 @@ class Sayings:
         self._of: list[int] = []
         """The answer of each atom."""
         self._places: dict[bytes, int] = {}
-        self._vectors = np.zeros((16, dimension), np.float32)
+        self._vectors = np.zeros((1, dimension), np.float32)
         self._contrasts: dict[tuple[frozenset[str], frozenset[str]], None] = {}
 
     def knows(self, digest: bytes) -> bool:

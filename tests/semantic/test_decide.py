@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import weakref
 
 import numpy as np
 import pytest
@@ -242,3 +244,19 @@ def test_memory_is_bounded_by_the_number_of_scopes() -> None:
         d.stored(i, f"f{i % 4}", bytes([i]), Query("q", VECTOR), "a")
     assert len(d._functions) <= 2
     assert all(len(f.scopes) <= 5 for f in d._functions.values())
+
+
+def test_a_scope_that_made_room_is_let_go_of_and_its_entries_can_still_be_reported() -> None:
+    d = decider(max_scopes=1)
+    query = Query("q", VECTOR)
+    d.stored(1, "f", b"first", query, "a")
+    (first,) = (weakref.ref(scope) for scope in d._functions["f"].scopes.values())
+    d.stored(2, "f", b"second", query, "b")
+    gc.collect()
+    assert first() is None
+    d.report_wrong(1)
+    d.report_wrong(2)
+    assert d.leaving() == [1, 2]
+    d.forget(1)
+    d.forget(2)
+    assert not d._where
