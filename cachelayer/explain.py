@@ -71,7 +71,7 @@ async def explain(engine: Engine, call: Call) -> Explanation:
         reasons.update({} if reason is None else {engine.tiers.shared.store.name: reason})
     if reason is None:
         return Explanation(name, "exact hit", reasons, age=age, **facts)
-    similar = await engine.tiers.explain(call)
+    similar = await engine.tiers.meaning.explain(call)
     facts["candidates"], facts["detail"] = similar.candidates, similar.detail
     if similar.reason is None:
         return Explanation(name, "similar hit", reasons, **facts)

@@ -137,6 +137,22 @@ class Hearing(Protocol):
 
 
 @runtime_checkable
+class Retyping(Protocol):
+    """A decider that knows by its words a request which was only typed otherwise than an earlier one."""
+
+    def again(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision | None:
+        """The entry to serve, of candidates that share the query's words, its vector unknown; None where that must be
+        asked. What is served is accounted."""
+
+
+@runtime_checkable
 class Judged(Protocol):
     """A decider that knows which answers say the same, and takes in what people found."""
 

@@ -72,6 +72,7 @@ class Shadows:
         text, decision = text_of(call.function.seen(answer)), ask.decision
         tier = self._similar_to(call.function)
         if text is not None and tier is not None and decision is not None:
+            await tier.meet(ask)
             text = await tell(tier.decider, tier.embedder, text, ask) or text
             tier.learn(ask, text, decision.entry)
             self._judge(call, ask, text, tier)

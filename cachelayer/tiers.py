@@ -17,11 +17,10 @@ from .flow.background import Background
 from .flow.portal import Portal
 from .flow.writeback import WriteBack
 from .keeper import Keeper
-from .policy import NOT_TIGHTENED, Budgets
+from .meaning import Meaning
 from .protocols import Clock
 from .recorder import Recorder
 from .rides import Found, Rides
-from .semantic.asks import Ask, Entry, Explained
 from .semantic.inflight import Flight, InFlight
 from .semantic.tier import SimilarTier
 from .shadows import Shadows
@@ -43,8 +42,6 @@ class Written:
 
 LINGER = 0.002
 """Seconds that what is written behind waits for company."""
-GENEROUS = Budgets(embed=5, search=5, verify=5)
-"""For a person who asks why: nobody waits."""
 
 
 class Tiers:
@@ -71,6 +68,7 @@ class Tiers:
         if shared is not None:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
+        self.meaning = Meaning(self.similar_to, keeper, self.shadows, clock)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
@@ -98,8 +96,8 @@ class Tiers:
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         found: Found | None = await self._stored(call, riders=wait)
-        if found is None and (tier := self._fit(call)) is not None:
-            found = await self._similar(call, tier, call.policy.budgets)
+        if found is None and (tier := self.meaning.fit(call)) is not None:
+            found = self.meaning.again(call, tier) or await self.meaning.find(call, tier, call.policy.budgets)
         return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
@@ -108,8 +106,10 @@ class Tiers:
             return await answer()
         if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
             await whole_turn()  # what others made goes ahead of the first who asks
-        if (tier := self._fit(call)) is None:
+        if (tier := self.meaning.fit(call)) is None:
             return await self._elsewhere(call) or await answer()
+        if (again := self.meaning.again(call, tier)) is not None:
+            return again
 
         async def alone() -> Landing:
             return await self._elsewhere(call) or await answer()
@@ -119,7 +119,7 @@ class Tiers:
             return await alone()
 
         try:
-            won, similar = await self.rides.race(call, self._similar(call, tier, None), miss)
+            won, similar = await self.rides.race(call, self.meaning.find(call, tier, None), miss)
             if similar and call.misses.pop("similar", None) is not None:
                 call.function.stats.hedges_cancelled += 1
                 self.let_go(call)
@@ -142,70 +142,6 @@ class Tiers:
         """The answer that another process is making now, where it is worth waiting for."""
         shared = self.shared
         return await shared.lead_or_wait(call) if shared is not None and shared.leases(call) else None
-
-    def _fit(self, call: Call) -> SimilarTier | None:
-        """The tier that compares a call by meaning; or None, and the reason is noted."""
-        tier, reason = self.similar_to(call.function), self._unfit(call)
-        if tier is not None and reason is None:
-            return tier
-        if call.function.similar or reason is not Reason.OFF:
-            call.misses["similar"] = reason or Reason.OFF
-        return None
-
-    async def _similar(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
-        ask = call.similar = self._ask(call)
-        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
-        found = await tier.find(ask, budgets)
-        call.timings.update(ask.timings)
-        if isinstance(found, Reason):
-            call.misses["similar"] = found
-            return None
-        if isinstance(found, Flight):
-            return found
-        landing = self._landing(call, ask, found)
-        if landing is None:
-            call.misses["similar"] = Reason.EXPIRED
-        elif ask.decision is not None and ask.decision.shadow:
-            self.shadows.check(call, ask)
-        return landing
-
-    def _unfit(self, call: Call) -> Reason | None:
-        """Why a call is not compared by meaning."""
-        tightening, identity = call.tightening, call.identity
-        off = not call.function.similar or tightening.no_similar
-        if off or self._bound(call) <= 0:
-            return Reason.OFF
-        if identity is None or identity.text is None:
-            return Reason.NOT_TEXT
-        passing = call.policy.fresh == "bypass" and call.function.passing(identity)
-        return Reason.TIME_SENSITIVE if passing else None
-
-    def _bound(self, call: Call) -> float:
-        asked, own = call.tightening.max_error_rate, call.policy.max_error_rate
-        return own if asked is None else min(own, asked)
-
-    def _ask(self, call: Call) -> Ask:
-        identity = call.identity
-        assert identity is not None and identity.text is not None
-        policy, who = call.policy, call.principal
-        text = identity.text if call.function.own is None else f"{identity.text} {call.digest:032x}"
-        ask = Ask(call.function.name, identity.partition(), text, identity.turns, self._bound(call),
-                  who, policy.quarantine, policy.write_quota, self.shadows.may_check(call))  # fmt: skip
-        ask.judge = self.shadows.judge(call.function)
-        ask.argument = call.function.compared(call.args, call.kwargs)
-        return ask
-
-    def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
-        slot, decision, now = entry.value, ask.decision, self.clock.monotonic()
-        if not slot.resident or now >= slot.ends or decision is None:
-            return None
-        if (age := call.tightening.max_age) is not None and now - slot.created > age:
-            return None
-        landing = self.keeper.landing(slot, Source.INDEX, now)
-        slot.hits, slot.used = slot.hits + 1, now
-        landing.match = "similar"
-        landing.similarity, landing.confidence = decision.similarity, decision.confidence
-        return landing
 
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""
@@ -255,11 +191,11 @@ class Tiers:
 
     async def _index(self, item: Written, made: list[Indexed]) -> None:
         call, slot, tier = item.call, item.slot, self.similar_to(item.call.function)
-        if tier is None or self._unfit(call) is not None or not slot.resident:
+        if tier is None or self.meaning.unfit(call) is not None or not slot.resident:
             return
         if has_tool_calls(answer := seen_of(call.function, slot.answer)):
             return
-        ask = call.similar or self._ask(call)
+        ask = call.similar or self.meaning.ask(call)
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
         made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
@@ -267,18 +203,6 @@ class Tiers:
         """One call's answer is invalid, in every process."""
         if self.shared is not None and call.identity is not None:
             await self.shared.forget(call.digest)
-
-    async def explain(self, call: Call) -> Explained:
-        """What the similar tier would say now; nothing is counted."""
-        tier, reason = self.similar_to(call.function), self._unfit(call)
-        if tier is None or reason is not None:
-            return Explained(reason or Reason.OFF)
-        ask = self._ask(call)
-        ask.preview = True
-        found = await tier.find(ask, GENEROUS)
-        near = [{"similarity": c.similarity, "text": c.text} for c in ask.candidates]
-        detail = ask.decision.detail if ask.decision is not None else ""
-        return Explained(found if isinstance(found, Reason) else None, near, detail)
 
     def report_wrong(self, slot: Slot) -> None:
         """The owner says that an entry's answer was wrong."""

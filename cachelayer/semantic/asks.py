@@ -74,6 +74,8 @@ class Entry:
     answer: str | None
     value: Any
     """The engine's own: the slot."""
+    words: int = 0
+    """The key under which it is found by its words; 0 for none."""
 
 
 @dataclass(slots=True)

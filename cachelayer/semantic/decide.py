@@ -89,6 +89,40 @@ class EvidenceDecider(Checks):
         judged = self._judge(fn, here, query, candidates)
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
+        return self._answered(function, scope, query, candidates, bound, fn, here, judged, counted=counted)
+
+    def again(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision | None:
+        """`decide` among entries that share the query's words, where one of them is repeated; else None."""
+        fn = self._functions.get(function)
+        here = fn.scopes.get(scope) if fn is not None else None
+        if fn is None or here is None or max_error_rate <= 0.0:
+            return None
+        judged = self._judge.again(fn, here, query, candidates)
+        if judged is None:
+            return None
+        return self._answered(function, scope, query, candidates, max_error_rate, fn, here, judged)
+
+    def _answered(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        bound: float,
+        fn: Function,
+        here: Scope,
+        judged: Judgement,
+        *,
+        counted: bool = True,
+    ) -> Decision:
+        """Serve what was judged, or not; counted, and perhaps to be checked."""
         if (factor := here.caution.factor) > 1.0:
             judged = judged._replace(risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)

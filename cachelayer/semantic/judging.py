@@ -100,6 +100,16 @@ class Judge:
         heard = self._pair(query, candidates, same, x, reading)
         return heard._replace(risk=max(risk, 0.1 * heard.risk), pair=False)
 
+    def again(
+        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
+    ) -> Judgement | None:
+        """The candidate that the request repeats, of some that share its words; None where none does."""
+        known = here.known(candidates)
+        found = self._again(query, candidates, known)
+        if found is None:
+            return None
+        return Judgement(found.place, found.answer, fn.form.risk, None, None, repeat=True)
+
     def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
         """The candidate of which the request is a repeat but for how it is typed."""
         if self._repeated is None:

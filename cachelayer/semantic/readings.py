@@ -54,6 +54,11 @@ class Readings:
                 self._cool(self._hot.popitem(last=False)[1].signature)
         return found
 
+    def words(self, text: str, table: Words) -> tuple[str, ...]:
+        """The words alone, of a text that need not become ready."""
+        signed = self._kept.get(text)
+        return signed.words if signed is not None else self.get(text, table).signature.words
+
     def signature(self, text: str, table: Words) -> Signature:
         """The symbolic side alone."""
         return self.get(text, table).signature

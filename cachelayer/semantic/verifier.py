@@ -18,7 +18,7 @@ from .pairing import features
 from .reading import Reading
 from .readings import Readings
 from .relations import relations
-from .repeats import repeats
+from .repeats import akin, repeats
 from .signature import Signature, signature
 from .slots import slot
 from .weights import load_judge
@@ -94,10 +94,12 @@ class PairVerifier:
     def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
         """The first candidate in the same conversation whose text the query repeats but for how it is typed."""
         table, mine = words(), self._read(query.text)
-        return next(
-            (c for c in candidates if c.turns == query.turns and _repeated(mine, self._read(c.text), table)),
-            None,
-        )
+        said, known = mine.signature.words, self._readings.words
+        for c in candidates:
+            may = c.turns == query.turns and akin(said, known(c.text, table))
+            if may and _repeated(mine, self._read(c.text), table):
+                return c
+        return None
 
     def _known(self, query: Query) -> dict[tuple[int, str], tuple[float, str]]:
         found = self._judged.get(id(query))
@@ -114,7 +116,7 @@ class PairVerifier:
         rows, asked = [], []
         for c in candidates:
             other = self._read(c.text)
-            if _repeated(mine, other, table):
+            if akin(mine.signature.words, other.signature.words) and _repeated(mine, other, table):
                 out.append((REPEATED, ""))
                 continue
             forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")

@@ -37,7 +37,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
             "streams",
             "tiers",
         }
-        | {"accounts", "arrivals", "comparing", "tracing", "local", "rides", "shadows"},
+        | {"accounts", "arrivals", "comparing", "tracing", "local", "meaning", "rides", "shadows"},
     ),
     ({"decorator", "handles", "registry", "naming", "options", "wiring", "upkeep", "watching"},),
     ({"partial"},),

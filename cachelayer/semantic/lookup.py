@@ -1,0 +1,220 @@
+"""A lookup by meaning: words to an entry at once, or text to vector, vector to candidates, candidates to a decision."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import numpy as np
+
+from ..flow.attempt import Faults
+from ..flow.background import Background, later, offload
+from ..policy import Budgets
+from ..protocols import Decider, Embedder, Retyping, VectorIndex
+from ..types import Decision, Embedded, Query, Reason
+from .answers import READ_AFTER, read_ahead
+from .asks import Ask, Entry, State
+from .conversations import FETCHED, Conversations, gather
+from .index.searches import Searches
+from .inflight import Flight, InFlight
+from .quarantine import Watch
+from .retyped import Retyped
+from .verifier import load
+
+NEIGHBOURS = 8
+_NO_VECTOR: Final = np.zeros(0, np.float32)
+
+
+class Lookup:
+    """Embedder, index and decider, and what they are asked. Faults are reasons, never errors of a caller."""
+
+    def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
+                 background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
+        self.embedder, self.index = embedder, index
+        self.decide_by(decider)
+        self.make_index, self.generation = make_index, 0
+        self.inflight, self.watch = InFlight(), Watch(time.monotonic)
+        self._door: Searches | None = None
+        self.restore: Callable[[], Awaitable[None]] | None = None
+        """What fills the index before the tier serves."""
+        self._faults, self._background = faults, background
+        self.entries: dict[int, Entry] = {}
+        self._talks = Conversations()
+        self._retyped = Retyped()
+        self._gone: deque[int] = deque()
+        self._lock = threading.Lock()
+        self.state = State.COLD
+        self._maintaining = False
+        self.repaired = 0
+        """Candidates whose entry was gone."""
+        self.failure = ""
+
+    def decide_by(self, decider: Decider) -> None:
+        """From now on."""
+        self.decider = decider
+        self._retyping = decider if isinstance(decider, Retyping) else None
+
+    async def start(self) -> None:
+        """Load the model. Raises what the embedder raises; until done lookups are misses with reason WARMING."""
+        if self.state is State.READY:
+            return
+        self.state = State.WARMING
+        try:
+            await self.embedder.start()
+            await offload(load)
+            if self.index is None and self.embedder.dimension:
+                self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
+                await offload(getattr(self.index, "load", lambda: None))
+            if self.restore is not None:
+                await self.restore()
+        except BaseException as fault:
+            self.state, self.failure = State.FAILED, f"{type(fault).__name__}: {fault}"
+            raise
+        self.state = State.READY
+
+    def warm(self) -> None:
+        """Begin to load the model behind the callers' backs, once."""
+        if self.state is State.COLD:
+            self.state = State.WARMING
+            if not self._background.spawn(self._warm):
+                self.state = State.COLD
+
+    async def _warm(self) -> None:
+        await self._faults.attempt("warm-up", self.start(), None)
+
+    def again(self, ask: Ask) -> Entry | None:
+        """The entry that the request repeats but for how it is typed, by words alone; None where vectors must tell."""
+        if self.state is not State.READY or ask.argument is not None or ask.quarantine > 1:
+            return None
+        found = self._faults.attempt_now("verify", self._again, ask)
+        return found if isinstance(found, Entry) else None
+
+    def _again(self, ask: Ask) -> Entry | None:
+        if not (known := self._retyped.near(ask, self.entries)) or self._retyping is None:
+            return None
+        started = time.monotonic()
+        near = self.watch.sift(ask, known)
+        query = Query(ask.text, _NO_VECTOR, None, ask.turns, ask.principal, ask.checkable)
+        with self._lock:
+            decision = self._retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
+        if decision is None or decision.entry is None:
+            ask.withheld.clear()
+            return None
+        ask.candidates, ask.decision = near, decision
+        ask.timings["verify"] = time.monotonic() - started
+        return self.entries.get(decision.entry)
+
+    async def meet(self, ask: Ask) -> None:
+        """Find the neighbours of a request that was answered without: what its check teaches, it teaches of them."""
+        if ask.query is not None or self.state is not State.READY:
+            return
+        served, ask.generation = ask.candidates, self.generation
+        if await self._embed(ask, None) is None:
+            await self._search(ask, None)
+            near = {c.entry for c in ask.candidates}
+            ask.candidates = [*(c for c in served if c.entry not in near), *ask.candidates]
+
+    async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Flight | Reason:
+        """The entry to serve, one in flight, or why none; fills `ask`. Without budgets it takes its time."""
+        if self.state is not State.READY:
+            self.warm()
+            return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
+        if not ask.text:
+            return Reason.EMPTY_TEXT
+        ask.generation = self.generation
+        reason = await self._embed(ask, None if budgets is None else float(budgets.embed))  # type: ignore[arg-type]
+        if reason is None and ask.generation == self.generation:
+            reason = await self._search(ask, None if budgets is None else float(budgets.search))  # type: ignore[arg-type]
+        if ask.generation != self.generation:  # the model changed: its vector means nothing now
+            ask.query = None
+            return Reason.WARMING
+        found = self._decide(ask) if reason is None else reason
+        return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
+
+    def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
+        """Join a flight by the rules for entries, or open one's own: in one step, so that no two of a kind take off."""
+        if (query := ask.query) is None:
+            return reason
+        joined = self._faults.attempt_now("verify", self._join, ask, query)
+        if isinstance(joined, Flight):
+            return joined
+        ask.flight = self.inflight.begin(ask.partition, query)
+        return reason
+
+    def _join(self, ask: Ask, query: Query) -> Flight | None:
+        if not (near := self.inflight.near(ask.partition, query)):
+            return None
+        with self._lock:
+            flight, ask.decision = self.inflight.judge(
+                self.decider, ask.function, query, near, ask.max_error_rate
+            )
+        return flight
+
+    async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
+        started = time.monotonic()
+        reading = later(
+            READ_AFTER, self._faults.attempt_now, "verify", read_ahead, self.decider, self._lock, ask.text
+        )
+        try:
+            embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
+        finally:
+            reading.cancel()
+        ask.timings["embed"] = time.monotonic() - started
+        if isinstance(embedded, Reason):
+            return embedded
+        made = self._faults.attempt_now("embed", self._query, ask, embedded)
+        if made is None:
+            made = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
+        ask.query, lost = (None, made) if isinstance(made, Reason) else (made, None)
+        return lost
+
+    def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
+        vector = np.asarray(embedded.vectors[0], np.float32)
+        if not embedded.complete[0] or not 0.99 < float(vector.dot(vector)) < 1.01:
+            return None
+        if self.index is None:  # of an embedder that knows its dimension by its first vector
+            self.index = self.make_index(vector.size, self.embedder.identity)
+        tokens = embedded.tokens[0] if embedded.tokens is not None else None
+        return Query(ask.text, vector, tokens, ask.turns, ask.principal, ask.checkable)
+
+    async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
+        assert ask.query is not None and self.index is not None
+        started = time.monotonic()
+        searches, k = self._searches(self.index), FETCHED if ask.turns else NEIGHBOURS
+        search = searches.search(ask.partition, ask.query.vector, k)
+        found = await self._faults.attempt("search", search, budget)
+        ask.timings["search"] = time.monotonic() - started
+        if isinstance(found, Reason):
+            return found
+        near, lost = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
+        self.repaired += lost
+        ask.candidates = self.watch.sift(ask, near)
+        return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
+
+    def _searches(self, index: VectorIndex) -> Searches:
+        """The door to the index, made when it is first searched."""
+        if self._door is None or self._door.index is not index:
+            self._door = Searches(index)
+        return self._door
+
+    def _decide(self, ask: Ask) -> Entry | Reason:
+        query = ask.query
+        assert query is not None
+        started = time.monotonic()
+
+        def decide() -> Decision:
+            with self._lock:
+                choose = self.decider.preview if ask.preview else self.decider.decide
+                return choose(ask.function, ask.partition, query, ask.candidates, ask.max_error_rate)
+
+        decision = self._faults.attempt_now("verify", decide)
+        ask.timings["verify"] = time.monotonic() - started
+        if isinstance(decision, Reason):
+            return decision
+        ask.decision = decision
+        if decision.entry is None:
+            return decision.reason or Reason.UNSURE
+        return self.entries.get(decision.entry) or Reason.ABSENT

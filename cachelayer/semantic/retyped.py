@@ -1,0 +1,71 @@
+"""Entries by what is left of their words, so that a request which was only typed otherwise is found without a vector:
+in microseconds, where an embedder takes milliseconds. Whoever decides compares both texts in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from ..types import Candidate
+from .asks import Ask, Entry
+from .repeats import core
+
+LONGEST: Final = 400
+"""Characters of a text that is looked up so."""
+FEW: Final = 8
+"""Entries under one key at most; the latest."""
+_WORD: Final = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+
+class Retyped:
+    """Ids of entries under a hash of their scope, earlier turns and words: some 90 bytes an entry."""
+
+    def __init__(self) -> None:
+        self._entries: dict[int, int | tuple[int, ...]] = {}
+
+    def add(self, entry_id: int, entry: Entry) -> None:
+        """Let it be found by its words; one with too few of them is not."""
+        key = _key(entry)
+        if not key:
+            return
+        entry.words = key
+        held = self._entries.get(key)
+        if held is None:
+            self._entries[key] = entry_id
+        elif entry_id not in (ids := held if isinstance(held, tuple) else (held,)):
+            self._entries[key] = (*ids[1 - FEW :], entry_id)
+
+    def drop(self, entry_id: int, entry: Entry) -> None:
+        """The entry is gone."""
+        held = self._entries.get(entry.words)
+        if held is None:
+            return
+        left = tuple(i for i in held if i != entry_id) if isinstance(held, tuple) else ()
+        if len(left) > 1:
+            self._entries[entry.words] = left
+        elif left:
+            self._entries[entry.words] = left[0]
+        elif held != entry_id and not isinstance(held, tuple):
+            return  # another's: this one had to make room
+        else:
+            del self._entries[entry.words]
+
+    def near(self, ask: Ask, entries: Mapping[int, Entry]) -> list[Candidate]:
+        """Entries of the same words, the latest first; similarity 1, as far as words tell."""
+        key = _key(ask)
+        held = self._entries.get(key) if key else None
+        if held is None:
+            return []
+        ids = held[::-1] if isinstance(held, tuple) else (held,)
+        live = ((i, e) for i in ids if (e := entries.get(i)) is not None and e.partition == ask.partition)
+        return [Candidate(i, 1.0, e.text, e.answer, e.turns) for i, e in live]
+
+
+def _key(said: Ask | Entry) -> int:
+    """0 where too little is left."""
+    if len(said.text) > LONGEST:
+        return 0
+    words = _WORD.findall(said.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    left = core(said.text, tuple(words))
+    return hash((said.partition, said.turns, left)) or 1 if left else 0
