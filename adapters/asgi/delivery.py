@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.frozen import Frozen
+from cachelayer.flow.aside import turn
 from cachelayer.streams import short
 from cachelayer.types import Outcome, Source
 
@@ -16,6 +17,8 @@ from .storable import Terms, age_of
 if TYPE_CHECKING:
     from .responder import Responder
 
+TURN = 4096
+"""Bytes of events after which others have a turn: a server's `send` waits only for a reader who is slow."""
 _JSON, _EVENTS = b"application/json", b"text/event-stream; charset=utf-8"
 
 
@@ -135,18 +138,22 @@ class Delivery:
         await self.r.send({"type": START, "status": 200, "headers": headers})
 
     async def _send_events(self, messages: AsyncIterator[bytes], *, live: bool = False) -> None:
-        """What is live goes out as it comes; of the rest the last message is told as the last."""
-        pace, send = self.settings.pace, self.r.send
+        """What is live goes out as it comes; of the rest the last message is told as the last. Who has much to read at
+        once takes turns with all others."""
+        pace, send, since = self.settings.pace, self.r.send, 0
         if pace is not None and not live:
             messages = replay.paced(messages, pace)
         held = b""
         async for message in messages:
-            if live or pace is not None:
-                await send({"type": BODY, "body": message, "more_body": True})
-            else:
-                if held:
-                    await send({"type": BODY, "body": held, "more_body": True})
-                held = message
+            if not (live or pace is not None):
+                held, message = message, held
+            if not message:
+                continue
+            await send({"type": BODY, "body": message, "more_body": True})
+            since += len(message)
+            if since >= TURN:
+                since = 0
+                await turn()
         await send({"type": BODY, "body": held, "more_body": False})
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -48,8 +50,8 @@ pieces = st.lists(
 class Slow:
     """Answers with these events, one by one."""
 
-    def __init__(self, events: list[bytes]) -> None:
-        self.events, self.asked = events, 0
+    def __init__(self, events: list[bytes], gate: asyncio.Event | None = None) -> None:
+        self.events, self.asked, self.gate = events, 0, gate
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         self.asked += 1
@@ -58,6 +60,8 @@ class Slow:
         })  # fmt: skip
         for event in self.events:
             await send({"type": "http.response.body", "body": event, "more_body": True})
+        if self.gate is not None:
+            await self.gate.wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
@@ -104,6 +108,28 @@ async def test_a_stream_of_ten_thousand_words_is_kept_and_replayed_as_it_was(
     whole = await c.chat("tell me all")
     told = body_of(chunks_in(first.body))
     assert whole.hit and whole.json()["choices"] == told["choices"] and app.asked == 1
+
+
+@pytest.mark.parametrize("live", [False, True])
+async def test_a_long_replay_takes_turns_with_all_others(layer: CacheLayer, live: bool) -> None:
+    gate = asyncio.Event()
+    app = Slow(events_of(PLACES[0], [b" word%d" % i for i in range(3_000)]), gate)
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    first = c.chatting("tell me all", stream=True)
+    await first.parts(len(app.events))
+    if not live:
+        gate.set()
+        await first.wait()
+    turn, sent = 0, Counter[int]()
+    again = c.chatting("tell me all", stream=True)
+    again.note = lambda message: sent.update({turn: len(message.get("body", b""))})
+    while not again.task.done():
+        turn += 1
+        if len(again.answer.body) >= len(first.answer.body):
+            gate.set()
+        await asyncio.sleep(0)
+    assert (await first.wait()).complete and again.answer.complete
+    assert app.asked == 1 and max(sent.values()) < 40_000
 
 
 async def test_an_owner_who_looks_at_streams_sees_every_chunk() -> None:
