@@ -63,6 +63,7 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
 
 
 @pytest.mark.parametrize(("variable", "says"), [
+    ("CACHELAYER_SECRET", "CACHELAYER_SECRET: cache.secret is too short"),
     ("CACHELAYER_SERVR__PORT", "CACHELAYER_SERVR__PORT: unknown section 'servr'"),
     ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of texts, as \[\"a\", \"b\"\]"),
 ])  # fmt: skip
@@ -71,6 +72,25 @@ def test_a_variable_that_cannot_be_is_named(tmp_path: Path, variable: str, says:
     file.write_text(UPSTREAM)
     with pytest.raises(ConfigFault, match=says):
         load(file, {variable: "https://a"}, {})
+
+
+@pytest.mark.parametrize(("variable", "says"), [
+    ("CACHELAYER_SERVER_PORT", "SERVER__PORT"), ("CACHELAYER_PORT", "SERVER__PORT"),
+    ("CACHELAYER_CACHE_MAX_BYTES", "CACHE__MAX_BYTES"), ("CACHELAYER_UPSTREAM", "UPSTREAM__0__URL"),
+    ("CACHELAYER_UPSTREAM_1_KEY_ENV", "UPSTREAM__1__KEY_ENV"), ("CACHELAYER_KEY_TENANT", "KEY__0__TENANT"),
+])  # fmt: skip
+def test_a_variable_that_almost_names_a_setting_is_a_mistake(variable: str, says: str) -> None:
+    with pytest.raises(ConfigFault, match=f"^{variable}: .* write CACHELAYER_{says}$"):
+        load(None, {variable: "9000"}, {"upstream": [{"url": "http://h"}]})
+
+
+def test_variables_that_are_not_about_settings_are_left_alone() -> None:
+    others = {
+        "CACHELAYER_SERVER_PORT": "tcp://10.0.0.1:80", "CACHELAYER_SERVER_SERVICE_HOST": "10.0.0.1",
+        "CACHELAYER_PORT_80_TCP_ADDR": "10.0.0.1", "CACHELAYER_CACHE": "/var/cache",
+        "CACHELAYER_SECRET": "4815162342481516", "CACHELAYER_IMAGE": "x", "SERVER_PORT": "1", "PORT": "2",
+    }  # fmt: skip
+    assert load(None, others, {"upstream": [{"url": "http://h"}]}).server.port == 8080
 
 
 def test_a_variable_below_a_value_is_a_mistake(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import ssl
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,8 +18,8 @@ from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import parse, redacted
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
+from .variables import known, meant
 
-PREFIX = "CACHELAYER_"
 T = TypeVar("T")
 
 
@@ -41,32 +41,14 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
             raise ConfigFault(f"{path}: {fault}") from None
     places = Places(where, text)
-    for name, value in _from_environment(environment):
-        _put(raw, name, value, f"{PREFIX}{'__'.join(name).upper()}", places)
+    for variable, value in environment.items():
+        if told := meant(variable, value):
+            raise ConfigFault(f"{variable}: no setting is called so; write {told}")
+    for variable, name, value in known(environment):
+        _put(raw, name, value, variable, places)
     for dotted, value in flags.items():
         _put(raw, dotted.split("."), value, f"--{dotted.split('.')[-1].replace('_', '-')}", places)
     return build(raw, places)
-
-
-def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[list[str], Any]]:
-    """CACHELAYER_SERVER__PORT=9000 and the like; two underscores stand for the dot."""
-    for variable, text in sorted(environment.items()):
-        if variable == f"{PREFIX}SECRET":
-            yield ["cache", "secret"], text
-        elif variable.startswith(PREFIX) and "__" in variable:
-            name = variable.removeprefix(PREFIX).lower().split("__")
-            yield name, _value(name, text)
-
-
-def _value(name: list[str], text: str) -> Any:
-    """What a variable says, as TOML has it; what is to be a text may stand there bare, whatever it looks like."""
-    try:
-        told = tomllib.loads(f"x = {text}")["x"]
-    except tomllib.TOMLDecodeError:
-        return text
-    part: Any = SECTIONS.get(name[0]) or LISTS.get(name[0])
-    wants_text = part is not None and any(f.name == name[-1] and f.type == "str" for f in fields(part))
-    return text if wants_text and not isinstance(told, str) else told
 
 
 def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: Places) -> None:
