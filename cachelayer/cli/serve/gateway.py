@@ -17,16 +17,16 @@ from .models import Models
 from .origins import Origins
 from .parts import CachePart, Config, KeyPart
 from .replies import send_error, send_json
-from .upstream import Upstreams
+from .upstream import KEYS, Upstreams
 
 
 class Keys:
     """Keys that the gateway gives its clients, held as hashes: who they are, and whether they are trusted.
 
-    As a resolver it covers the header that carries them: it goes no further, so no answer depends on it.
+    As a resolver it covers the headers that carry them: they go no further, so no answer depends on them.
     """
 
-    covers = frozenset({b"authorization"})
+    covers = frozenset(KEYS)
 
     def __init__(self, parts: Sequence[KeyPart]) -> None:
         self._known: dict[bytes, KeyPart] = {}
@@ -39,7 +39,9 @@ class Keys:
 
     def of(self, scope: Any) -> KeyPart | None:
         """The key that a request carries. Its hash is looked up, so that timing tells nothing about the key."""
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        given = [value for name, value in scope["headers"] if name == KEYS[0]]
+        if not given:
+            given = [b"Bearer " + value for name, value in scope["headers"] if name in KEYS]
         if len(given) != 1 or not given[0].lower().startswith(b"bearer "):
             return None
         return self._known.get(hashlib.sha256(given[0][7:].strip()).digest())

@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -25,8 +26,13 @@ HOP = frozenset({
     b"transfer-encoding", b"upgrade", b"host", b"expect",
 })  # fmt: skip
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
+KEYS = (b"authorization", b"x-api-key", b"api-key")
+"""Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
 _CACHED = frozenset(route.path for route in ROUTES)
-_AGAIN = frozenset({502, 503, 504})
+_AGAIN = frozenset({429, 502, 503, 504, 529})
+"""What another upstream may do better: 529 is Anthropic's for 503."""
+_LONGEST = 3600.0
+"""Seconds for which an upstream that asks to be left alone is asked last, at most."""
 _PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
 MAX_BODY = 64 * 2**20
 """Bytes of a request that are held so that it can be sent again."""
@@ -36,9 +42,10 @@ class Upstream:
     """One server and what is known of it."""
 
     def __init__(self, part: UpstreamPart, own_keys: bool, telling: frozenset[bytes]) -> None:
-        self.part, self._own_keys, self._telling = part, own_keys, telling
+        self.part, self._telling = part, telling
         self.inflight = 0
-        self.failed_at = float("-inf")
+        self.last_until = float("-inf")
+        """Monotonic seconds: until then others are asked first."""
         self.http = Http(
             part.url,
             connect=part.connect_timeout,
@@ -50,6 +57,8 @@ class Upstream:
         )
         key = os.environ.get(part.key_env, "") if part.key_env else ""
         self.authorization = f"Bearer {key}".encode() if key else None
+        self.keyed = own_keys or bool(key)
+        """Whether the clients' own keys stay here."""
 
     async def send(self, scope: Any, body: bytes) -> Answer:
         """Send a request on; again where the server closed a kept connection meanwhile. Raises HttpFault."""
@@ -79,7 +88,7 @@ class Upstream:
         for name, value in headers:
             if name in hop or name == b"content-length" or name == b"cachelayer":
                 continue
-            if name == b"authorization" and (self._own_keys or self.authorization is not None):
+            if self.keyed and name in KEYS:
                 continue
             yield name, value
         if self.authorization is not None:
@@ -119,7 +128,7 @@ class Upstreams:
         """Who is asked first: the least busy of those that serve the model, if one is named; who failed lately last."""
         able = [one for one in self.all if model is None or not one.part.models or model in one.part.models]
         now = time.monotonic()
-        return sorted(able, key=lambda one: (now - one.failed_at < self.retry.cooldown, one.inflight))
+        return sorted(able, key=lambda one: (now < one.last_until, one.inflight))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -142,41 +151,48 @@ class Upstreams:
             await self._try(able, scope, body, send)
 
     async def _try(self, able: list[Upstream], scope: Any, body: bytes, send: Any) -> None:
-        fault = "no upstream answered"
-        status = 502
+        told, refused = (502, "no upstream answered"), None
         for at, one in enumerate(able):
-            last = at + 1 == len(able)
             try:
-                if await self._forward(one, scope, body, send, last=last):
+                passed = await self._forward(one, scope, body, send, last=at + 1 == len(able))
+                if passed is None:
                     return
-                fault = "the upstream is unavailable"
+                if refused is None or passed.status == 429:
+                    refused = passed
             except TookTooLong as late:
                 self._failed(one, late.kind)
-                fault, status = f"the upstream took too long ({late.kind})", 504
+                told = 504, f"the upstream took too long ({late.kind})"
             except HttpFault as broken:
                 self._failed(one, str(broken) if isinstance(broken.__cause__, OSError) else broken.kind)
-                fault, status = f"the upstream cannot be reached ({broken.kind})", 502
-        await send_error(send, status, fault, "upstream_error")
+                told = 502, f"the upstream cannot be reached ({broken.kind})"
+        wait = None
+        if refused is not None:
+            told, wait = (refused.status, "the upstream is unavailable"), _wait(refused)
+        await send_error(send, *told, "upstream_error", retry_after=wait)
 
-    def _failed(self, one: Upstream, why: str) -> None:
+    def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
         """Asked last from now on; told of once for as long as it goes on."""
         now = time.monotonic()
-        tell = self._tell
-        if tell is not None and now - one.failed_at >= self.retry.cooldown:
-            tell("upstream_failed", upstream=redacted(one.part.url), why=why)
-        one.failed_at = now
+        if self._tell is not None and now >= one.last_until:
+            self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
+        one.last_until = now + (self.retry.cooldown if wait is None else wait)
 
-    async def _forward(self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool) -> bool:
-        """Whether the caller was answered. Raises HttpFault while he was told nothing."""
+    async def _forward(
+        self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool
+    ) -> Answer | None:
+        """None where the caller was answered, else what another upstream may do better. Raises HttpFault while he was
+        told nothing."""
         one.inflight += 1
         try:
             response = await one.send(scope, body)
             try:
-                if response.status in _AGAIN and not last:
-                    self._failed(one, f"status {response.status}")
-                    return False
+                if response.status in _AGAIN:
+                    if response.status != 429 or one.keyed:  # a key's own limit is no fault of the server's
+                        self._failed(one, f"status {response.status}", _wait(response))
+                    if not last:
+                        return response
                 await self._answer(response, send)
-                return True
+                return None
             finally:
                 response.close()
         finally:
@@ -200,6 +216,16 @@ class Upstreams:
                 raise
             await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _wait(response: Answer) -> float | None:
+    """Seconds for which a server asks to be left alone, if it does (RFC 9110, section 10.2.3)."""
+    told = response.header("retry-after").strip()
+    try:
+        asked = float(told) if told.isdigit() else parsedate_to_datetime(told).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+    return min(max(asked, 0.0), _LONGEST)
 
 
 def _options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
