@@ -31,7 +31,7 @@ from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
 from .registry import Registry
 from .semantic.tier import SimilarTier
 from .tiers import Tiers
-from .types import Outcome
+from .types import Outcome, Undivided
 from .upkeep import EVERYBODY, Upkeep
 from .watching import Watched, Watching
 
@@ -45,7 +45,7 @@ class SystemClock:
     time = staticmethod(time.time)
 
 
-class CacheLayer(Watched, Partial):
+class CacheLayer(Undivided, Watched, Partial):
     """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where

@@ -12,11 +12,12 @@ from langchain_core.outputs import ChatGeneration, Generation
 from cachelayer import CacheLayer
 from cachelayer.exact.slot import Slot
 from cachelayer.partial.shelf import Absent, Shelf
+from cachelayer.types import Undivided
 
 from .serial import LangChainCodec, messages_of
 
 
-class CacheLayerCache(BaseCache):
+class CacheLayerCache(Undivided, BaseCache):
     """Answers of LangChain's models, in the tiers of a layer.
 
     `name` sets several caches on one layer apart. `allowed`: more of LangChain's serializable classes that may come

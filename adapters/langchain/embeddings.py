@@ -27,14 +27,20 @@ class CachedEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector a text, in order."""
-        known = {text: self._shelf.look_now("document", text) for text in dict.fromkeys(texts)}
+        once = list(dict.fromkeys(texts))
+        known = dict(
+            zip(once, self._shelf.look_each_now(*(("document", text) for text in once)), strict=True)
+        )
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = self.inner.embed_documents(missing) if missing else []
         return self._all("document", texts, known, missing, made)
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector a text, in order."""
-        known = {text: await self._shelf.look("document", text) for text in dict.fromkeys(texts)}
+        once = list(dict.fromkeys(texts))
+        known = dict(
+            zip(once, await self._shelf.look_each(*(("document", text) for text in once)), strict=True)
+        )
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = await self.inner.aembed_documents(missing) if missing else []
         return self._all("document", texts, known, missing, made)

@@ -4,29 +4,44 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableBinding
 from langchain_core.tools import BaseTool
 
+from cachelayer.errors import ConfigurationError
+
 from .cache import CacheLayerCache
+
+_TAKEN_OVER = ("callbacks", "tags", "metadata", "output_version", "profile")
 
 
 class CachedChatModel(BaseChatModel):
     """`CachedChatModel(model=..., cache=CacheLayerCache(layer))`: `invoke`, `stream`, `batch` and their twins.
 
     What one of them answered the others serve, and so does the plain model with the same cache. A hit is streamed
-    as one chunk. A stream is kept when it ended well.
+    as one chunk, and waits for no rate limiter. A stream is kept when it ended well. Without `cache=` the global one
+    counts, as for every model; `cache=False` keeps nothing. Callbacks, tags, metadata and the form of answers are
+    the model's own where they are not given. Raises ConfigurationError where the cache is another one or none.
     """
 
     model: BaseChatModel
+
+    def model_post_init(self, context: Any) -> None:
+        """Take over what LangChain reads of the model that is called, which is this one."""
+        super().model_post_init(context)
+        for name in _TAKEN_OVER:
+            if name not in self.model_fields_set:
+                setattr(self, name, getattr(self.model, name))
 
     @property
     def _llm_type(self) -> str:
@@ -37,6 +52,23 @@ class CachedChatModel(BaseChatModel):
 
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> Any:
         return self.model._get_ls_params(stop=stop, **kwargs)
+
+    def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
+        """Where the model does not stream, LangChain invokes this one, which hits as well."""
+        asked = {"async_api": async_api, "run_manager": run_manager, **kwargs}
+        return super()._should_stream(**asked) and self.model._should_stream(**asked)
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """The text's tokens, as the model counts them."""
+        return self.model.get_token_ids(text)
+
+    def get_num_tokens(self, text: str) -> int:
+        """How many tokens a text has, as the model counts them."""
+        return self.model.get_num_tokens(text)
+
+    def get_num_tokens_from_messages(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> int:
+        """How many tokens messages have, as the model counts them."""
+        return self.model.get_num_tokens_from_messages(messages, *args, **kwargs)
 
     def bind_tools(
         self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], **kwargs: Any
@@ -54,6 +86,9 @@ class CachedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        self._store()
+        if self.model.rate_limiter:
+            self.model.rate_limiter.acquire()
         return self.model._generate(messages, stop=stop, run_manager=run_manager, **kwargs)
 
     async def _agenerate(
@@ -63,6 +98,9 @@ class CachedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
+        self._store()
+        if self.model.rate_limiter:
+            await self.model.rate_limiter.aacquire()
         return await self.model._agenerate(messages, stop=stop, run_manager=run_manager, **kwargs)
 
     def _stream(
@@ -73,20 +111,18 @@ class CachedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         store, prompt, llm = self._store(), _prompt(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = store.lookup(prompt, llm)
+        found = store.lookup(prompt, llm) if store else None
         if found is not None:
             yield _chunk(found[0])
             return
+        if self.model.rate_limiter:
+            self.model.rate_limiter.acquire()
         chunks = []
-        if not _streams(self.model):
-            yield _chunk(
-                self._keep(store, prompt, llm, self.model._generate(messages, stop, run_manager, **kwargs))
-            )
-            return
         for chunk in self.model._stream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk)
             yield chunk
-        self._keep(store, prompt, llm, generate_from_stream(iter(chunks)))
+        if store:
+            store.update(prompt, llm, generate_from_stream(iter(chunks)).generations)
 
     async def _astream(
         self,
@@ -96,33 +132,25 @@ class CachedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         store, prompt, llm = self._store(), _prompt(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = await store.alookup(prompt, llm)
+        found = await store.alookup(prompt, llm) if store else None
         if found is not None:
             yield _chunk(found[0])
             return
+        if self.model.rate_limiter:
+            await self.model.rate_limiter.aacquire()
         chunks = []
-        if not _streams(self.model):
-            made = await self.model._agenerate(messages, stop, run_manager, **kwargs)
-            yield _chunk(self._keep(store, prompt, llm, made))
-            return
         async for chunk in self.model._astream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk)
             yield chunk
-        self._keep(store, prompt, llm, generate_from_stream(iter(chunks)))
+        if store:
+            store.update(prompt, llm, generate_from_stream(iter(chunks)).generations)
 
-    def _store(self) -> CacheLayerCache:
-        if not isinstance(self.cache, CacheLayerCache):
-            raise TypeError("CachedChatModel needs cache=CacheLayerCache(layer)")
-        return self.cache
-
-    @staticmethod
-    def _keep(store: CacheLayerCache, prompt: str, llm: str, made: ChatResult) -> ChatGeneration:
-        store.update(prompt, llm, made.generations)
-        return made.generations[0]
-
-
-def _streams(model: BaseChatModel) -> bool:
-    return type(model)._stream != BaseChatModel._stream or type(model)._astream != BaseChatModel._astream
+    def _store(self) -> CacheLayerCache | None:
+        """The cache to ask; None where the owner wants none."""
+        store = get_llm_cache() if self.cache is None or self.cache is True else self.cache
+        if store is False or isinstance(store, CacheLayerCache):
+            return store or None
+        raise ConfigurationError("cache", store, "give CachedChatModel a CacheLayerCache(layer)")
 
 
 def _prompt(messages: list[BaseMessage]) -> str:
@@ -131,7 +159,7 @@ def _prompt(messages: list[BaseMessage]) -> str:
 
 
 def _chunk(generation: Any) -> ChatGenerationChunk:
-    """A whole answer as the only chunk of a stream."""
+    """A kept answer as the only chunk of a stream; LangChain, too, says of what comes from a cache that it was free."""
     message = generation.message
     told = {
         name: getattr(message, name) for name in ("content", "additional_kwargs", "response_metadata", "id")
@@ -140,6 +168,10 @@ def _chunk(generation: Any) -> ChatGenerationChunk:
         tool_call_chunk(name=call["name"], args=json.dumps(call["args"]), id=call["id"], index=place)
         for place, call in enumerate(message.tool_calls)
     ]
-    usage = message.usage_metadata
+    calls += [
+        tool_call_chunk(name=call["name"], args=call["args"], id=call["id"], index=place)
+        for place, call in enumerate(message.invalid_tool_calls, len(calls))
+    ]
+    usage = message.usage_metadata and cast(UsageMetadata, {**message.usage_metadata, "total_cost": 0})
     chunk = AIMessageChunk(**told, tool_call_chunks=calls, usage_metadata=usage, chunk_position="last")
     return ChatGenerationChunk(message=chunk, generation_info=generation.generation_info)

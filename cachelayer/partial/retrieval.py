@@ -16,7 +16,7 @@ from ..handles import Handle
 from ..naming import name_of, signature_of
 from ..parts import ANYTHING, answer_tag, corpus_tag, document_tag
 from ..registry import Registry
-from ..types import Outcome
+from ..types import Outcome, Undivided
 from ..upkeep import Upkeep
 from .additions import Additions
 from .documents import Getter, Reading
@@ -27,7 +27,7 @@ from .wide import Wide
 TTL = "1h"
 
 
-class Retrieval:
+class Retrieval(Undivided):
     """A retriever with a layer before it; called as the retriever was, with the same result as a list.
 
     `k` names the parameter that says how many documents are wanted: a cached result of more serves fewer. All other

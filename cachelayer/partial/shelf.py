@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from ..call import Call, Landing
 from ..exact.slot import Slot
+from ..flow.together import together
 from ..handles import Handle
-from ..types import Reason, Source
+from ..types import Reason, Source, Undivided
 
 WAITING = 4096
 """Lookups that missed, remembered until their answer is put; the oldest give way."""
+AT_ONCE = 16
+"""Lookups of one batch that are beyond the process at a time: one trip for all, and each within its budget."""
 
 
 class Absent:
@@ -24,7 +27,7 @@ class Absent:
 ABSENT: Final = Absent()
 
 
-class Shelf:
+class Shelf(Undivided):
     """One wrapped function's tiers without its backend: `look`, then `put` what was made meanwhile.
 
     `cached`: the function as the layer returned it; it is never called. An invalidation that comes between the two is
@@ -51,6 +54,33 @@ class Shelf:
         if found is None and self._asks_further(call):
             found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
         return self._told(call, found)
+
+    async def look_each(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
+        """`look` for several requests, each given by its arguments; beyond the process side by side."""
+        calls = [self.handle.now(args, {}) for args in requests]
+        return await self._each(calls, [self._remembered(call) for call in calls])
+
+    def look_each_now(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
+        """`look_each` for plain functions."""
+        calls = [self.handle.now(args, {}) for args in requests]
+        found = [self._remembered(call) for call in calls]
+        if not any(
+            landing is None and self._asks_further(call) for call, landing in zip(calls, found, strict=True)
+        ):
+            return list(map(self._told, calls, found))
+        told: list[tuple[Any, Slot | None] | Absent] = self._engine.portal.run(self._each(calls, found))
+        return told
+
+    async def _each(
+        self, calls: list[Call], found: list[Landing | None]
+    ) -> list[tuple[Any, Slot | None] | Absent]:
+        further = [i for i, call in enumerate(calls) if found[i] is None and self._asks_further(call)]
+        for at in range(0, len(further), AT_ONCE):
+            some = further[at : at + AT_ONCE]
+            told = await together(self._engine.tiers.find(calls[i], wait=False) for i in some)
+            for i, landing in zip(some, told, strict=True):
+                found[i] = landing
+        return list(map(self._told, calls, found))
 
     def put(self, answer: Any, *args: Any, **kwargs: Any) -> Reason | None:
         """Keep an answer before anybody has it; why not, where it is not kept. Safe in every thread."""

@@ -7,9 +7,10 @@ from typing import Any
 
 from ..engine import Engine
 from ..handles import Handle, PlainHandle
+from ..types import Undivided
 
 
-class Twin:
+class Twin(Undivided):
     """`now(...)` calls the plain function, `later(...)` awaits the asynchronous one; both take the same arguments.
 
     `cached`: the plain function as `layer.cached` returned it. `work`: an asynchronous function that does the same.
