@@ -70,6 +70,25 @@ def test_a_stream_that_outlasts_the_drain_is_cut_without_a_traceback(
     assert process.returncode == 0 and '"cut":true' in out and "Traceback" not in err
 
 
+def test_the_collector_passes_over_what_a_gateway_starts_with(
+    serving: Callable[..., Server], upstream: Upstream
+) -> None:
+    telling = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count()))"
+    module = "import runpy; runpy.run_module('cachelayer', run_name='__main__')"
+    command = [
+        sys.executable,
+        "-c",
+        f"{telling}; {module}",
+        *COMMAND[3:],
+        "--upstream",
+        serving(upstream).url,
+    ]
+    with subprocess.Popen([*command, "--port", "0"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stdout.readline()
+        process.terminate()
+        assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
+
+
 def _until_refused(url: str) -> None:
     """New connections are refused soon: what was told works on its way."""
     for _ in range(10_000):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
@@ -60,10 +60,11 @@ class Keys:
 
 
 class Gateway:
-    """See `CacheLayerMiddleware` for what it does in between. `draining` turns /readyz to 503."""
+    """See `CacheLayerMiddleware` for what it does in between. `draining` turns /readyz to 503; `started` is called once
+    all that it starts with is loaded."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self, config: Config, started: Callable[[], None] = lambda: None) -> None:
+        self.config, self._started = config, started
         self.keys = Keys(config.key)
         self.layer = layer_of(config.cache)
         self.log = Log(config.server.log)
@@ -144,6 +145,7 @@ class Gateway:
         await receive()
         with self.layer._engine.faults.guard("start"):
             await self.layer.start()
+        self._started()
         urls = [redacted(one.url) for one in self.config.upstream]
         part = self.config.server
         host = f"[{part.host}]" if ":" in part.host else part.host
