@@ -18,9 +18,23 @@ _FORMAL: Final = re.compile(
     r"|^[^\w\s]*[:;=]['-]?[(/|]+[^\w\s]*$"  # a sad face
 )
 _FORMULA: Final = re.compile(r"[+*^=<>]| / |(?<!\w)\w\)* - \(*\w(?!\w)")
+_ROW: Final = re.compile(
+    r"(?<!\S)(?:[\d*?/,.:#-]*[\d*][\d*?/,.:#-]* +){2,}[\d*?/,.:#-]*[\d*](?![^\s.,;:!?`])"
+)
 _ROUND: Final = re.compile(r"[()]")
 _QUOTES: Final = "\"'\u2018\u2019\u201c\u201d"
 _ENDS: Final = f".,;:!?{_QUOTES}"
+
+
+_HYPHENED: Final = re.compile(
+    r"(?i)\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
+    r"|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|\d+)-([a-z]+)(?:-(old|long)\b)?"
+)
+
+
+def parted(text: str) -> str:
+    """'A two-year-old' as 'a two year old'."""
+    return _HYPHENED.sub(r"\1 \2 \3", text) if "-" in text else text
 
 
 _FACES: Final = "\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b"
@@ -62,6 +76,11 @@ def formal(text: str) -> str:
     if "\n " in text or "\n\t" in text:
         kept.append(_indents(text))
     return " ".join(kept)
+
+
+def rows(text: str) -> str:
+    """Numbers and stars in a row, as in a table of times: which stands where is what they say."""
+    return " ".join(_ROW.findall(text))
 
 
 def _bare(chunk: str) -> str:

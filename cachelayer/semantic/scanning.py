@@ -57,6 +57,9 @@ def number(text: str) -> str:
     return text.lstrip("0") or "0" if text.isdigit() else text
 
 
+_TENS: Final = range(20, 100, 10)
+
+
 class Scan:
     """What was noted so far."""
 
@@ -134,6 +137,9 @@ class Scan:
         if lexeme.modals:
             self.modals = self.modals | lexeme.modals if self.modals else lexeme.modals
         if not lexeme.number:
+            if low == "one" and self.pending is not None and self.pending in _TENS:
+                self.pending += 1
+                return
             self.flush_number()
         elif self.spelled_number(low):
             self.opening = False
@@ -161,7 +167,8 @@ class Scan:
                 self.flush_number()
                 self.pending = value
             return True
-        after_digits = bool(self.numbers) and len(self.words) > 1 and self.words[-2][0].isdigit()
+        before = self.words[-2] if self.numbers and len(self.words) > 1 else " "
+        after_digits = before[0].isdigit() or before in lx.MULTIPLIERS
         if low in lx.MULTIPLIERS and (self.pending is not None or after_digits):
             if self.pending is not None:
                 self.pending *= lx.MULTIPLIERS[low]
@@ -171,6 +178,9 @@ class Scan:
                 self.numbers.append((number(str(scaled * lx.MULTIPLIERS[low])), unit))
             return True
         self.flush_number()
+        if low in lx.MULTIPLIERS:
+            self.pending = lx.MULTIPLIERS[low]  # 'a million'
+            return True
         if low in lx.ORDINALS:
             self.add_number(str(lx.ORDINALS[low]), "th")
             return True

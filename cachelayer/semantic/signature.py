@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from .lexemes import NONE, Lexemes
-from .marks import capitals, faceless, formal
+from .marks import capitals, faceless, formal, parted, rows
 from .scanning import Scan, named, tokens
 
 
@@ -98,7 +98,7 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
     """Read `text` once. Pure; about 2 us a word that `lexemes` knows."""
     scan = Scan()
     words, content, against = scan.words, scan.content, scan.against
-    for match in tokens(faceless(text)):
+    for match in tokens(parted(faceless(text))):
         kind = match.lastgroup
         raw = match[0]
         if kind != "word" and kind != "mixed":
@@ -138,6 +138,6 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
         question=_question(words, text),
         roles=tuple(scan.roles),
         english=scan.balance >= 0,
-        formal=formal(text),
+        formal=formal(text) or (rows(text) if scan.numbers and (scan.ids or len(scan.numbers) > 2) else ""),
         capitals=capitals(text, words),
     )

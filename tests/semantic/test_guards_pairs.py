@@ -60,6 +60,8 @@ CONFLICTS = [
     ("identifiers", "a && b in bash", "a || b in bash"),
     ("identifiers", "\U0001f44d", "\U0001f44e"),
     ("identifiers", "what does \U0001f60a mean", "what does \U0001f64f mean"),
+    ("numbers", "one million bees", "one billion bees"),
+    ("numbers", "a three-week course", "a two-week course"),
     ("numbers", "is -4 degrees cold", "is 4 degrees cold"),
     ("numbers", "what is new in release 2.10", "what is new in release 2.1"),
     ("negation", "do I pay if I leave", "do I pay unless I leave"),

@@ -37,6 +37,8 @@ OTHER = [
     ("pay in €", "pay in $"),
     ("What is IT in law?", "What is it in law?"),
     ("Can I bath in Bath?", "Can I bath in bath?"),
+    ("run it at 15 2 * * 3", "run it at 2 15 * * 3"),
+    ("is 030 55 44 his number?", "is 030 44 55 his number?"),
 ]
 SAME = [
     ("where is the exit (the big one)?", "where is the exit, the big one"),
@@ -52,6 +54,11 @@ SAME = [
     ("Do I need a visa for the US?", "do I need a visa for the US"),
     ("Is tea from China good?", "is tea from china good"),
     ("Is tea from the US good?", "IS TEA FROM THE US GOOD?"),
+    ("a seven-year-old girl", "a 7 year old girl"),
+    ("a ten-day tour of 3 towns", "a 10-day tour of 3 towns"),
+    ("thirty-one guests", "31 guests"),
+    ("a million stars", "1000000 stars"),
+    ("two hundred thousand bees", "200,000 bees"),
     ("fetch HTTP://Example.com/docs", "fetch http://example.com/docs."),
 ]
 
