@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from . import lexicon as lx
+from .moods import TELLING
 from .signature import Signature
 
 _ADVERBS: Final = dict.fromkeys("briefly concisely tldr".split(), "briefly")
@@ -34,15 +35,15 @@ def _wanted(words: tuple[str, ...]) -> Iterator[str]:
             yield _ADVERBS[word]
         elif word in _AFTER_IN and (before[-1:] == ("in",) or before[-2:] == ("keep", "it")):
             yield _AFTER_IN[word]
-        elif word in _MEASURES and "in" in before and _few(words[i - 1]) and _ends(words[i + 1 : i + 2]):
+        elif word in _MEASURES and "in" in before and _few(words[i - 1]) and _ends(words[i + 1 : i + 2], i):
             yield _MEASURES[word]
         elif word == "yes" and words[i + 1 : i + 3] == ("or", "no"):
             yield "yes or no"
 
 
-def _ends(following: tuple[str, ...]) -> bool:
-    """Whether no noun follows, as in 'a Word document'."""
-    return lx.FUNCTION_WORDS.issuperset(following)
+def _ends(following: tuple[str, ...], at: int) -> bool:
+    """Whether no noun follows, as in 'a Word document'; 'in one word, describe' may open a text."""
+    return lx.FUNCTION_WORDS.issuperset(following) or (at == 2 and TELLING.issuperset(following))
 
 
 def _few(word: str) -> bool:

@@ -9,9 +9,12 @@ from typing import Final
 
 from . import lexicon as lx
 from .demands import demands
+from .exchanges import ADDED, exchanges, opposed
 from .guards import modality
-from .lexemes import POSSESSORS, stem
+from .lexemes import NONE, POSSESSORS, stem
+from .moods import moods
 from .signature import Signature
+from .tenses import tenses
 from .voices import voices
 
 _PLACES: Final = {
@@ -26,8 +29,16 @@ _MORE, _LESS = (
     frozenset("less fewer lower shorter younger".split()),
 )
 _NEARLY: Final = frozenset("almost nearly virtually practically".split())
+_SURELY: Final = frozenset("sure surely certainly definitely guaranteed necessarily inevitably".split())
+_MAYBE: Final = frozenset("possibly perhaps maybe potentially probably likely presumably".split())
+_PLACING: Final = frozenset().union(
+    _PLACES, _FLOORS, _CEILINGS, _NEARLY, "than least most to too even few".split()
+)
+"""Of which one at least is there where `_places` finds anything."""
 _COMPARED: Final = frozenset(
-    stem(w) for w in {*_PLACES, *_FLOORS, *_CEILINGS, *_MORE, *_LESS, *_NEARLY, "least", "most", "even"}
+    map(
+        stem, frozenset().union(_PLACING, _MORE, _LESS, _SURELY, _MAYBE, ADDED) - {"than", "to", "too", "few"}
+    )
 )
 _TO: Final = "to something"
 _POINTING: Final = frozenset("a an the this that these those me him us them".split()).union(POSSESSORS)
@@ -35,28 +46,28 @@ _SUBJECTS, _OBJECTS = frozenset("i he she we they".split()), frozenset("me him h
 _BEING: Final = frozenset("am is are was were be been being got".split())
 """'I was called': what is said of a subject beside these was done to it."""
 _HELPING: Final = _BEING.union(
-    lx.MODALS, "do does did have has had will would not never just also already still".split()
+    lx.MODALS, "get do does did have has had will would not never just also already still".split()
 )
-_FUTURE: Final = frozenset("will shall won't".split())
-_OWNED: Final = frozenset("a an the my your his her our their no of living".split())
-_POLES: Final = tuple((frozenset(a.split()), frozenset(b.split())) for a, b in (
-    ("was were did had wasn't weren't didn't hadn't", "will shall won't"), ("about", "by"), ("from", _TO),
-    ("from", "for"),
-))  # fmt: skip
+_POLES: Final = (
+    (frozenset("was were did had wasn't weren't didn't hadn't".split()), frozenset(("will", "shall", "won't"))),
+    (frozenset(("about",)), frozenset(("by",))), (_SURELY, _MAYBE),
+    (frozenset(("from",)), frozenset((_TO,))), (frozenset(("from",)), frozenset(("for",))),
+)  # fmt: skip
+_POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
 def relations(a: Signature, b: Signature) -> bool:
     """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
     if a.words == b.words:
         return False
-    if demands(a, b):
+    if demands(a, b) or moods(a, b) or opposed(a, b):
         return True
     if not (a.stems ^ b.stems) <= _COMPARED:
         return voices(a, b)
     left, right = frozenset(_places(a)), frozenset(_places(b))
     if left != right or modality(a, b) or _turned(a.words, b.words) or _asks_else(a, b):
         return True
-    if _rearranged(a, b) or _over(a, b) or voices(a, b):
+    if _rearranged(a, b) or tenses(a, b) or exchanges(a, b) or voices(a, b):
         return True
     return _contrary(a.vocabulary | _aims(a), b.vocabulary | _aims(b))
 
@@ -87,6 +98,8 @@ def _first_of(s: Signature) -> frozenset[str]:
 def _places(s: Signature) -> Iterator[str]:
     """Where and when, and on which side of a number."""
     words = s.words
+    if s.vocabulary.isdisjoint(_PLACING):
+        return
     for i, word in enumerate(words):
         before, after = words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
         pair = (before, word)
@@ -104,8 +117,11 @@ def _places(s: Signature) -> Iterator[str]:
 
 def _aims(s: Signature) -> frozenset[str]:
     """Whether something goes 'to' someone or some place; 'to' before a verb says nothing."""
-    pairs = zip(s.words, s.words[1:], strict=False)
-    return frozenset(_TO for to, what in pairs if to == "to" and (what in _POINTING or stem(what) in s.names))
+    if "to" not in s.vocabulary:
+        return NONE
+    return frozenset(
+        _TO for to, what in pairwise(s.words) if to == "to" and (what in _POINTING or stem(what) in s.names)
+    )
 
 
 def _bound(before: str, word: str) -> str:
@@ -131,6 +147,8 @@ def _counts(word: str) -> bool:
 
 def _contrary(left: frozenset[str], right: frozenset[str]) -> bool:
     """What one side is on, the other side is on the far end of: past and future, author and subject."""
+    if _POLAR.isdisjoint(left ^ right):
+        return False
     return any(
         not x.isdisjoint(one) and x.isdisjoint(other) and not y.isdisjoint(other) and y.isdisjoint(one)
         for one, other in _POLES
@@ -144,44 +162,27 @@ _MAY: Final = {
 }  # fmt: skip
 
 
+_LEAVING: Final = {"yesno": 0, "when": 1, "who": 1}
+"""Questions that ask for leave, advice or duty, and where: 'how can I' is 'how should I'."""
 _DUTIES: Final = frozenset((("have", "to"), ("need", "to")))
 
 
 def _asks_else(a: Signature, b: Signature) -> bool:
     """'Can I refuse?' asks for leave, 'Should I refuse?' for advice; but 'Can you help?' is 'Will you help?'."""
-    if a.question != "yesno" or b.question != "yesno" or "you" in (a.words[1:2] + b.words[1:2]):
+    at = _LEAVING.get(a.question, -1)
+    if at < 0 or a.question != b.question or "you" in (a.words[1:2] + b.words[1:2]):
         return False
-    left, right = _leave(a.words), _leave(b.words)
-    return left != "" != right != left
+    left, right = _leave(a.words[at:]), _leave(b.words[at:])
+    return left != "" != right != left and not (at and "will" in (left, right))
 
 
 def _leave(words: Sequence[str]) -> str:
     """What a question asks for by its first words: leave, advice, duty or what is to come."""
+    if not words:
+        return ""
     if words[0] in ("do", "does", "did") and not _DUTIES.isdisjoint(pairwise(words[2:6])):
         return "must"
     return _MAY.get(words[0], "")
-
-
-def _over(a: Signature, b: Signature) -> bool:
-    """What one side says will be, the other says has been: 'has the parcel been sent', 'what happened'."""
-    return (_will_be(a) and _has_been(b, a)) or (_will_be(b) and _has_been(a, b))
-
-
-def _will_be(s: Signature) -> bool:
-    """By 'will', where that is no last will."""
-    if s.vocabulary.isdisjoint(_FUTURE):
-        return False
-    return any(w in _FUTURE and (not i or s.words[i - 1] not in _OWNED) for i, w in enumerate(s.words))
-
-
-def _has_been(s: Signature, other: Signature) -> bool:
-    """Whether it tells of the past: by 'has been', or by an ending that the same verb lacks on the other side."""
-    if _will_be(s):
-        return False
-    if "been" in s.vocabulary and "been" not in other.vocabulary:
-        return True
-    ended = {stem(w) for w in s.vocabulary - other.vocabulary if w.endswith("ed")}
-    return any(not w.endswith("ed") and stem(w) in ended for w in other.vocabulary - s.vocabulary)
 
 
 def _turned(left: Sequence[str], right: Sequence[str]) -> bool:
@@ -198,7 +199,9 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
         if word in _SUBJECTS:
             at = next((k for k in range(i + 1, len(words)) if words[k] not in _HELPING), 0)
             if at and words[at] not in lx.FUNCTION_WORDS:
-                passive = not _BEING.isdisjoint(words[max(i - 1, 0) : at]) and not words[at].endswith("ing")
+                between = words[max(i - 1, 0) : at]
+                passive = not _BEING.isdisjoint(between) and not words[at].endswith("ing")
+                passive = passive or ("get" in between and words[at].endswith("ed"))
                 (suffers if passive else does).add((POSSESSORS[word], stem(words[at])))
         elif word in _OBJECTS and i and words[i - 1] not in lx.FUNCTION_WORDS:
             suffers.add((POSSESSORS[word], stem(words[i - 1])))
