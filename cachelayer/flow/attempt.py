@@ -7,7 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..errors import ConfigurationError, Unusable
+from ..errors import ConfigurationError, StoreFault, Unusable
 from ..protocols import Clock
 from ..types import Reason
 
@@ -37,7 +37,10 @@ class Faults:
         now = self._clock.monotonic()
         if now - self._logged.get(stage, -QUIET) >= QUIET:
             self._logged[stage] = now
-            _log.warning("stage %s failed with %s; answers go on without it", stage, name)
+            told = (
+                f"{name} ({fault})" if isinstance(fault, StoreFault) else name
+            )  # ours hold no word of a prompt
+            _log.warning("stage %s failed with %s; answers go on without it", stage, told)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT
 

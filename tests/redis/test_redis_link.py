@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from fault_proxy import FaultProxy
 from redis_records import eventually, record
+from redis_servers import free_port
 
+from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.errors import StoreFault
 from cachelayer.exact.redis.link import Dialer, Link
 from cachelayer.exact.redis.url import parse
 from cachelayer.flow.background import Background
+from cachelayer.testing import Gate
 
 
 async def test_once_there_is_word_that_the_server_is_back_the_next_attempt_is_waited_for(own_server):
@@ -48,3 +51,17 @@ async def test_a_longer_lag_bears_a_longer_silence(server, open_store):
         assert patient.coherent
         proxy.heal()
         await eventually(lambda: strict.coherent)
+
+
+async def test_a_server_that_cannot_be_used_is_told_in_the_log_with_its_reason_and_no_password(
+    own_server, caplog
+):
+    """An old Redis, or a proxy, says back what it does not understand: the greeting, with the password in it."""
+    server = own_server("--rename-command", "HELLO", "")
+    for url in (f"redis://ann:sesame@127.0.0.1:{server.port}/0", f"redis://127.0.0.1:{free_port()}/0"):
+        async with CacheLayer(store=url, semantic=False, policy=Policy(budgets=Budgets(store="5s"))) as layer:
+            ask = layer.wrap(Gate(opened=True), name="ask")
+            assert await ask("a question") == "answer 1"
+    assert "Redis >= 6 refused the greeting: ERR unknown command 'HELLO'" in caplog.text
+    assert "cannot connect to Redis: ConnectionRefusedError" in caplog.text
+    assert "sesame" not in caplog.text and "a question" not in caplog.text

@@ -181,7 +181,8 @@ class Link:
             replies = await pipe.ask([*hello, *self._greeting])
             for reply in replies[: len(hello)]:
                 if isinstance(reply, Exception):
-                    raise StoreFault(f"Redis >= 6 refused the greeting: {reply}")
+                    why = str(reply).partition(", with args")[0]  # the password is among them
+                    raise StoreFault(f"Redis >= 6 refused the greeting: {why}")
         except BaseException:
             pipe.abort(StoreFault("the greeting failed"))
             raise
