@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +123,13 @@ def test_a_reader_that_has_seen_enough_ends_a_command_in_silence() -> None:
         assert demo.stdout is not None and demo.stderr is not None
         demo.stdout.close()
         assert demo.stderr.read() == "" and demo.wait() == 1
+
+
+def test_a_terminal_without_our_signs_shows_question_marks() -> None:
+    command = [sys.executable, "-m", "cachelayer", "demo", "--no-semantic", "--requests", "3", "--no-report"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "") and "?" in done.stdout
 
 
 def test_a_report_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -59,14 +59,20 @@ def test_a_terminal_gets_a_live_table(tally: Tally) -> None:
     assert "a guard spoke" in out.getvalue()
 
 
-def test_the_live_table_fits_eighty_columns(tally: Tally) -> None:
-    console = pytest.importorskip("rich.console")
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_the_live_table_fits_narrow_terminals_and_cuts_no_figure(
+    tally: Tally, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
     from cachelayer.cli.demo.rich_table import RichScreen
 
+    monkeypatch.setenv("COLUMNS", str(columns))
     out = io.StringIO()
-    console.Console(file=out, width=80).print(RichScreen(tally, Terminal()).render())
-    assert "…" not in out.getvalue()
-    assert "backend wrong" in out.getvalue()
+    screen = RichScreen(tally, out)
+    screen.console.print(screen.render())
+    lines = out.getvalue().splitlines()
+    assert "…" not in out.getvalue() and max(map(len, lines)) <= columns
+    assert any(line.split()[:2] == ["backend", "5"] for line in lines)
 
 
 def test_without_rich_one_sentence_names_the_extra_and_lines_follow(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self, TextIO
@@ -12,6 +13,8 @@ from . import words
 from .tally import HITS, Lane, Tally
 
 _FRAMES_PER_SECOND = 8
+_ROOM = {"p50": 76, "p99": 76, "share": 48}
+"""Columns that a terminal has to have for a figure to be shown."""
 _COLOURS = {
     Lane.MEMORY: "cyan",
     Lane.REDIS: "magenta",
@@ -76,12 +79,15 @@ class RichScreen(AbstractContextManager["RichScreen"]):
         from rich.table import Table
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-        for i, name in enumerate(words.HEAD):
-            table.add_column(name, justify="right" if i else "left", no_wrap=True)
-        for row in words.rows(self._tally):
-            *cells, cache, backend = row
+        rows = [words.HEAD, *words.rows(self._tally)]
+        shown = [self.console.width >= _ROOM.get(name, 0) for name in words.HEAD]
+        head, *rows = [tuple(itertools.compress(row, shown)) for row in rows]
+        for i, name in enumerate(head):  # names and heads may wrap; figures are whole or not there
+            least = max([len(row[i]) for row in rows]) if i else None
+            table.add_column(name, justify="right" if i else "left", min_width=least)
+        for name, *cells, cache, backend in rows:
             alarm = f"[bold red]{cache}[/]" if cache not in ("0", NOTHING) else cache
-            table.add_row(f"[{_BY_NAME.get(row[0], 'white')}]{cells[0]}[/]", *cells[1:], alarm, backend)
+            table.add_row(f"[{_BY_NAME.get(name, 'white')}]{name}[/]", *cells, alarm, backend)
         return table
 
     def _facts(self) -> Any:
