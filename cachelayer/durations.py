@@ -11,15 +11,18 @@ from .errors import ConfigurationError
 Duration = float | int | str | timedelta
 
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+LONGEST = 36500 * 86400.0
+"""Seconds; far beyond it clocks of threads, Redis and sums of times overflow."""
 _MOST = 10**300
 """Beyond it a whole number might be no float."""
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 
 
-def seconds(field: str, value: object, *, zero: bool = True) -> float:
+def seconds(field: str, value: object, *, zero: bool = True, most: float = LONGEST) -> float:
     """`value` in seconds.
 
-    Raises ConfigurationError, naming `field`, for what is no duration, is negative, or is 0 where `zero` is False.
+    Raises ConfigurationError, naming `field`, for what is no duration, is negative, more than `most`, or is 0 where
+    `zero` is False.
     """
     parsed = value if type(value) is float else _parse(value)
     if parsed is None or not math.isfinite(parsed):
@@ -28,6 +31,8 @@ def seconds(field: str, value: object, *, zero: bool = True) -> float:
         )
     if parsed < 0 or (parsed == 0 and not zero):
         raise ConfigurationError(field, value, "give a duration above 0" if not zero else "give 0 or more")
+    if parsed > most:
+        raise ConfigurationError(field, value, "give a hundred years at most: '36500d'")
     return parsed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from .durations import Duration, seconds
 from .errors import ConfigurationError, LooseningError
 
 MIB = 1024 * 1024
+MOST_VARIANTS = 1000
 
 
 class _Settings:
@@ -170,6 +172,8 @@ class Policy(_Settings):
             _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
         for name in ("max_item_bytes", "variants", "quarantine", "write_quota", "shadow_limit"):
             _whole(name, getattr(self, name), 1 if name in ("max_item_bytes", "variants") else 0)
+        if self.variants > MOST_VARIANTS:  # what makes them invalid goes through them all
+            raise ConfigurationError("variants", self.variants, f"give {MOST_VARIANTS} at most")
         if not callable(self.fresh) and self.fresh not in ("auto", "bypass", "off"):
             remedy = "give 'auto', 'bypass', 'off', or a function of the question that returns bool"
             raise ConfigurationError("fresh", self.fresh, remedy)
@@ -228,7 +232,7 @@ class Tightening(_Settings):
             if name == "max_error_rate":
                 _share(name, new)
             elif name == "max_age":
-                new = seconds(name, new)
+                new = seconds(name, new, most=math.inf)
             else:
                 _either(name, new)
             old = own if name == "max_error_rate" and merged[name] is None else merged[name]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from .call import Call
-from .durations import seconds
+from .durations import LONGEST, seconds
 from .errors import ConfigurationError
 from .flow.attempt import Faults
 from .types import Reason
@@ -27,7 +28,8 @@ def _told(call: Call, answer: Any, faults: Faults) -> float:
     ttl: Any = call.policy.ttl
     given = faults.attempt_now("ttl", ttl, answer)
     try:
-        return 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given)
+        told = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
+        return min(told, LONGEST)
     except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer
         faults.report("ttl", fault)
         return 0.0

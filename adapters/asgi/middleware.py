@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, MutableMapping
 from functools import partial
+from math import inf
 from typing import Any, Literal
 
 from cachelayer import CacheLayer
@@ -88,7 +89,7 @@ def _asker(route: Route) -> Any:
 def _ttl(own: Any, answer: Any) -> float:
     """The policy's, or what the response itself says where that is shorter."""
     head = answer if type(answer) is tuple else answer[0]
-    mine = seconds("ttl", own(answer)) if callable(own) else own
+    mine = seconds("ttl", own(answer), most=inf) if callable(own) else own
     told = fresh_for(head[2])
     return mine if told is None else min(mine, told)
 

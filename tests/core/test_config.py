@@ -39,6 +39,10 @@ async def _later(*given: Any) -> bool:
         (lambda: Policy(ttl_jitter="lots"), "ttl_jitter='lots'", "0 to 1"),  # type: ignore[arg-type]
         (lambda: Policy(max_bytes=10), "max_bytes=10", "at least 65536"),
         (lambda: Policy(variants=0), "variants=0", "at least 1"),
+        (lambda: Policy(variants=2**70), "variants=11805", "1000 at most"),
+        (lambda: Policy(ttl=2**70), "ttl=11805", "a hundred years at most"),
+        (lambda: Policy(rider_wait=1e300), "rider_wait=1e+300", "a hundred years at most"),
+        (lambda: Budgets(backend="999999d"), "budgets.backend='999999d'", "a hundred years at most"),
         (lambda: Policy(semantic="yes"), "semantic='yes'", "True, False or 'auto'"),  # type: ignore[arg-type]
         (lambda: Policy(pure=1), "pure=1", "True or False"),  # type: ignore[arg-type]
         (lambda: Policy(cache_if=3), "cache_if=3", "function of the answer"),  # type: ignore[arg-type]

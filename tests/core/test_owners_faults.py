@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cachelayer import CacheLayer, Policy, Reason
+from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer.testing import Gate
 
 
 class Live:
@@ -38,6 +39,12 @@ async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(opt
     outcome = await ask.outcome({"title": "returns"})
     assert outcome.answer == "answer" and outcome.stored in (Reason.FAULT, Reason.TTL_ZERO)
     assert await ask({"title": "returns"}) == "answer" and sum(layer.stats()["faults"].values()) == 2
+
+
+async def test_an_owner_who_says_for_ever_has_an_answer_kept_for_long() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", ttl=lambda answer: 1e308)
+        assert [(await ask.outcome("q")).source for _ in range(2)] == [Source.BACKEND, Source.MEMORY]
 
 
 async def test_a_stream_of_chunks_that_cannot_be_kept_passes_as_it_is() -> None:
