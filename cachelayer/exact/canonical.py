@@ -162,6 +162,15 @@ def _dataclass(value: Any) -> Tree:
     return [_name(kind), held]
 
 
+def _private(model: Any) -> list[Tree]:
+    """A model's private attributes, by which models differ, too; as of a dataclass, handles are not compared."""
+    held = {}
+    for name, value in (getattr(model, "__pydantic_private__", None) or {}).items():
+        with suppress(NotKeyable, RecursionError):
+            held[name] = tree(value)
+    return [held] if held else []
+
+
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
     return _tag(tag, sorted(([argument(k), tree(v)] for k, v in value.items()), key=encode))
 
@@ -230,7 +239,7 @@ def _other(value: Any) -> Tree:
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
         held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
-        return _tag("model", [_name(kind), tree(held)])
+        return _tag("model", [_name(kind), tree(held), *_private(value)])
     if isinstance(value, type):
         schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
         return _tag("class", [_name(value), tree(schema)])

@@ -12,6 +12,7 @@ from dataclasses import InitVar, dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pydantic
 import pytest
 
 from cachelayer.exact.canonical import NotKeyable, argument, encode
@@ -76,3 +77,15 @@ def test_what_is_worked_out_of_a_value_is_no_part_of_it() -> None:
 def test_what_a_dataclass_was_given_openly_must_be_comparable() -> None:
     with pytest.raises(NotKeyable):
         argument(Heir("m", threading.Lock()))
+
+
+def test_models_that_differ_by_what_is_private_are_told_apart_but_by_handles() -> None:
+    class Session(pydantic.BaseModel):
+        model: str
+        _tone: str = pydantic.PrivateAttr(default="dry")
+        _lock: Any = pydantic.PrivateAttr(default_factory=threading.Lock)
+
+    dry, again, warm = (Session(model="m") for _ in range(3))
+    warm._tone = "warm"
+    assert dry != warm
+    assert encode(argument(dry)) == encode(argument(again)) != encode(argument(warm))
