@@ -76,7 +76,9 @@ class Recording:
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
         begun: asyncio.Task[Any] | None = None
-        with suppress(Exception):  # the pump keeps it for the readers
+        with suppress(
+            Exception, asyncio.CancelledError
+        ):  # the source's own; the pump keeps it for the readers
             begun, _ = starter.start(self._loop, self._pump())
         if begun is not None:
             self._task = begun
@@ -187,7 +189,7 @@ class Recording:
 
     def _stopped(self, task: asyncio.Task[Any]) -> None:
         self.ended = True
-        self.error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        self.error = (self.error or asyncio.CancelledError()) if task.cancelled() else task.exception()
         self._wake_all()
         self._over()
 

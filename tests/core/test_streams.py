@@ -92,6 +92,17 @@ async def test_a_cut_stream_reaches_every_reader_and_is_not_kept() -> None:
     assert source.started == 2
 
 
+async def test_a_source_that_ends_in_a_cancellation_of_its_own_loses_no_chunk() -> None:
+    async def source(q: str) -> AsyncIterator[str]:
+        yield "one"
+        raise asyncio.CancelledError("its own")
+
+    chunks = CacheLayer(semantic=False).cached(source)("a question")
+    assert await anext(chunks) == "one"
+    with pytest.raises(asyncio.CancelledError, match="its own"):
+        await anext(chunks)
+
+
 async def test_a_reader_that_leaves_hurts_nobody_and_the_last_one_closes_the_source() -> None:
     source = Source_()
     stream = wrapped(source)
