@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .types import Reason
 
 
@@ -19,6 +21,13 @@ class ConfigurationError(CacheLayerError, ValueError):
         super().__init__(f"{field}={value!r}: {remedy}")
         self.field, self.value, self.remedy = field, value, remedy
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (
+            self.field,
+            self.value,
+            self.remedy,
+        )  # a pool waits for ever for one that does not unpickle
+
 
 class MissingExtra(ConfigurationError):
     """An optional package is needed and not installed; the message names the extra that brings it."""
@@ -30,6 +39,9 @@ class MissingExtra(ConfigurationError):
         )
         self.field, self.value, self.remedy = feature, package, f"pip install 'cachelayer[{extra}]'"
         self.extra = extra
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.field, self.value, self.extra)
 
 
 class LooseningError(CacheLayerError, ValueError):

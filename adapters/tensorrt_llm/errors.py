@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cachelayer.errors import CacheLayerError
 
 
@@ -43,6 +45,9 @@ class Shed(Overloaded):
     def __init__(self, reason: str, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message, retry_after=retry_after)
         self.reason = reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.reason, str(self)), vars(self)
 
 
 class Unavailable(BackendError):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import pickle
 import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cachelayer.adapters.tensorrt_llm.errors import Shed
 
 from cachelayer import (
     Budgets,
@@ -234,3 +236,13 @@ async def test_a_lone_tag_invalidates_nothing_in_silence_it_is_refused() -> None
     async with CacheLayer(semantic=False) as layer:
         with pytest.raises(ConfigurationError, match="tags='kb'"):
             await layer.invalidate(tags="kb")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ConfigurationError("ttl", -1, "more"), MissingExtra("x", "y", "z"), Shed("full", "later")],
+    ids=str,
+)
+def test_errors_cross_processes_whole(error: Exception) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
