@@ -15,7 +15,7 @@ from .exact.kinds import ATOMS
 from .exact.slot import Slot
 from .flow.attempt import Faults
 from .flow.portal import Portal
-from .flow.singleflight import Alone, SingleFlight
+from .flow.singleflight import Alone, SingleFlight, running_loop
 from .keeper import Keeper
 from .keeping import Keeping, flight_key
 from .parts import Noting
@@ -204,7 +204,7 @@ class Engine:
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call):
-            found = self.portal.run(self.tiers.find(call))
+            found = self.portal.run(self.tiers.find(call, patient=running_loop() is None))
             if found is not None:
                 return found
         call.epoch = self.keeper.epoch

@@ -14,6 +14,7 @@ from .exact.redis.recall import Recall
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import CLOSED, Breaker
+from .flow.singleflight import needed_loop
 from .flow.waiting import within
 from .implied import scope_of
 from .keeper import Keeper
@@ -78,7 +79,7 @@ class SharedTier:
 
         None where `find` is to ask by itself.
         """
-        ask, told = self._ask, call.looked is not None or call.tightening.no_cache
+        ask, told = self._ask, call.looked is not None or call.tightening.no_cache or self._listening is None
         if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -171,13 +172,15 @@ class SharedTier:
         typical = call.function.stats.backend_mean
         return self.breaker.state is CLOSED and (typical is None or typical >= SLOW)
 
-    async def lead_or_wait(self, call: Call) -> Landing | None:
-        """Take the lease for a call, or wait for its holder's answer; None where we must call."""
+    async def lead_or_wait(self, call: Call, patient: bool = True) -> Landing | None:
+        """Take the lease for a call, or wait for its holder's answer, if `patient`; None where we must call."""
         key = call.digest.to_bytes(16, "big")
         budget = self._budget(call)
         lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
         if lease is not None:
             call.lease = None if isinstance(lease, Reason) else lease
+            return None
+        if not patient:
             return None
         patience = call.function.rider_wait
         if call.deadline is not None:
@@ -213,10 +216,12 @@ class SharedTier:
         if records and self.breaker.allow():
             leases = [call.lease for call, _ in items if call.lease is not None]
             done = await self.faults.attempt("store", self.store.put(records, leases), WRITE_BUDGET)
-            if isinstance(done, Reason):
-                self.breaker.failure()
-            else:
+            if not isinstance(done, Reason):
                 self.breaker.success()
+            elif done is Reason.OVERLOAD:
+                self.breaker.abandoned()  # a full server still answers those who read
+            else:
+                self.breaker.failure()
         for call, _ in items:
             self.let_go(call)
 
@@ -241,7 +246,7 @@ class SharedTier:
     def listen(self) -> None:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
         if self._listening is None or self._listening.is_closed():
-            self._listening = asyncio.get_running_loop()
+            self._listening = needed_loop()
             self.background.spawn_always(self._hear)
 
     async def _hear(self) -> None:

@@ -86,10 +86,10 @@ class Tiers:
         """Whether anybody is asked before the backend: who knows similar answers, or who may be making this one."""
         return call.function.similar or (self.shared is not None and self.shared.leases(call))
 
-    async def find(self, call: Call, *, wait: bool = True) -> Landing | None:
+    async def find(self, call: Call, *, wait: bool = True, patient: bool = True) -> Landing | None:
         """The first tier's answer within the budgets, or None: see `call.misses`.
 
-        `wait`: of another process too, and for riders.
+        `wait`: of another process too, and for riders; where not `patient` it is not waited for, only led.
         """
         if call.tightening.no_cache:
             return None
@@ -98,7 +98,7 @@ class Tiers:
         found: Found | None = await self._stored(call, riders=wait)
         if found is None and (tier := self.meaning.fit(call)) is not None:
             found = self.meaning.again(call, tier) or await self.meaning.find(call, tier, call.policy.budgets)
-        return found if isinstance(found, Landing) else await self._elsewhere(call) if wait else None
+        return found if isinstance(found, Landing) else await self._elsewhere(call, patient) if wait else None
 
     async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
         """A similar answer, or the backend's, which starts when the similar tier overruns its budget."""
@@ -138,10 +138,10 @@ class Tiers:
         found = await self._stored(call)
         return found if found is not None and found.source is Source.REDIS else await self._elsewhere(call)
 
-    async def _elsewhere(self, call: Call) -> Landing | None:
+    async def _elsewhere(self, call: Call, patient: bool = True) -> Landing | None:
         """The answer that another process is making now, where it is worth waiting for."""
         shared = self.shared
-        return await shared.lead_or_wait(call) if shared is not None and shared.leases(call) else None
+        return await shared.lead_or_wait(call, patient) if shared and shared.leases(call) else None
 
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""

@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, TypeVar
 
+from ..errors import CacheLayerError
 from ..protocols import Clock
 from .eager import Starter
 
@@ -77,7 +78,7 @@ class SingleFlight:
         Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
         call for himself, and whatever the call raised.
         """
-        loop = get_running_loop()
+        loop = needed_loop()
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
             return self._await(key, flight, loop, False, wait)
         told: list[Callable[[Any], object]] = []
@@ -110,7 +111,7 @@ class SingleFlight:
         self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block."""
-        loop = _running_loop()
+        loop = running_loop()
         with self._lock:
             flight = self._up(key, proof, max_age)
             led = flight is None
@@ -238,7 +239,7 @@ class SingleFlight:
             if empty and self._flights.get(key) is flight:
                 del self._flights[key]
         if empty and flight.task is not None and flight.loop is not None:
-            if flight.loop is _running_loop():
+            if flight.loop is running_loop():
                 flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
             elif not flight.loop.is_closed():
                 flight.loop.call_soon_threadsafe(flight.task.cancel)
@@ -263,7 +264,19 @@ def _give_up(waiter: asyncio.Future[Any]) -> None:
         waiter.set_exception(Alone())
 
 
-def _running_loop() -> asyncio.AbstractEventLoop | None:
+def needed_loop() -> asyncio.AbstractEventLoop:
+    """The running loop. Raises CacheLayerError that says what to do where none runs."""
+    try:
+        return get_running_loop()
+    except RuntimeError:
+        raise CacheLayerError(
+            "no asyncio loop runs here, which coroutines need to be cached: under anyio choose its backend "
+            "'asyncio', under trio call from trio_asyncio.aio_as_trio, or cache plain functions"
+        ) from None
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that this thread must not be kept from."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer import Budgets, CacheLayer, CacheLayerError, Policy, Reason, Source
 from cachelayer.testing import Gate, WordEmbedder
 
 
@@ -158,3 +158,9 @@ async def test_a_deadline_cuts_the_head_start_of_a_slow_lookup() -> None:
         with layer.scope(deadline="10ms"):
             outcome = await asyncio.wait_for(ask.outcome("a question"), 30)
         assert outcome.answer == "answer 1" and outcome.misses["similar"] is Reason.BUDGET
+
+
+def test_a_coroutine_without_a_loop_of_asyncio_is_told_what_to_do() -> None:
+    ask = CacheLayer(semantic=False).wrap(Gate(opened=True), name="ask")
+    with pytest.raises(CacheLayerError, match="no asyncio loop runs here"):
+        ask("a question").send(None)  # as trio would

@@ -94,3 +94,18 @@ async def test_where_a_stale_answer_stands_in_for_a_fault_the_lease_is_given_up(
         for _ in range(2):
             assert (await ask.outcome("a text")).source in (Source.STALE, Source.MEMORY)
             await eventually(lambda: not server.do("KEYS", "cachelayer:l:*"))
+
+
+async def test_a_plain_function_on_a_loops_thread_waits_for_no_lease_that_this_loop_has_to_give_up(
+    server: Server,
+) -> None:
+    policy = Policy(budgets=BUDGETS, rider_wait="1h")
+    layers = [CacheLayer(store=server.url, semantic=False, policy=policy) for _ in range(2)]
+    asks = [layer.wrap(lambda text: text * 2, name="ask") for layer in layers]
+    assert [ask.outcome("a text").source for ask in asks] == [
+        Source.BACKEND
+    ] * 2  # no turn of the loop between them
+    for layer in layers:
+        await layer.flush()
+        await layer.aclose()
+    await asyncio.to_thread(nobody_leads, server)

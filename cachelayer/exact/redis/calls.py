@@ -49,6 +49,17 @@ def answers(result: Answers) -> list[Any]:
     return [checked(reply) for reply in result]
 
 
+def refusals(results: Sequence[Answers]) -> list[StoreFault]:
+    """Why requests were not carried out."""
+    faults = []
+    for result in results:
+        try:
+            answers(result)
+        except StoreFault as fault:
+            faults.append(fault)
+    return faults
+
+
 def full(result: Answers) -> bool:
     """Whether the server had no memory left for one request."""
     faults = () if isinstance(result, StoreFault) else result

@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
-from .calls import Answers, Request, answers, call, full, number
+from .calls import Answers, Request, answers, call, full, number, refusals
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -33,9 +33,9 @@ TRIES = 4
 UNCONFIRMED_MS = 40
 """How long an invalidation waits for a replica to have it."""
 
-
 Wanted = tuple[bytes, float]
 """The name of a tag or scope, and until when its epoch must last by our clock."""
+Make = Callable[[bytes, Wanted], Request]
 
 
 class Coherence:
@@ -142,17 +142,17 @@ class Coherence:
                 answers(result)
         raise StoreFault("epochs change faster than they can be read")
 
-    async def ensure(self, wanted: Mapping[bytes, Wanted]) -> dict[bytes, Known]:
-        """The epochs of `wanted` (digest -> name, how long it must last by our clock), made where there are none.
-
-        One that cannot be had is left out.
-        """
+    async def ensure(self, wanted: Mapping[bytes, Wanted], faults: list[StoreFault]) -> dict[bytes, Known]:
+        """The epochs of `wanted` (by digest), made where there are none; of one that is refused `faults` hears."""
         for _ in range(TRIES):  # what is pushed meanwhile is forgotten meanwhile
-            absent = {d: want for d, want in wanted.items() if not self._known(d)}
+            absent = {d: w for d, w in wanted.items() if not self._known(d)}
             if not absent:
                 break
             await self._each(self.read, absent)
-            await self._each(self._make, {d: want for d, want in absent.items() if not self._known(d)})
+            made = await self._each(self._make, {d: w for d, w in absent.items() if not self._known(d)})
+            if refused := refusals(made):
+                faults += refused
+                break
         await self._each(self._remaining, self._late(wanted))
         await self._each(self._prolong, self._late(wanted))
         return {d: known for d in wanted if (known := self._known(d))}
@@ -164,12 +164,12 @@ class Coherence:
     def _late(self, wanted: Mapping[bytes, Wanted]) -> dict[bytes, Wanted]:
         return {d: w for d, w in wanted.items() if (known := self._known(d)) and known.until < w[1]}
 
-    async def _each(self, make: Callable[[bytes, Wanted], Request], wanted: Mapping[bytes, Wanted]) -> None:
+    async def _each(self, make: Make, wanted: Mapping[bytes, Wanted]) -> list[Answers]:
         requests = []
         for digest, want in wanted.items():
             with suppress(StoreFault):  # no node owns it now
                 requests.append(make(digest, want))
-        await call(self._topology, Role.CONTROL, requests)
+        return await call(self._topology, Role.CONTROL, requests)
 
     def read(self, digest: bytes, want: Wanted | None = None) -> Request:
         """The request that reads an epoch and learns it."""

@@ -96,13 +96,16 @@ class Lane:
             if self.only is not None:
                 self.only.open()
 
-    async def start(self) -> None:
-        """Connect to the server, or to all primaries of the cluster. Raises StoreFault; then it goes on trying."""
+    async def start(self, *, patient: bool = True) -> None:
+        """Connect to the server, or to all primaries of the cluster. Raises StoreFault; then it goes on trying.
+
+        `patient`: a second attempt is waited for where the first failed before.
+        """
         self.begin()
         if self.cluster and not self.topology.nodes:
             await self._survey()
         for node in self.topology:
-            await node.ready()
+            await node.ready(patient=patient)
         self.started = True
 
     def fetch(self, key: bytes, word: bytes, budget: float | None) -> Asked:

@@ -143,30 +143,32 @@ class Link:
             self._hurried = False
             try:
                 pipe, replies = await within(DIAL, self._dial())
+                self._stand(pipe, replies)
             except (OSError, StoreFault, UnicodeError) as fault:  # the last of a host that is no name
                 if self._hurried:
                     continue  # that attempt began before the word came
                 self.failures += 1
-                why = fault if isinstance(fault, StoreFault) else type(fault).__name__
-                self.fault = StoreFault(f"cannot connect to Redis: {why}")
+                self.fault = StoreFault(f"cannot connect to Redis: {_why(fault)}")
                 self._tell()
                 pause = min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
                 self._rest = asyncio.get_running_loop().create_future()
                 await settled(self._rest, pause)
                 continue
-            await self._serve(pipe, replies)
+            try:
+                await asyncio.shield(pipe.lost)
+            finally:
+                pipe.abort(StoreFault("the connection was given up"))
 
-    async def _serve(self, pipe: Pipe, replies: list[Any]) -> None:
+    def _stand(self, pipe: Pipe, replies: list[Any]) -> None:
+        """Raises StoreFault where it broke at once, or where what `up` needs was refused."""
+        if not pipe.lost.done():
+            self.pipe, self.fault, pipe.ended = pipe, None, self._ended
+            if self._up is not None:
+                self._up(pipe, replies)
         if pipe.lost.done():
-            return
-        self.pipe, self.failures, self.fault, pipe.ended = pipe, 0, None, self._ended
-        if self._up is not None:
-            self._up(pipe, replies)
+            raise pipe.lost.result()
+        self.failures = 0
         self._tell()
-        try:
-            await asyncio.shield(pipe.lost)
-        finally:
-            pipe.abort(StoreFault("the connection was given up"))
 
     def _ended(self) -> None:
         if self.pipe is not None:
@@ -193,6 +195,15 @@ class Link:
         for waiter in news:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def _why(fault: Exception) -> str:
+    """What a person needs to know to put it right."""
+    if isinstance(fault, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {fault.verify_message}"
+    if isinstance(fault, TimeoutError):
+        return f"no greeting within {DIAL:g} s; is it there, and does that port take TLS, or none, as the URL says?"
+    return str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
 
 
 def _ignore(message: list[Any]) -> None:

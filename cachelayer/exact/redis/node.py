@@ -54,6 +54,7 @@ class Node:
     ) -> None:  # fmt: skip
         self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
         self._turned, self._silence = turned, dialer.target.silence
+        self._cluster = dialer.target.cluster
         self.reader = Link(
             dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
             down=lambda: leases(None), pushed=lambda message: _invalidated(message, leases),
@@ -84,10 +85,10 @@ class Node:
         self.control.open()
         self.reader.open()
 
-    async def ready(self) -> None:
+    async def ready(self, *, patient: bool = True) -> None:
         """Wait until reads are possible. Raises StoreFault."""
-        await self.control.ready(patient=True)
-        await self.reader.ready(patient=True)
+        await self.control.ready(patient=patient)
+        await self.reader.ready(patient=patient)
 
     def close(self) -> None:
         for link in (self.reader, self.writer, self.control):
@@ -152,14 +153,21 @@ class Node:
         tracking, info, time, role = replies
         self.rtt, self._asked = 0.0, None
         self.since = moment = self._clock.time()
-        if isinstance(tracking, Exception) or not self._synchronize(time, moment, moment):
-            self._cut(f"Redis refused CLIENT TRACKING: {tracking}")
+        for asked, reply in (("CLIENT TRACKING", tracking), ("TIME", time)):
+            if isinstance(reply, Exception):
+                self._cut(f"Redis refused {asked}: {reply}")
+                return
+        if not self._synchronize(time, moment, moment):
+            self._cut("Redis does not tell the time")
             return
         self.rtt = 0.0  # this one measured nothing
         self.take_role(role)
         self.incarnation, self.started = NOBODY, float("-inf")
         if not isinstance(info, Exception):  # INFO may be forbidden: then restarts of the server go unnoticed
             facts = parse_info(info)
+            if facts.get("redis_mode") == "cluster" and not self._cluster:
+                self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
+                return
             self.version = facts.get("redis_version", "")
             self.incarnation = bytes.fromhex(facts["run_id"])[:8]
             self.started = self.now() - float(facts.get("uptime_in_seconds", "0"))

@@ -117,7 +117,8 @@ class Pipe(asyncio.Protocol):
             congested.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.fail(StoreFault(f"the connection to Redis was lost: {type(exc).__name__ if exc else 'closed'}"))
+        why = f"{type(exc).__name__}: {exc}" if exc else "closed"
+        self.fail(StoreFault(f"the connection to Redis was lost: {why}"))
 
     # the callers' side -----------------------------------------------------------------------------------------
 

@@ -30,6 +30,9 @@ from .wire import Wire
 from .writing import TOMB, Writer
 
 TRIES = 3
+GREETED = 0.1
+"""Seconds that a lookup may wait for the very first connection, whatever its budget: where nobody called `start`, what
+others left would go unread."""
 
 
 class RedisStore:
@@ -113,10 +116,10 @@ class RedisStore:
             )
         return lane
 
-    async def _started(self) -> Lane:
+    async def _started(self, *, patient: bool = True) -> Lane:
         lane = self._lane()
         if not lane.started:
-            await lane.start()
+            await lane.start(patient=patient)
         return lane
 
     # reading ------------------------------------------------------------------------------------------------
@@ -138,7 +141,8 @@ class RedisStore:
         if asked is None:
             lane = self._lanes.get(asyncio.get_running_loop())
             if lane is None or not lane.started:
-                lane = await self._started()
+                patience = None if budget is None else max(budget, GREETED)
+                lane = await bounded(patience, self._started(patient=False))
             await lane.standing(key, budget)
             asked = lane.fetch(key, self._names.word(key), budget)
         tries = 0

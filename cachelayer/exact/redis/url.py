@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ...durations import seconds
-from ...errors import ConfigurationError
+from ...errors import ConfigurationError, StoreFault
 
 Address = tuple[str, int]
 SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
@@ -26,6 +26,7 @@ OPTIONS = (
     "ssl_cert_reqs",
     "ssl_check_hostname",
 )
+FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 
 
 BRIEFEST = 0.02
@@ -60,7 +61,14 @@ class Target:
         return min(0.025, self.lag / 4)
 
     def context(self) -> ssl.SSLContext | None:
-        """The TLS context, or None. Reads the certificate files."""
+        """The TLS context, or None. Reads the certificate files; raises StoreFault that names them."""
+        try:
+            return self._context()
+        except (OSError, ValueError) as fault:  # ssl.SSLError is one
+            files = {name: file for name, file in (self.tls or {}).items() if name in FILES}
+            raise StoreFault(f"certificates cannot be read: {fault}: {files}") from fault
+
+    def _context(self) -> ssl.SSLContext | None:
         if self.tls is None:
             return None
         context = ssl.create_default_context(cafile=self.tls.get("ssl_ca_certs"))

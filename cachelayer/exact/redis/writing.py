@@ -59,7 +59,7 @@ class Writer:
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
         """How many were stored. Raises StoreFault where some could not be; the others are stored."""
         drafts, faults = self._drafts(records)
-        drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts))
+        drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)
         if faults:
             raise faults[0]
@@ -78,14 +78,14 @@ class Writer:
                 drafts.append(Draft(record, names, record.created - record.seconds, node))
         return drafts, faults
 
-    async def _epochs(self, drafts: Sequence[Draft]) -> dict[bytes, Known]:
+    async def _epochs(self, drafts: Sequence[Draft], faults: list[StoreFault]) -> dict[bytes, Known]:
         wanted: dict[bytes, Wanted] = {}
         for draft in drafts:
             until = draft.record.stale_until
             for name in draft.names:
                 digest = digest_of(name)
                 wanted[digest] = name, max(until, wanted.get(digest, (b"", NEVER))[1])
-        return await self._coherence.ensure(wanted)
+        return await self._coherence.ensure(wanted, faults)
 
     async def _look(
         self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]

@@ -1,0 +1,129 @@
+"""What Redis refuses is told in words that lead to the remedy, costs callers no time, and nobody pesters the server."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from fault_proxy import FaultProxy
+from redis_records import eventually
+from redis_servers import Server, free_port
+
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.errors import StoreFault
+from cachelayer.exact.redis import RedisStore
+from cachelayer.testing import Gate
+
+
+def as_user(server: Server, rights: str) -> str:
+    server.do("ACL", "SETUSER", "cache", "on", ">secret", *rights.split())
+    return server.url.replace("://", "://cache:secret@")
+
+
+async def refusal_of(store: RedisStore) -> str:
+    with pytest.raises(StoreFault) as caught:
+        await store.start()
+    return str(caught.value)
+
+
+def layer_on(url: str) -> CacheLayer:
+    policy = Policy(max_bytes=0, rider_wait="1h", budgets=Budgets(store="2s"))
+    return CacheLayer(policy=policy, store=url, semantic=False)
+
+
+def certificate(folder: Path, address: str, days: int) -> tuple[str, str]:
+    """One that vouches for itself, until `days` from now; and its key."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, address)])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+    made = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=9))
+        .not_valid_after(now + datetime.timedelta(days=days)).add_extension(here, critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    cert, secret = folder / "cert.pem", folder / "key.pem"
+    cert.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
+    return str(cert), str(secret)
+
+
+@pytest.mark.parametrize(
+    ("address", "days", "told"), [("127.0.0.2", 1, "not valid for '127.0.0.1'"), ("127.0.0.1", -1, "has expired")]
+)  # fmt: skip
+async def test_why_a_certificate_is_not_accepted_is_told(
+    own_server: Any, make_store: Any, tmp_path: Path, address: str, days: int, told: str
+) -> None:
+    (cert, key), port = certificate(tmp_path, address, days), free_port()
+    files = ("--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
+    own_server("--tls-port", str(port), *files, "--tls-auth-clients", "no")
+    said = await refusal_of(make_store(f"rediss://127.0.0.1:{port}?ssl_ca_certs={cert}"))
+    assert "certificate is not accepted" in said and told in said
+
+
+async def test_a_certificate_that_cannot_be_read_is_named(make_store: Any) -> None:
+    assert "/none" in await refusal_of(make_store("rediss://127.0.0.1:1?ssl_ca_certs=/none"))
+
+
+async def test_a_node_of_a_cluster_that_is_named_as_one_server_is_told_so(
+    cluster: Any, make_store: Any
+) -> None:
+    assert "redis+cluster://" in await refusal_of(make_store(cluster.servers[0].url))
+
+
+async def test_a_user_without_a_right_that_every_connection_needs_is_not_dialled_again_and_again(
+    own_server: Any, make_store: Any
+) -> None:
+    server = own_server()
+    async with FaultProxy(server.port) as proxy:
+        user = as_user(server, "~* +@all -time").partition("@")[0]
+        store = make_store(f"{user}@127.0.0.1:{proxy.port}")
+        assert "refused TIME" in await refusal_of(store)
+        node = store._lane().only
+        await eventually(lambda: node.control.failures > 3)
+        assert proxy.connections < 20
+
+
+@pytest.mark.parametrize("rights", ["~* +@all -eval", "~* +@all -set"])
+async def test_a_user_who_may_not_write_keeps_no_caller_waiting_and_is_told(
+    own_server: Any, rights: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with layer_on(as_user(own_server(), rights)) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        async with asyncio.timeout(15):  # a lease that nobody releases lasts 30 s
+            outcomes = [await ask.outcome("a question") for _ in range(3) if await layer.flush() is None]
+        assert {one.source for one in outcomes} == {Source.BACKEND}
+    assert "stage store failed with StoreFault (Redis answered NOPERM)" in caplog.text
+
+
+async def test_a_lookup_waits_for_no_second_attempt_to_connect(own_server: Any, make_store: Any) -> None:
+    store = make_store(own_server("--requirepass", "right").url)
+    await refusal_of(store)
+    link = store._lane().only.control
+    await eventually(lambda: link.failures > 5)  # pauses of half a second and more by now
+    failures = link.failures
+    with pytest.raises(StoreFault, match="NOAUTH"):
+        await store.get(bytes(16), b"", 10.0)
+    assert link.failures == failures
+
+
+async def test_a_full_server_serves_what_it_holds(own_server: Any) -> None:
+    server = own_server("--maxmemory-policy", "noeviction")
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("kept")
+        await layer.flush()
+        server.do("CONFIG", "SET", "maxmemory", "1")
+        for number in range(20):
+            missed = await ask.outcome(f"another {number}")
+            assert missed.misses["redis"] is Reason.ABSENT
+            await layer.flush()
+        assert (await ask.outcome("kept")).source is Source.REDIS
