@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from cachelayer.errors import ConfigurationError
 
-ShedReason = Literal["deadline", "wait", "queue", "expired", "unknown lane", "brownout"]
+ShedReason = Literal["deadline", "wait", "queue", "expired", "brownout"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,9 +171,7 @@ class Gate:
 
     def arrive(self, ticket: Ticket, slots: float, now: float) -> Verdict | None:
         """Start or shed the ticket at once, or None: it waits for its `turn`."""
-        state = self._lanes.get(ticket.lane)
-        if state is None:
-            return self._shed(ticket, "unknown lane", 0.0)
+        state = self._lanes[ticket.lane]
         if not state.queue and self._room(state, slots):
             return self._start(state, ticket, now)
         wait = self.expected_wait(ticket.lane, slots)

@@ -54,7 +54,7 @@ class TensorRTLLM:
         **options: Any,
     ) -> Self:
         """`trtllm://[user:password@]host:8000[/path]` (also trtllms, http, https), `triton://host:8001[/model]`
-        (tritons), `local:/model`.
+        (tritons), `local:/model`. Ports left out are 8000 and 8001; 80 for http, 443 for trtllms and https.
 
         Several URLs are replicas of one model: a `Fleet` with routing and admission, whose arguments `fleet`
         gives (also for a single URL). No I/O: the server is asked what it is at `start`, or at the first
@@ -142,7 +142,8 @@ def transport_of(url: str, **options: Any) -> Transport:
         tls = scheme in ("trtllms", "https")
         user, at, _ = parts.netloc.rpartition("@")
         path = parts.path.rstrip("/").removesuffix("/v1")
-        base = f"{'https' if tls else 'http'}://{user}{at}{host}:{parts.port or (443 if tls else 8000)}{path}"
+        port = parts.port or (443 if tls else 80 if scheme == "http" else 8000)
+        base = f"{'https' if tls else 'http'}://{user}{at}{host}:{port}{path}"
         return ServeTransport(base, **options)
     if scheme in ("triton", "tritons"):
         if parts.username is not None:

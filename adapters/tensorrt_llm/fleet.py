@@ -102,7 +102,7 @@ class Fleet:
             await member.transport.aclose()
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
-        """See `Transport.events`. Raises Shed where admission declines."""
+        """See `Transport.events`. Raises Shed where admission declines, RequestRejected for a lane that is none."""
         ticket = None if self.gate is None else await self._admit(self.gate, request)
         try:
             async with aclosing(self._served(request)) as events:
@@ -120,6 +120,8 @@ class Fleet:
         return sum(m.limit.value for m in up or able)
 
     async def _admit(self, gate: Gate, request: Request) -> Ticket:
+        if request.lane not in gate.lanes:
+            raise RequestRejected(f"lane: give one of {', '.join(gate.lanes)}")
         loop = asyncio.get_running_loop()
         now = loop.time()
         deadline = math.inf if request.deadline is None else request.deadline
@@ -135,7 +137,7 @@ class Fleet:
 
     async def _smooth(self, gate: Gate, ticket: Ticket) -> None:
         """In a brown-out, wait for the rate that is let through, or be shed."""
-        if self._brownout_policy is None or ticket.lane not in gate.lanes:
+        if self._brownout_policy is None:
             return
         now = ticket.arrived
         if self._brownout is None:

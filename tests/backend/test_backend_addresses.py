@@ -63,6 +63,17 @@ def test_what_an_address_cannot_mean_is_refused_by_name_without_its_password(url
     assert "s3cret" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("url", "means"),
+    [
+        ("trtllm://host", "http://host:8000"), ("http://host", "http://host:80"), ("https://[::1]", "https://[::1]:443"),
+        ("trtllms://host", "https://host:443"),
+    ],
+)  # fmt: skip
+def test_a_port_that_is_left_out_is_the_schemes(url: str, means: str) -> None:
+    assert TensorRTLLM.connect(url).transport.name == means
+
+
 def test_two_names_for_a_tritons_model_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="one_model"):
         TensorRTLLM.connect("triton://host/another", model="one_model")

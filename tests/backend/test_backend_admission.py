@@ -176,11 +176,6 @@ def test_what_waited_too_long_is_shed_at_its_turn_and_who_left_is_passed_over() 
     assert gate.queued() == 0
 
 
-def test_an_unknown_lane_is_shed_with_its_reason() -> None:
-    verdict = Gate().arrive(ticket("nothing"), 8, 0.0)
-    assert verdict is not None and verdict.reason == "unknown lane"
-
-
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
