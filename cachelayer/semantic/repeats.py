@@ -16,7 +16,7 @@ from .signature import ASKING, asks
 LEAST: Final = 3
 """Words that must be left."""
 SLIPS: Final = 2
-"""Words at most that are spelled otherwise."""
+"""Words of a text at most that are taken for slips."""
 LONG: Final = 5
 """Letters from which a word with two of them swapped is taken for a slip of the pen."""
 Phrases = dict[str, list[tuple[str, ...]]]
@@ -65,6 +65,17 @@ _OF_WORDS: Final = frozenset(
     sentiment classify tone sagt heißt heissen bedeutet übersetze dice decir significa traduce dit dire signifie
     traduis""".split()
 )
+_MEANING: Final = frozenset("mean means meaning meant".split())
+_POINTING: Final = _OF_WORDS.difference(_MEANING).union("it this that these those following".split())
+"""With none of these, what stands after the last stop is not what is asked for: "What does E12 mean? Thanks!"."""
+_LAST: Final = re.compile(r"[.?!\n]\s*([^.?!\n]+?)[\s.?!]*$")
+_FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014]|\s-)\s*([^\W\d_]+)")
+"""The first word of a sentence, or of a part of it: "It is gone, can I change it"."""
+_ASKS: Final = ASKING.union(
+    """cómo como qué que cuándo cuando dónde donde cuál cual quién quien cuánto cuanto puedo puede podría wie wann wo
+    warum wer welche welcher welches wieviel kann können könnte darf comment quand où pourquoi quel quelle combien qui
+    puis peut come quando dove perché quale quanto chi posso può onde qual quem""".split()
+)
 _LONG_FORMS: Final = {
     "i'm": "i am", "im": "i am", "i've": "i have", "ive": "i have", "i'll": "i will", "you're": "you are",
     "it's": "it is", "that's": "that is", "there's": "there is", "what's": "what is", "whats": "what is",
@@ -87,19 +98,41 @@ _PASSED_OVER: Final = frozenset(
 """Words that may go, come or be written otherwise."""
 
 
-def core(text: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """What is left of a text's `words`, lower-case; () if that is little.
+def core(text: str, words: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
+    """What is left of a text's `words`, lower-case; () if that is little. Texts with one core repeat each other.
 
-    A question mark counts where the words alone would state something.
+    A question mark counts where the words alone would state something. `known`: the words of the language.
     """
     left = list(words)
     if _OF_WORDS.isdisjoint(left):
         left = [word for word in _bare(left, text) if word not in _PLEASE]
+    elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
+        left = _bare_end(left, len(last[1].split()))
     if not _EXPANDED.keys().isdisjoint(left):
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     if len(left) < LEAST:
         return ()
-    return (*left, "?") if "?" in text and not asks(left) else tuple(left)
+    left = _mended(left, known)
+    return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
+
+
+def _asks(words: list[str], text: str) -> bool:
+    """Whether the words alone ask."""
+    return asks(words) or any(word.lower() in _ASKS for word in _FIRST.findall(text))
+
+
+def _mended(words: list[str], known: Container[str]) -> list[str]:
+    """With words for slips of the pen, if they are few."""
+    slips = [i for i, word in enumerate(words) if len(word) >= LONG and word not in known]
+    meant = {i: word for i in slips if (word := _meant(words[i], known))}
+    return [meant.get(i, word) for i, word in enumerate(words)] if 0 < len(meant) <= SLIPS else words
+
+
+def _meant(word: str, known: Container[str]) -> str:
+    """The one word that another is but for two neighbours inside it, or ''."""
+    swapped = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
+    found = {other for other in swapped if other in known}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _bare(words: list[str], text: str) -> list[str]:
@@ -115,8 +148,13 @@ def _bare(words: list[str], text: str) -> list[str]:
         if not stop and words[size : size + 1] and words[size] not in _GO_ON:
             break
         words = words[size:]
-    while len(words) > LEAST and (size := _closing(words)):
-        words = words[:-size]
+    return _bare_end(words, len(words))
+
+
+def _bare_end(words: list[str], most: int) -> list[str]:
+    """Without thanks among the last `most` words."""
+    while len(words) > LEAST and 0 < (size := _closing(words)) <= most:
+        words, most = words[:-size], most - size
     return words
 
 
@@ -138,25 +176,7 @@ def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     if mine[0] in _NAMED or theirs[0] in _NAMED:
         return True  # anybody's name may follow
     strange = [word for word in theirs if word not in mine and word not in _PASSED_OVER]
-    if len(strange) > SLIPS:
+    if len(strange) > 2 * SLIPS:
         return False
     strange += [word for word in mine if word not in theirs and word not in _PASSED_OVER]
-    return len(strange) <= 2 * SLIPS and all(len(word) >= LONG for word in strange)
-
-
-def repeats(mine: tuple[str, ...], theirs: tuple[str, ...], known: Container[str]) -> bool:
-    """Whether one of two cores repeats the other. `known`: the words of the language. Pure."""
-    if not mine or len(mine) != len(theirs):
-        return False
-    if mine == theirs:
-        return True
-    apart = [(x, y) for x, y in zip(mine, theirs, strict=True) if x != y]
-    return len(apart) <= SLIPS and all(_swapped(x, y, known) for x, y in apart)
-
-
-def _swapped(x: str, y: str, known: Container[str]) -> bool:
-    """Whether one is a word and the other none, and the same but for two neighbours inside it."""
-    if len(x) != len(y) or len(x) < LONG or (x in known) == (y in known):
-        return False
-    i = next(k for k, (c, d) in enumerate(zip(x, y, strict=True)) if c != d)
-    return i > 0 and x[i : i + 2] == y[i : i + 2][::-1] and x[i + 2 :] == y[i + 2 :]
+    return all(len(word) >= LONG for word in strange)

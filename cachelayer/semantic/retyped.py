@@ -10,6 +10,7 @@ from typing import Final
 from ..types import Candidate
 from .asks import Ask, Entry
 from .repeats import core
+from .words import words
 
 LONGEST: Final = 400
 """Characters of a text that is looked up so."""
@@ -66,6 +67,6 @@ def _key(said: Ask | Entry) -> int:
     """0 where too little is left."""
     if len(said.text) > LONGEST:
         return 0
-    words = _WORD.findall(said.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    left = core(said.text, tuple(words))
+    said_words = _WORD.findall(said.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    left = core(said.text, tuple(said_words), words().ids)
     return hash((said.partition, said.turns, left)) or 1 if left else 0

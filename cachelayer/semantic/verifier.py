@@ -18,11 +18,11 @@ from .pairing import features
 from .reading import Reading
 from .readings import Readings
 from .relations import relations
-from .repeats import akin, repeats
+from .repeats import akin
 from .signature import Signature, signature
 from .slots import slot
 from .weights import load_judge
-from .words import Words, words
+from .words import words
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -97,7 +97,7 @@ class PairVerifier:
         said, known = mine.signature.words, self._readings.words
         for c in candidates:
             may = c.turns == query.turns and akin(said, known(c.text, table))
-            if may and _repeated(mine, self._read(c.text), table):
+            if may and _repeated(mine, self._read(c.text)):
                 return c
         return None
 
@@ -116,7 +116,7 @@ class PairVerifier:
         rows, asked = [], []
         for c in candidates:
             other = self._read(c.text)
-            if akin(mine.signature.words, other.signature.words) and _repeated(mine, other, table):
+            if akin(mine.signature.words, other.signature.words) and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
             forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")
@@ -156,10 +156,10 @@ class PairVerifier:
         return self._readings.get(text, words())
 
 
-def _repeated(a: Reading, b: Reading, table: Words) -> bool:
-    return repeats(a.core, b.core, table.ids) and not any(
-        guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS
-    )
+def _repeated(a: Reading, b: Reading) -> bool:
+    if not a.core or a.core != b.core:
+        return False
+    return not any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS)
 
 
 def _forbidding(a: Reading, b: Reading) -> str:

@@ -50,6 +50,29 @@ def test_a_greeting_thanks_small_letters_stops_and_a_slip_of_the_pen_leave_a_req
 @pytest.mark.parametrize(
     ("text", "other"),
     [
+        ("The order is gone, can I correct the street?", "the order is gone, can i correct the street"),
+        (
+            "I want the chimes again. How do I end Quiet Hours? Thanks!",
+            "i want the chimes again. how do i end quiet hours",
+        ),
+        ("¿Cómo cancelo mi suscripción?", "¿cómo cancelo mi suscripción"),
+        ("Wie kündige ich mein Abo?", "Hallo, wie kündige ich mein Abo"),
+        ("Are reutrns from Norway free?", "are retruns from Norway free"),
+        ("What does error E12 on my Hub mean? Thanks!", "what does error E12 on my hub mean"),
+    ],
+)
+def test_so_do_a_mark_that_the_words_make_needless_and_slips_on_both_sides(text: str, other: str) -> None:
+    assert repeats(text, other)
+    assert repeats(other, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("What does this word mean? Thanks!", "What does this word mean?"),
+        ("How do I pronounce it? Merci", "How do I pronounce it?"),
+        ("La puerta está cerrada", "¿La puerta está cerrada?"),
+        ("who is Bernadtete", "who is Bernadetet"),
         ("How do you say thank you in French?", "How do you say please in French?"),
         ("Translate to Spanish: good morning", "Translate to Spanish: thank you"),
         ("Well water is safe to drink?", "Water is safe to drink?"),
