@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from cachelayer.exact.chat import acts
 from cachelayer.types import Reason
 
 from ..openai_wire import NotAnAnswer, chunks_in
@@ -16,6 +17,9 @@ from ..openai_wire import NotAnAnswer, chunks_in
 OWN = "cachelayer_"
 _OWN = b'"cachelayer_'
 """Names in a request's body that begin so are the middleware's own: a body that has one is not cached."""
+
+_SAID = frozenset({"choices", "content", "output", "error"})
+"""One of them is in whatever a model's API answers; `{"status": "loading"}` is no answer."""
 
 
 class Wanted(NamedTuple):
@@ -60,6 +64,8 @@ class Route:
 
     def fields(self, body: dict[str, Any]) -> dict[str, Any]:
         """What identifies the answer, by name. Raises Unreadable for a request that is not to be cached."""
+        if self.openai and acts(body):
+            raise Unreadable("store" if body.get("store") else "conversation")
         if self.openai and "stream" in body:
             return {name: value for name, value in body.items() if name != "stream"}
         return body
@@ -70,7 +76,9 @@ class Route:
             found = orjson.loads(whole)
         except orjson.JSONDecodeError:
             return Reason.INCOMPLETE
-        return Reason.INCOMPLETE if self.openai and not isinstance(found, dict) else found
+        if self.openai and (not isinstance(found, dict) or _SAID.isdisjoint(found)):
+            return Reason.INCOMPLETE
+        return found
 
     def view_stream(self, stream: bytes) -> Any:
         """The same of a stream: the list of its chunks."""

@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from ..types import Reason
+from .ends import BROKEN
 from .replies import ordinary, read, tokens
 
 _NUMBERS = frozenset({int, float, bool, complex})
@@ -24,7 +25,8 @@ def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
     EMPTY_ANSWER: None, white space, an empty container or array, a model's reply without text, tool call or
     other content; 0 and False are answers. ERROR: an exception, `{"error": ...}`, a failed response.
     FILTERED, REFUSED, TRUNCATED (unless `truncated_ok`): what any choice of a model's reply says.
-    INCOMPLETE: a model's stream that ended without its last chunk.
+    INCOMPLETE: a model's stream that ended without its last chunk, a reply in OpenAI's form of which a choice does not
+    say why it ended, and one that its server broke off.
     """
     cls = type(answer)
     if cls is str:
@@ -61,7 +63,7 @@ def _verdict(answer: Any, truncated_ok: bool) -> Reason | None:
         return Reason.REFUSED
     if "length" in ends and not truncated_ok:
         return Reason.TRUNCATED
-    if reply.streamed and None in ends:
+    if BROKEN in ends or (reply.tells_ends and None in ends):
         return Reason.INCOMPLETE
     return Reason.EMPTY_ANSWER if reply.blank else None
 

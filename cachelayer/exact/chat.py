@@ -36,6 +36,14 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def acts(body: Mapping[str, Any]) -> bool:
+    """Whether a request does something at the server, which no kept answer does: it stores its answer there, or adds to
+    a conversation."""
+    talk, more = body.get("conversation"), body.get("extra_body")
+    here = body.get("store") is True or not (talk is None or absent(talk))
+    return here or (isinstance(more, Mapping) and acts(more))
+
+
 def message_trees(messages: Any, fold: Fold) -> list[Tree] | None:
     """The messages as trees: null fields left out, texts folded. None for what is no list of messages with roles."""
     if not isinstance(messages, list | tuple) or not messages:

@@ -144,12 +144,12 @@ class Identifier:
         return bound
 
     def identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
-        """The identity of a call, or None where the call does not fit the signature (the function will say so).
+        """The identity of a call; None of one that does not fit the signature (the function will say so) or acts.
 
         Raises NotKeyable naming the parameter that cannot be compared.
         """
         bound = self.arguments(args, kwargs)
-        if bound is None:
+        if bound is None or (self._wire and chat.acts(bound)):
             return None
         head = self._heads.get(tenant)
         if head is None or self._vary:

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from .deltas import read_delta
+from .ends import end_of, said_in
 from .fields import Fields, fields, given, word
 
 
@@ -48,7 +49,8 @@ class Reply:
     failed: bool = False
     other: bool = False
     """Audio, images or the like are part of the answer."""
-    streamed: bool = False
+    tells_ends: bool = False
+    """Whether a choice that does not say why it ended has not: in OpenAI's form, whole and streamed."""
 
     @property
     def text(self) -> str:
@@ -59,7 +61,6 @@ class Reply:
         return not (self.calls or self.other or self.text.strip())
 
 
-_ENDS = {"max_tokens": "length", "max_output_tokens": "length", "end_turn": "stop", "stop_sequence": "stop"}
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
 _GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
 _COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"))
@@ -119,6 +120,7 @@ def _read_whole(of: Fields) -> Reply | None:
     reply = Reply(failed=_is_error(of))
     if isinstance(choices := of.get("choices"), list) and _are_choices(of, choices):
         _read_choices(reply, choices)
+        reply.tells_ends = True
     elif word(of, "object") == "response" and isinstance(output := of.get("output"), list):
         _read_response(reply, of, output)
     elif _is_message(of):
@@ -130,10 +132,10 @@ def _read_whole(of: Fields) -> Reply | None:
 
 
 def _are_choices(of: Fields, choices: list[Any]) -> bool:
-    if not choices:
-        return word(of, "object").startswith(("chat.", "text_completion"))
-    first = fields(choices[0])
-    return any(first.get(name) is not None for name in ("message", "delta", "finish_reason"))
+    if word(of, "object").startswith(("chat.", "text_completion")):
+        return True
+    first = fields(choices[0]) if choices else {}
+    return "finish_reason" in first or any(first.get(name) is not None for name in ("message", "delta"))
 
 
 def _is_message(of: Fields) -> bool:
@@ -175,7 +177,7 @@ def _is_chunk(first: Any) -> bool:
 
 
 def _read_stream(chunks: Iterable[Any]) -> Reply:
-    reply = Reply(streamed=True)
+    reply = Reply(tells_ends=True)
     for chunk in chunks:
         if type(chunk) is dict and read_delta(reply, chunk):
             continue
@@ -184,7 +186,7 @@ def _read_stream(chunks: Iterable[Any]) -> Reply:
             _read_choices(reply, choices)
         elif _is_message(of):
             _read_message(reply, of)
-            reply.streamed = False  # not every provider behind LangChain says how a stream ended
+            reply.tells_ends = False  # not every provider behind LangChain says how a stream ended
         reply.failed = reply.failed or _is_error(of)
         reply.tokens = _tokens(of) or reply.tokens
     return reply
@@ -213,7 +215,7 @@ def _read_choices(reply: Reply, choices: list[Any]) -> None:
 
 def _end(reply: Reply, index: int, reason: str) -> None:
     if reason or index not in reply.ends:
-        reply.ends[index] = _ENDS.get(reason, reason) or None
+        reply.ends[index] = end_of(reason)
     reply.refused = reply.refused or reason == "refusal"
 
 
@@ -267,7 +269,7 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
 def _read_message(reply: Reply, of: Fields, index: int = 0) -> None:
     _read_body(reply, index, of)
     told = fields(of.get("response_metadata"))
-    _end(reply, index, word(of, "stop_reason") or word(told, "finish_reason") or word(told, "stop_reason"))
+    _end(reply, index, word(of, "stop_reason") or said_in(told))
 
 
 def _read_response(reply: Reply, of: Fields, output: list[Any]) -> None:
@@ -285,5 +287,5 @@ def _read_response(reply: Reply, of: Fields, output: list[Any]) -> None:
     if status == "incomplete":
         _end(reply, 0, word(fields(of.get("incomplete_details")), "reason") or "length")
     elif status in ("in_progress", "queued", "cancelled"):
-        reply.streamed = True  # not ended: as a stream without its last chunk
+        reply.tells_ends = True  # not ended: as a stream without its last chunk
         _end(reply, 0, "")

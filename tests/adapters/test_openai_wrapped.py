@@ -191,6 +191,18 @@ def test_responses_are_kept_unless_they_are_incomplete(stream: bool, layer: Cach
     assert [asked["input"] for asked in upstream.requests] == ["hi", "cut", "cut", "ho"]
 
 
+def test_what_does_something_at_the_server_is_asked_of_it_each_time(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    client = wrap(openai.OpenAI(base_url=url, api_key="sk-test"), layer=layer)
+    for body in ({"store": True}, {"extra_body": {"conversation": "c"}}, {"store": False}):
+        for _ in range(2):
+            client.chat.completions.create(model="m", messages=HELLO, **body)
+    assert len(upstream.requests) == 5
+    client.chat.completions.create(model="m", messages=HELLO)
+    assert len(upstream.requests) == 5  # what is not to be stored is what says nothing of it
+
+
 def test_another_server_is_another_scope_and_faults_come_through(
     url: str, upstream: Upstream, layer: CacheLayer
 ) -> None:

@@ -46,6 +46,18 @@ def test_a_spoiled_reply_is_not_kept(body: Any, reason: Reason, form: Any) -> No
     assert admit(form(body)) is reason
 
 
+@pytest.mark.parametrize(("end", "reason"), [
+    (None, Reason.INCOMPLETE), ("abort", Reason.INCOMPLETE), ("insufficient_system_resource", Reason.INCOMPLETE),
+    ("model_length", Reason.TRUNCATED), ("SAFETY", Reason.FILTERED), ("eos_token", None),
+])  # fmt: skip
+def test_a_reply_that_did_not_end_well_is_not_kept(end: str | None, reason: Reason | None) -> None:
+    assert admit(completion(choice={"finish_reason": end})) is reason
+    assert admit([chunk({"content": "Wi"}), chunk({}, end)]) is reason
+    told = {"text": "Wi", "index": 0, "logprobs": None, "finish_reason": end}
+    assert admit({"object": "text_completion", "choices": [told]}) is reason
+    assert admit({"choices": [told]}) is reason
+
+
 @pytest.mark.parametrize(
     "answer",
     [

@@ -28,6 +28,15 @@ class AIMessage(pydantic.BaseModel):
     usage_metadata: dict[str, int] | None = None
 
 
+ENDS = [
+    ("finish_reason", "STOP", None), ("finish_reason", "COMPLETE", None), ("done_reason", "stop", None),
+    ("finish_reason", "MAX_TOKENS", Reason.TRUNCATED), ("done_reason", "length", Reason.TRUNCATED),
+    ("stopReason", "max_tokens", Reason.TRUNCATED), ("finish_reason", "SAFETY", Reason.FILTERED),
+    ("stopReason", "guardrail_intervened", Reason.FILTERED), ("finish_reason", "ERROR", Reason.INCOMPLETE),
+]  # fmt: skip
+"""Why answers ended, as Gemini, Cohere, Ollama and Bedrock put it behind LangChain."""
+
+
 def test_messages_of_other_libraries() -> None:
     message = AIMessage(
         content="Yes.", usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
@@ -35,6 +44,8 @@ def test_messages_of_other_libraries() -> None:
     assert admit(message) is None and text_of(message) == "Yes." and tokens_of(message) == 3
     cut = AIMessage(content="Ye", response_metadata={"finish_reason": "length"})
     assert admit(cut) is Reason.TRUNCATED
+    for name, end, reason in ENDS:
+        assert admit(AIMessage(content="Ye", response_metadata={name: end})) is reason, end
     assert admit(AIMessage(content="")) is Reason.EMPTY_ANSWER
     assert has_tool_calls(AIMessage(tool_calls=[{"name": "f", "args": {}}]))
     parts = [AIMessage(type="AIMessageChunk", content=c) for c in ("Ye", "s.")]

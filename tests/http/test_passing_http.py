@@ -82,6 +82,7 @@ class Errors:
     (b"{", {}, "invalid JSON"), (b"[]", {}, "not a JSON object"), (b'{"a":1,"a":2}', {}, "twice"),
     (b'{"stream":"yes"}', {}, "stream is not"), (b"{}", {"content_encoding": "gzip"}, "content-encoding"),
     (b"{}", {"range": "bytes=0-1"}, "range"),
+    (b'{"store":true}', {}, "detail=store"), (b'{"conversation":"c"}', {}, "detail=conversation"),
 ])  # fmt: skip
 async def test_what_cannot_be_cached_says_why(layer: CacheLayer, body: bytes, headers: Any, why: str) -> None:
     answer = await Client(CacheLayerMiddleware(Errors(), layer=layer)).post(CHAT, body, **headers)
