@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from .call import MAX_LANES, Call, Function
@@ -19,6 +20,8 @@ STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
 Wanted = Mapping[str, str | None]
 """Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
+_ENTRY = re.compile("e[0-9a-f]{1,16}")
+"""The id of an outcome that stands for an entry: `Keeper.id_of`."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 
@@ -128,18 +131,16 @@ class Holdings:
             scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and _within(scope, wanted))
         ]
 
-    def matching(self, invalidation: Invalidation) -> Iterator[tuple[Memory, Slot]]:
-        """The slots that an invalidation covers, found through the indexes."""
+    def matching(self, invalidation: Invalidation) -> Iterator[Slot]:
+        """The slots that an invalidation covers, found through the indexes; some more than once."""
         for memory in self.memories:
             with self.lock:
                 if invalidation.everything:
-                    slots = tuple(memory)
+                    groups = [tuple(memory)]
                 else:
                     groups = [memory.by_tag(t) for t in invalidation.tags]
                     groups += [memory.by_scope(s) for s in invalidation.scopes]
-                    slots = tuple(dict.fromkeys(slot for group in groups for slot in group))
-            for slot in slots:
-                yield memory, slot
+            yield from chain.from_iterable(groups)
 
     async def forget(self, **what: Any) -> int:
         """Declare invalid and carry it out, in steps that leave the loop to others; how many entries went.
@@ -204,10 +205,11 @@ class Holdings:
 
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
         """The entry of an outcome's id; O(entries), for what an owner does by hand."""
-        for memory in self.memories:
+        wanted = int(entry[1:], 16) if _ENTRY.fullmatch(entry) else None
+        for memory in self.memories if wanted is not None else ():
             with self.lock:
                 for slot in memory:
-                    if f"e{slot.id:x}" == entry:
+                    if slot.id == wanted:
                         return memory, slot
         return None
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .engine import Engine
 from .errors import ConfigurationError
+from .holdings import STEP
 from .implied import implied_by
 from .local import Local
 from .naming import names
@@ -34,17 +36,22 @@ class Upkeep:
             )
         what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
         if dry_run:
-            return self._matching(what)
+            return await self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.invalidate([*tags, *implied_by(scope)])
             gone += await self._keeper.forget(**what)  # what was read from the store before it was told
         return gone + await self._tell(what, physically=False)
 
-    def _matching(self, what: Any) -> int:
+    async def _matching(self, what: Any) -> int:
+        """How many entries would go; in steps that leave the loop to others."""
         declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
-        coming = () if elsewhere is None else elsewhere.coming(declared)
-        return len({slot.id for _, slot in self._keeper.matching(declared)}.union(coming))
+        found = set(() if elsewhere is None else elsewhere.coming(declared))
+        for number, slot in enumerate(self._keeper.matching(declared), 1):
+            found.add(slot.id)
+            if number % STEP == 0:
+                await asyncio.sleep(0)
+        return len(found)
 
     async def _tell(self, what: Any, *, physically: bool) -> int:
         """How many entries went that were no answers of this process yet."""
@@ -62,7 +69,7 @@ class Upkeep:
         scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
         what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
         if dry_run:
-            return self._matching(what)
+            return await self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.erase(implied_by(scope))

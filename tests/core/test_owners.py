@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, LooseningError, Policy, Reason, Source
+from cachelayer.holdings import STEP
 from cachelayer.testing import Gate, ManualClock
 
 
@@ -42,6 +43,24 @@ async def test_tags_are_templates_over_the_arguments_and_a_dry_run_counts() -> N
     assert await layer.invalidate(scope={"function": ask.function.name}) == 3
     await ask("a")
     assert await layer.erase() == 1 and layer.stats()["entries"] == 0
+
+
+async def test_a_dry_run_leaves_the_loop_to_others() -> None:
+    layer, turns = CacheLayer(semantic=False), 0
+    ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+    for number in range(3 * STEP):
+        await ask(f"question {number}")
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    assert await layer.invalidate(tags=["kb"], dry_run=True) == 3 * STEP
+    task.cancel()
+    assert turns >= 3
 
 
 async def test_an_answer_begun_before_an_invalidation_is_not_kept_after_it() -> None:
