@@ -61,14 +61,14 @@ class Delivery:
         if (live and slot is None) or outcome.age is None:
             told = [self._collapsed(outcome)]
         else:
-            ttl = self.served.raws.age(slot)[1] if slot is not None else 0.0
+            ttl = None if slot is None else self.served.raws.age(slot)[1]
             told = self._hit_headers(status.detail_of(outcome), outcome.age, ttl)
         if type(answer) is tuple:
             await self._send_whole(answer, told)
             return
         await self._send_stream(answer, told, None if slot is None else slot.answer, live=live)
 
-    def _hit_headers(self, detail: str, age: float, ttl: float) -> list[status.Header]:
+    def _hit_headers(self, detail: str, age: float, ttl: float | None) -> list[status.Header]:
         told = status.hit(ttl, detail, self.settings.name)
         if not self.r.reveals:
             return [status.veiled(told)]

@@ -251,7 +251,7 @@ class ItemsAnswering(Answering):
 
     def _told(self, outcomes: list[Outcome], hits: int) -> status.Header:
         if hits == len(outcomes):
-            return self.r.told(status.hit(0, status.detail_of(outcomes[0]), self.settings.name))
+            return self.r.told(status.hit(None, status.detail_of(outcomes[0]), self.settings.name))
         first = next(outcome for outcome in outcomes if not status.is_hit(outcome))
         name, told = status.missed(
             first.misses, status=200, stored=first.stored is None, name=self.settings.name,

@@ -12,9 +12,11 @@ _REQUEST = frozenset({Reason.NO_CACHE, Reason.NO_STORE})
 NAME = b"cachelayer"
 
 
-def hit(ttl: float, detail: str, name: bytes = NAME) -> Header:
-    """An answer from the cache: `ttl` seconds of freshness are left, negative where it is stale."""
-    return b"cache-status", b"%b; hit; ttl=%d; detail=%b" % (name, int(ttl), detail.encode())
+def hit(ttl: float | None, detail: str, name: bytes = NAME) -> Header:
+    """An answer from the cache: `ttl` seconds of freshness are left, negative where it is stale; None where nobody
+    knows."""
+    left = b"" if ttl is None else b" ttl=%d;" % int(ttl)
+    return b"cache-status", b"%b; hit;%b detail=%b" % (name, left, detail.encode())
 
 
 def bypass(detail: str, name: bytes = NAME) -> Header:

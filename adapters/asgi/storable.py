@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Sequence
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 Headers = Sequence[tuple[bytes, bytes]]
@@ -18,7 +20,7 @@ _CARRIERS = frozenset({
 })  # fmt: skip
 """Cookies by which Cloudflare, AWS and Azure tell and steer connections: what is answered does not depend on them.
 api.openai.com sends two of them with every answer."""
-_AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?(\d{1,10})")
+_AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?([^\",;\s]*)")
 
 
 class Judged(NamedTuple):
@@ -35,7 +37,7 @@ class Judged(NamedTuple):
 
 def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[bytes]) -> Judged:
     """`vary`: request headers, in lower case, that are part of the key."""
-    media = language = encoding = b""
+    media = language = encoding = expires = b""
     why = "" if status == 200 else f"status {status}"
     ttl: float | None = None
     age = 0.0
@@ -63,6 +65,10 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
                 why = why or "vary"
         elif name == b"trailer":
             why = why or "trailers"
+        elif name == b"expires":
+            expires = value
+    if expires and ttl is None:
+        ttl = _until(expires)
     terms: Terms = ttl
     if age:  # another cache had it for so long
         terms = None if ttl is None else max(0.0, ttl - age), age
@@ -88,9 +94,21 @@ def age_of(terms: Terms) -> float:
 
 
 def _fresh_for(control: bytes, known: float | None) -> float | None:
-    """Shared lifetimes go before private ones; `no-cache` means that every use asks the app."""
+    """Shared lifetimes go before private ones; `no-cache` means that every use asks the app, and so does a number that
+    makes no sense (RFC 9111, section 4.2.1)."""
     if b"no-cache" in control:
         return 0.0
-    lifetimes = {name: float(value) for name, value in _AGE.findall(control)}
+    lifetimes: dict[bytes, float] = {}
+    for name, value in _AGE.findall(control):
+        seconds = float(value[:12]) if value.isdigit() else 0.0
+        lifetimes[name] = min(seconds, lifetimes.get(name, seconds))
     told = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
     return known if told is None else told if known is None else min(known, told)
+
+
+def _until(expires: bytes) -> float:
+    """Seconds until a date; what is none has passed (RFC 9111, section 5.3)."""
+    try:
+        return max(0.0, parsedate_to_datetime(expires.decode("latin-1")).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return 0.0

@@ -51,6 +51,7 @@ async def test_a_first_batch_passes_as_the_app_answered_it(c: Client) -> None:
 async def test_every_form_of_input_hits(c: Client, upstream: Upstream, given: Any) -> None:
     first, again = [await c.post(PATH, embed(given)) for _ in range(2)]
     assert again.hit and len(upstream.requests) == 1
+    assert "ttl=" not in again.header("cache-status")  # each item has its own
     assert first.json()["data"] == again.json()["data"]
 
 

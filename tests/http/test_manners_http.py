@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import zlib
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -148,6 +150,8 @@ class Switch:
 @pytest.mark.parametrize("headers", [
     {"set-cookie": "a=b"}, {"cache-control": "private"}, {"cache-control": "no-store"}, {"vary": "*"},
     {"vary": "x-flavour"}, {"trailer": "x"}, {"cache-control": "max-age=0"}, {"cache-control": "no-cache"},
+    {"cache-control": "max-age=-1"}, {"cache-control": "max-age=soon"}, {"cache-control": "max-age=0, max-age=60"},
+    {"expires": "0"}, {"expires": "Thu, 01 Jan 1970 00:00:00 GMT"},
 ])  # fmt: skip
 @pytest.mark.parametrize("stream", [True, False])
 async def test_what_a_response_forbids_is_not_kept(
@@ -186,6 +190,17 @@ async def test_a_response_may_shorten_its_own_life(c: Client, clock: ManualClock
     assert (await c.chat(script)).hit
     clock.advance(11)
     assert not (await c.chat(script)).hit
+
+
+async def test_a_date_of_expiry_counts_where_no_lifetime_is_told(c: Client, clock: ManualClock) -> None:
+    for more, left in (({}, 100), ({"cache-control": "max-age=500"}, 500)):
+        headers = {"expires": formatdate(time.time() + 100, usegmt=True), **more}
+        script = {"say": "a", "headers": headers}
+        await c.chat(script)
+        clock.advance(left - 50)
+        assert (await c.chat(script)).hit
+        clock.advance(51)
+        assert not (await c.chat(script)).hit
 
 
 @pytest.mark.parametrize(("age", "left"), [("50", 10), ("60", 0), ("soon", 60), ("9" * 500, 0)])
