@@ -110,7 +110,7 @@ class SingleFlight:
     def ride_sync(
         self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
-        """The same for threads: the leader calls in its own thread, riders block."""
+        """The same for threads: the leader calls in its own thread, riders block where that keeps no loop waiting."""
         loop = running_loop()
         with self._lock:
             flight = self._up(key, proof, max_age)
@@ -121,10 +121,9 @@ class SingleFlight:
         if not led:
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
-            here = flight.thread == threading.get_ident() or (loop is not None and flight.loop is loop)
-            if here and not waiter.done():
+            if not waiter.done() and (loop is not None or flight.thread == threading.get_ident()):
                 self._leave(key, flight, waiter)
-                raise Alone  # waiting here would stop the thread that has to land the flight
+                raise Alone  # waiting here would stop what has to land the flight, or may have to
             try:
                 return waiter.result(wait), False
             except TimeoutError:

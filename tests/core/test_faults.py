@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, Policy, Reason, Source
+from cachelayer.flow.singleflight import running_loop
 from cachelayer.testing import Gate, WordEmbedder
 
 
@@ -164,3 +165,23 @@ def test_a_coroutine_without_a_loop_of_asyncio_is_told_what_to_do() -> None:
     ask = CacheLayer(semantic=False).wrap(Gate(opened=True), name="ask")
     with pytest.raises(CacheLayerError, match="no asyncio loop runs here"):
         ask("a question").send(None)  # as trio would
+
+
+async def test_a_plain_function_on_a_loops_thread_waits_for_no_thread_that_needs_this_loop() -> None:
+    loop, begun = asyncio.get_running_loop(), asyncio.Event()
+
+    async def answer() -> str:
+        begun.set()
+        return "from the loop"
+
+    def ask(question: str) -> str:
+        if running_loop() is not None:
+            return "from here"
+        return asyncio.run_coroutine_threadsafe(answer(), loop).result()
+
+    cached = CacheLayer(semantic=False, policy=Policy(rider_wait="1h")).cached(ask)
+    aside = asyncio.create_task(asyncio.to_thread(cached, "a question"))
+    while cached.function.stats.backend_calls == 0:
+        await asyncio.sleep(0)
+    told = cached("a question")
+    assert {told, await aside} <= {"from here", "from the loop"} and begun.is_set()
