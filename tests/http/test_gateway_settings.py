@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from cachelayer.cli import main
 from cachelayer.cli.serve.config import ConfigFault, load
+from cachelayer.cli.serve.parts import LISTS, SECTIONS
 
 UPSTREAM = '[[upstream]]\nurl = "http://127.0.0.1:1"\n'
 ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
@@ -98,3 +101,10 @@ def test_a_variable_below_a_value_is_a_mistake(tmp_path: Path) -> None:
     file.write_text("[server]\nport = 1\n" + UPSTREAM)
     with pytest.raises(ConfigFault, match=r"CACHELAYER_SERVER__PORT__X__Y: server\.port\.x is not a section"):
         load(file, {"CACHELAYER_SERVER__PORT__X__Y": "1"}, {})
+
+
+def test_every_setting_stands_in_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+    parts = [*SECTIONS.values(), *LISTS.values()]
+    names = [field.name for part in parts for field in fields(part)]
+    assert [name for name in names if not re.search(rf"\b{name} *= ", page)] == []

@@ -71,7 +71,7 @@ def register(subparsers: Subparsers) -> None:
         "--log", choices=("all", "errors", "off"), help="requests told on stdout (default: all)"
     )
     parser.add_argument(
-        "--metrics", action="store_true", help="answer /metrics for Prometheus, without a key"
+        "--metrics", action="store_true", help="answer /metrics for Prometheus, without a key; use one worker"
     )
     parser.add_argument("--check", action="store_true", help="check the settings and stop")
     parser.set_defaults(run=_run)
