@@ -1,10 +1,10 @@
-"""What a wrapped function offers beside being called, and the types that editors and mypy see."""
+"""What a wrapped function offers beside being called."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Generic
 
 from .call import Call, Function, Scope
 from .engine import Engine
@@ -16,65 +16,7 @@ from .explain import Explanation, explain
 from .flow.background import offloaded
 from .rawforms import RawForms
 from .types import Outcome, Reason
-
-P = ParamSpec("P")
-Q = ParamSpec("Q")
-R = TypeVar("R")
-
-
-class CachedAsync(Protocol[P, R]):
-    """A wrapped function that is awaited, or whose asynchronous iterator is read."""
-
-    __name__: str
-    function: Function
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-    @overload
-    def __get__(self, instance: None, owner: type) -> CachedAsync[P, R]: ...
-    @overload
-    def __get__(
-        self: CachedAsync[Concatenate[Any, Q], R], instance: object, owner: type | None = None
-    ) -> CachedAsync[Q, R]: ...
-    async def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
-    async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    async def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
-
-
-class CachedPlain(Protocol[P, R]):
-    """A wrapped plain function; `aio` is the same for coroutines (the function runs in a thread)."""
-
-    __name__: str
-    function: Function
-    aio: CachedAsync[P, Coroutine[Any, Any, R]]
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-    @overload
-    def __get__(self, instance: None, owner: type) -> CachedPlain[P, R]: ...
-    @overload
-    def __get__(
-        self: CachedPlain[Concatenate[Any, Q], R], instance: object, owner: type | None = None
-    ) -> CachedPlain[Q, R]: ...
-    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
-    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
-
-
-class Decorator(Protocol):
-    """What `layer.cached(...)` returns, for type checkers."""
-
-    @overload
-    def __call__(  # type: ignore[overload-overlap]
-        self, fn: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
-    @overload
-    def __call__(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...  # type: ignore[overload-overlap]
-    @overload
-    def __call__(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
-    def __call__(self, fn: Any, /) -> Any: ...
+from .wrapped import P, R
 
 
 class Handle:

@@ -22,7 +22,6 @@ from .errors import ConfigurationError
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
-from .handles import CachedAsync, CachedPlain, Decorator, P
 from .keeper import Keeper
 from .partial.face import Partial
 from .parts import Noting
@@ -34,6 +33,7 @@ from .tiers import Tiers
 from .types import Outcome, Undivided
 from .upkeep import EVERYBODY, Upkeep
 from .watching import Watched, Watching
+from .wrapped import CachedAsync, CachedPlain, Decorator, P
 
 R = TypeVar("R")
 

@@ -39,7 +39,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
         }
         | {"accounts", "arrivals", "comparing", "tracing", "local", "meaning", "rides", "shadows"},
     ),
-    ({"decorator", "handles", "registry", "naming", "options", "wiring", "upkeep", "watching"},),
+    ({"decorator", "handles", "wrapped", "registry", "naming", "options", "wiring", "upkeep", "watching"},),
     ({"partial"},),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
