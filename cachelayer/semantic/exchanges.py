@@ -16,14 +16,14 @@ _APART: Final = {
     frozenset(pair.split("/"))
     for pair in """and/or as/to as/with as/for as/by as/from as/of as/at to/like for/like to/at to/about to/by to/of
     to/through by/for by/of by/until by/about about/at about/from until/from until/in until/at until/on
-    into/from""".split()
+    into/from to/from""".split()
 }
 """Prepositions of which one never says what the other does; 'in' / 'at', 'with' / 'by', 'to' / 'for' often do."""
 _STRONG: Final = frozenset("up down off out away back".split())
 _PARTICLES: Final = _STRONG.union(("in", "on", "over"))
 _FILLED: Final = frozenset(("fill", "filled", "filling"))
 """'In' and 'out' alike."""
-ADDED: Final = frozenset(("again", "back", "else", "off"))
+ADDED: Final = frozenset(("again", "away", "back", "else", "off"))
 """Words that are never there for nothing: 'who has it' / 'who else has it'."""
 _DEALING: Final = frozenset("rent hire lease let lend loan sell sold".split())
 """Who gives when 'out' follows, and takes when not."""

@@ -70,7 +70,7 @@ class Lexeme:
         self.plain = plain
         """Nothing of the above is true of it but `links`: what is noted is its stem and `against`."""
         self.against: tuple[str, ...] = ()
-        """Its opposites, and what follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'."""
+        """Its opposites, and what follows a negative prefix: 'lock' of 'unlock'."""
 
 
 _DOTTED: Final = re.compile(r"\w(?:\.\w)+")

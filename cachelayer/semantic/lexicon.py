@@ -54,7 +54,9 @@ _ANTONYM_PAIRS: Final = """on/off enable/disable enabled/disabled activate/deact
     today/yesterday morning/evening morning/night day/night am/pm up/down above/below over/under
     inside/outside in/out into/out indoor/outdoor indoors/outdoors internal/external interior/exterior
     left/right north/south east/west northern/southern eastern/western front/back forward/backward
-    forwards/backwards top/bottom upper/lower near/far high/low higher/lower highest/lowest more/less
+    forwards/backwards top/bottom upper/lower near/far nearer/farther nearer/further
+    nearest/farthest nearest/furthest closer/farther closer/further closest/farthest closest/furthest
+    high/low higher/lower highest/lowest more/less
     more/fewer most/least maximum/minimum max/min maximize/minimize large/small larger/smaller
     largest/smallest big/small bigger/smaller biggest/smallest big/little long/short longer/shorter
     longest/shortest tall/short taller/shorter tallest/shortest wide/narrow deep/shallow thick/thin
@@ -103,8 +105,8 @@ NEGATIVE_PREFIXES: Final = ("un", "dis", "in", "im", "ir", "il", "non", "de", "m
 
 
 def without_prefix(word: str) -> list[str]:
-    """What follows a negative prefix: 'lock' of 'unlock', and 'to' of 'into'; nothing of most words."""
-    if not word.startswith(NEGATIVE_PREFIXES):
+    """What follows a negative prefix: 'lock' of 'unlock'; nothing of most words."""
+    if not word.startswith(NEGATIVE_PREFIXES) or word == "into":
         return []
     return [word[len(p) :] for p in NEGATIVE_PREFIXES if word.startswith(p) and word != p]
 

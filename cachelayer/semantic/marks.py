@@ -9,11 +9,12 @@ from typing import Final
 
 from .lexemes import NONE
 
-_HINTS: Final = ("(", "[", "{", "\\", " -", " .", "\n ", "\n\t", ")", "]", "}")
+_HINTS: Final = ("(", "[", "{", "\\", " -", "--", " .", "\n ", "\n\t", ")", "]", "}")
 _FORMAL: Final = re.compile(
     r"[\[\]{}\\]"  # lists, patterns, objects, escapes
     r"|[\w)]\((?!e?s\))|\(\)"  # a call, but not "item(s)"
     r"|^-{1,2}[^\W\d]"  # an option
+    r"|^\(*[^\W\d]\w*--[;)]*$"  # one less
     r"|^\.\.(?!\.)|^\.[^\W\d]"  # a folder or a file
     r"|^[^\w\s]*[:;=]['-]?[(/|]+[^\w\s]*$"  # a sad face
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from .lexemes import NONE, Lexemes
@@ -31,7 +32,7 @@ class Signature:
     """Capitalized words that do not open a sentence; empty for text without case."""
     negations: int
     against: tuple[str, ...]
-    """The opposites of all words, and what follows negative prefixes ('lock' of 'unlock', 'to' of 'into')."""
+    """The opposites of all words, and what follows negative prefixes ('lock' of 'unlock')."""
     joins: bool
     """Something is joined by 'and', 'or', 'nor' or 'plus'."""
     quantifiers: frozenset[str]
@@ -71,6 +72,13 @@ _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
 )} | {"whom": "who", "whom's": "who"}  # fmt: skip
 _YES_NO: Final = frozenset("is are was were do does did can could will would should has have may am".split())
+_TIMES: Final = frozenset("time day date year month".split())
+_NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price") | {
+    "reason": "why",
+    "way": "how",
+}
+_NO_NOUNS: Final = _YES_NO.union(("one", "ones", "of", "way"))
+_PRICED: Final = frozenset("is are was were do does did would will".split())
 ASKING: Final = _YES_NO.union(_WH)
 """Words that may begin a question."""
 
@@ -83,12 +91,34 @@ def asks(words: Sequence[str]) -> bool:
 def _question(words: list[str], text: str) -> str:
     for i, word in enumerate(words[:6]):
         if word in _WH:
-            if word in _HOW and i + 1 < len(words) and words[i + 1] in _MEASURES:
-                return _MEASURES[words[i + 1]]
-            return _WH[word]
+            after = words[i + 1 : i + 8]
+            return _of_how(after) if word in _HOW else _of_what(_WH[word], after)
     if words and words[0] in _YES_NO:
         return "yesno"
     return "other" if text.rstrip().endswith("?") else ""
+
+
+def _of_how(after: list[str]) -> str:
+    """'How much is it' asks for a price, 'how much salt' is 'how many grains'."""
+    asked = _MEASURES.get(after[0], "how") if after else "how"
+    if asked == "how much" and not _PRICED.isdisjoint(after[1:2]) and after[2:3] != ["there"]:
+        return "price"
+    return "how many" if asked == "how much" else asked
+
+
+def _of_what(asked: str, after: list[str]) -> str:
+    """'What time' asks when, 'what does it cost' for a price, 'what must I do to' how, 'what makes it' why."""
+    if asked not in ("what", "which") or not after:
+        return asked
+    if after[0] in _TIMES:
+        return "when" if after[1:2] != ["of"] else after[0]  # 'what day of the week'
+    if asked == "which" and after[0] in _NO_NOUNS:
+        return asked
+    if after[0] == "makes":
+        return "why"
+    if ("do", "to") in pairwise(after):
+        return "how"
+    return next((_NOUNS[word] for word in after if word in _NOUNS), "what")
 
 
 _PLAIN: Final = Lexemes({})

@@ -39,6 +39,7 @@ CONFLICTS = [
     ("dates", "is it warm in winter", "is it warm in summer"),
     ("negation", "why does the engine start", "why doesn't the engine start"),
     ("negation", "tea with sugar", "tea without sugar"),
+    ("antonyms", "the moon nearest to Mars", "the moon farthest from Mars"),
     ("antonyms", "how to lock the door", "how to unlock the door"),
     ("antonyms", "what is the minimum speed", "what is the maximum speed"),
     ("roles", "ship it to Anna by order of Bert", "ship it to Bert by order of Anna"),

@@ -37,6 +37,7 @@ OTHER = [
     ("pay in €", "pay in $"),
     ("What is IT in law?", "What is it in law?"),
     ("Can I bath in Bath?", "Can I bath in bath?"),
+    ("what does k-- return", "what does k++ return"),
     ("run it at 15 2 * * 3", "run it at 2 15 * * 3"),
     ("is 030 55 44 his number?", "is 030 44 55 his number?"),
 ]

@@ -49,6 +49,7 @@ EXCHANGES = [
     ("can I lease a barn", "can I lease out a barn"),
     ("how do I rate", "how do I get rated"),
     ("call the match", "call off the match"),
+    ("the road to school", "the road from school"),
     ("zoom in in the map", "zoom out in the map"),
     ("when can I prune roses", "when should I prune roses"),
     ("it will definitely rain at noon", "it will possibly rain at noon"),

@@ -1,0 +1,44 @@
+"""What a question asks for, however it asks: 'what time' is when, 'what does it cost' how much."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards import antonyms, question
+from cachelayer.semantic.signature import signature
+
+SAME = [
+    ("what time does the bakery shut", "when does the bakery shut"),
+    ("in what year was Haydn born", "when was Haydn born"),
+    ("what does a canoe cost", "how much is a canoe"),
+    ("what is the fee for parking", "how much do you charge for parking"),
+    ("what's the best way to peel kiwis", "how do I peel kiwis"),
+    ("what must I do to renew my licence", "how do I renew my licence"),
+    ("what is the reason cats purr", "why do cats purr"),
+    ("what makes ice float", "why does ice float"),
+    ("which lake is the deepest", "what is the deepest lake"),
+    ("how much salt does it need", "how many grams of salt does it need"),
+]
+OTHER = [
+    ("what day of the week is it on", "when is it"),
+    ("which one do you use", "what do you use it for"),
+    ("how much salt is there", "what is the price of salt"),
+    ("what time is it", "how is it"),
+    ("what is the reason to fly", "what is the way to fly"),
+    ("how much does a canoe cost", "what does a canoe weigh"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_one_question_is_asked_in_several_ways(a: str, b: str) -> None:
+    assert signature(a).question == signature(b).question
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_another_question_is_told_apart(a: str, b: str) -> None:
+    assert question(signature(a), signature(b)) and question(signature(b), signature(a))
+
+
+def test_into_is_no_opposite_of_to() -> None:
+    assert not antonyms(signature("translate it to Welsh"), signature("translate it into Welsh"))
+    assert antonyms(signature("step into the lift"), signature("step out of the lift"))
