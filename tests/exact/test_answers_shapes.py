@@ -11,30 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from answer_samples import Bag, Node, Slotted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachelayer.exact.answers import Freezer, Frozen
 
 FREEZER = Freezer()
-
-
-@dataclasses.dataclass(frozen=True)
-class Bag:
-    things: list[Any]
-
-
-@dataclasses.dataclass
-class Node:
-    name: str
-    children: list[Node] = dataclasses.field(default_factory=list)
-    extra: Any = None
-
-
-@dataclasses.dataclass(slots=True)
-class Slotted:
-    name: str
-    labels: dict[str, float]
 
 
 def form(value: Any) -> Any:
