@@ -49,7 +49,7 @@ class CacheLayer(Undivided, Watched, Partial):
     """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
 
     `policy` holds for functions that say nothing else. `store`: a Redis ("redis://host:6379/0") or a Store. `embedder`:
-    a model, by directory or name, or an Embedder. `types`: classes that answers read from a store or directory may have.
+    a model, by directory or name, or an Embedder. `types`: classes that answers out of a store or directory may be.
 
     Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
     the extras for it are installed; where they are not, `True` raises MissingExtra, and so does `index`, which may name
