@@ -25,8 +25,8 @@ def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
     EMPTY_ANSWER: None, white space, an empty container or array, a model's reply without text, tool call or
     other content; 0 and False are answers. ERROR: an exception, `{"error": ...}`, a failed response.
     FILTERED, REFUSED, TRUNCATED (unless `truncated_ok`): what any choice of a model's reply says.
-    INCOMPLETE: a model's stream that ended without its last chunk, a reply in OpenAI's form of which a choice does not
-    say why it ended, and one that its server broke off.
+    INCOMPLETE: a model's stream that ended without its last chunk, a reply whose `finish_reason` is null, and one that
+    its server broke off. A whole reply without that field (of a small server of one's own) is taken for whole.
     """
     cls = type(answer)
     if cls is str:

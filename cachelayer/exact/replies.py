@@ -50,7 +50,7 @@ class Reply:
     other: bool = False
     """Audio, images or the like are part of the answer."""
     tells_ends: bool = False
-    """Whether a choice that does not say why it ended has not: in OpenAI's form, whole and streamed."""
+    """Whether a choice that does not say why it ended has not: in streams, and in whole replies that have a field for it."""
 
     @property
     def text(self) -> str:
@@ -120,7 +120,7 @@ def _read_whole(of: Fields) -> Reply | None:
     reply = Reply(failed=_is_error(of))
     if isinstance(choices := of.get("choices"), list) and _are_choices(of, choices):
         _read_choices(reply, choices)
-        reply.tells_ends = True
+        reply.tells_ends = any("finish_reason" in fields(choice) for choice in choices)
     elif word(of, "object") == "response" and isinstance(output := of.get("output"), list):
         _read_response(reply, of, output)
     elif _is_message(of):

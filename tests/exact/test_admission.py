@@ -58,6 +58,10 @@ def test_a_reply_that_did_not_end_well_is_not_kept(end: str | None, reason: Reas
     assert admit({"choices": [told]}) is reason
 
 
+def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:
+    assert admit({"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}) is None
+
+
 @pytest.mark.parametrize(
     "answer",
     [

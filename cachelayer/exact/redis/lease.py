@@ -133,9 +133,8 @@ class Leases:
     async def _release(self, name: bytes, owner: bytes) -> None:
         try:
             await self._compare(name, RELEASE, owner)
-        except (
-            StoreFault
-        ):  # scripts may be forbidden; between these two steps it may change hands: one call more
+        except StoreFault:
+            # scripts may be forbidden; between these two steps it may change hands: one call more
             if await self._ask(name, pack(b"GET", name)) == owner:
                 await self._ask(name, pack(b"UNLINK", name))
 
