@@ -50,7 +50,7 @@ class Reply:
     other: bool = False
     """Audio, images or the like are part of the answer."""
     tells_ends: bool = False
-    """Whether a choice that does not say why it ended has not: in streams, and in whole replies that have a field for it."""
+    """Whether a choice without a word why it ended has not: in streams, and in whole replies with a field for it."""
 
     @property
     def text(self) -> str:
