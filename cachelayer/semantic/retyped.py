@@ -42,15 +42,11 @@ class Retyped:
         held = self._entries.get(entry.words)
         if held is None:
             return
-        left = tuple(i for i in held if i != entry_id) if isinstance(held, tuple) else ()
-        if len(left) > 1:
-            self._entries[entry.words] = left
-        elif left:
-            self._entries[entry.words] = left[0]
-        elif held != entry_id and not isinstance(held, tuple):
-            return  # another's: this one had to make room
+        left = tuple(i for i in (held if isinstance(held, tuple) else (held,)) if i != entry_id)
+        if left:
+            self._entries[entry.words] = left if len(left) > 1 else left[0]
         else:
-            del self._entries[entry.words]
+            self._entries.pop(entry.words, None)  # another thread may have been first
 
     def near(self, ask: Ask, entries: Mapping[int, Entry]) -> list[Candidate]:
         """Entries of the same words, the latest first; similarity 1, as far as words tell."""
