@@ -58,7 +58,8 @@ def test_one_line_in_an_app_of_ones_own_makes_hits() -> None:
 
 
 INTERRUPTED = """
-import threading, fastapi_app
+import signal, threading, fastapi_app
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 def ask(*args, **kwargs):
     print("asking", flush=True)
     threading.Event().wait()
@@ -72,9 +73,12 @@ def test_an_app_that_is_interrupted_while_it_asks_ends() -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT / "examples"
     ) as program:
-        assert program.stdout is not None and program.stdout.readline()
-        program.send_signal(signal.SIGINT)
-        assert program.wait(30) == -signal.SIGINT
+        try:
+            assert program.stdout is not None and program.stdout.readline()
+            program.send_signal(signal.SIGINT)
+            assert program.wait(30) == -signal.SIGINT
+        finally:
+            program.kill()
 
 
 def test_no_client_of_the_gateway_sees_a_replica_die_but_those_whose_stream_had_begun() -> None:
