@@ -22,11 +22,8 @@ class ConfigurationError(CacheLayerError, ValueError):
         self.field, self.value, self.remedy = field, value, remedy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
-            self.field,
-            self.value,
-            self.remedy,
-        )  # a pool waits for ever for one that does not unpickle
+        # a pool waits for ever for one that does not unpickle
+        return type(self), (self.field, self.value, self.remedy)
 
 
 class MissingExtra(ConfigurationError):

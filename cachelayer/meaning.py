@@ -68,19 +68,21 @@ class Meaning:
         """The answer to the same words typed otherwise, without a vector; noted in `call.similar`."""
         ask = call.similar = self.ask(call)
         found = tier.again(ask)
-        return None if found is None else self._served(call, ask, found)
+        landing = None if found is None else self._served(call, ask, found)
+        if landing is not None:
+            call.timings.update(ask.timings)
+        return landing
 
     async def find(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
         """A similar answer, or one in flight, after `again` had none; else None, and the reason is noted."""
         ask: Ask = call.similar
         ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
         found = await tier.find(ask, budgets)
+        call.timings.update(ask.timings)
         if isinstance(found, Flight):
-            call.timings.update(ask.timings)
             return found
         landing = self._served(call, ask, found) if isinstance(found, Entry) else None
         if landing is None:
-            call.timings.update(ask.timings)
             call.misses["similar"] = found if isinstance(found, Reason) else Reason.EXPIRED
         return landing
 
@@ -102,10 +104,8 @@ class Meaning:
 
     def _served(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         landing = self._landing(call, ask, entry)
-        if landing is not None:
-            call.timings.update(ask.timings)
-            if ask.decision is not None and ask.decision.shadow:
-                self._shadows.check(call, ask)
+        if landing is not None and ask.decision is not None and ask.decision.shadow:
+            self._shadows.check(call, ask)
         return landing
 
     def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:

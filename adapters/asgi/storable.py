@@ -68,7 +68,7 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
         elif name == b"expires":
             expires = value
     if expires and ttl is None:
-        ttl = _until(expires)
+        ttl = max(0.0, seconds_until(expires.decode("latin-1")) or 0.0)  # RFC 9111, section 5.3
     terms: Terms = ttl
     if age:  # another cache had it for so long
         terms = None if ttl is None else max(0.0, ttl - age), age
@@ -106,9 +106,9 @@ def _fresh_for(control: bytes, known: float | None) -> float | None:
     return known if told is None else told if known is None else min(known, told)
 
 
-def _until(expires: bytes) -> float:
-    """Seconds until a date; what is none has passed (RFC 9111, section 5.3)."""
+def seconds_until(date: str) -> float | None:
+    """Negative for one that has passed; None for what is no date of HTTP (RFC 9110, section 5.6.7)."""
     try:
-        return max(0.0, parsedate_to_datetime(expires.decode("latin-1")).timestamp() - time.time())
+        return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):
-        return 0.0
+        return None

@@ -37,9 +37,8 @@ class Faults:
         now = self._clock.monotonic()
         if now - self._logged.get(stage, -QUIET) >= QUIET:
             self._logged[stage] = now
-            told = (
-                f"{name} ({fault})" if isinstance(fault, StoreFault) else name
-            )  # ours hold no word of a prompt
+            # faults of our own hold no word of a prompt
+            told = f"{name} ({fault})" if isinstance(fault, StoreFault) else name
             _log.warning("stage %s failed with %s; answers go on without it", stage, told)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT

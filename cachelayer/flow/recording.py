@@ -76,9 +76,8 @@ class Recording:
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
         begun: asyncio.Task[Any] | None = None
-        with suppress(
-            Exception, asyncio.CancelledError
-        ):  # the source's own; the pump keeps it for the readers
+        # the source's own; the pump keeps it for the readers
+        with suppress(Exception, asyncio.CancelledError):
             begun, _ = starter.start(self._loop, self._pump())
         if begun is not None:
             self._task = begun

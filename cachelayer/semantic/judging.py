@@ -68,9 +68,7 @@ class Judge:
         alone = [(c, -1) for i, c in enumerate(usable) if i not in at and c.entry not in here.retired][:3]
         again = self._again(query, usable, known)
         if again is not None and not learning:
-            return Judgement(
-                candidates.index(usable[again.place]), again.answer, fn.form.risk, None, None, repeat=True
-            )
+            return _repeat(fn, candidates.index(usable[again.place]), again.answer)
         near = [(usable[k.place], k.answer) for k in known[:3]]
         if alone and again is None and (not known or alone[0][0].similarity > known[0].similarity):
             return self._pair(query, candidates, alone, None, None)
@@ -89,8 +87,7 @@ class Judge:
             return None
         x = fn.model.encode(reading.features)
         if again is not None:
-            place = candidates.index(usable[again.place])
-            return Judgement(place, again.answer, fn.form.risk, x, reading, repeat=True)
+            return _repeat(fn, candidates.index(usable[again.place]), again.answer, x, reading)
         if cold:
             return self._pair(query, candidates, near, x, reading)
         place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
@@ -104,11 +101,8 @@ class Judge:
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
     ) -> Judgement | None:
         """The candidate that the request repeats, of some that share its words; None where none does."""
-        known = here.known(candidates)
-        found = self._again(query, candidates, known)
-        if found is None:
-            return None
-        return Judgement(found.place, found.answer, fn.form.risk, None, None, repeat=True)
+        found = self._again(query, candidates, here.known(candidates))
+        return None if found is None else _repeat(fn, found.place, found.answer)
 
     def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
         """The candidate of which the request is a repeat but for how it is typed."""
@@ -131,3 +125,9 @@ class Judge:
         (chosen, answer), (sure, guard) = near[best], judged[best]
         place = candidates.index(chosen)
         return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)
+
+
+def _repeat(
+    fn: Function, place: int, answer: int, x: Floats | None = None, reading: Reading | None = None
+) -> Judgement:
+    return Judgement(place, answer, fn.form.risk, x, reading, repeat=True)

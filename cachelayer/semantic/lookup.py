@@ -87,19 +87,20 @@ class Lookup:
 
     def again(self, ask: Ask) -> Entry | None:
         """The entry that the request repeats but for how it is typed, by words alone; None where vectors must tell."""
-        if self.state is not State.READY or ask.argument is not None or ask.quarantine > 1:
+        fit = self.state is State.READY and ask.argument is None and ask.quarantine < 2
+        if not fit or (retyping := self._retyping) is None:
             return None
-        found = self._faults.attempt_now("verify", self._again, ask)
+        found = self._faults.attempt_now("verify", self._again, ask, retyping)
         return found if isinstance(found, Entry) else None
 
-    def _again(self, ask: Ask) -> Entry | None:
-        if not (known := self._retyped.near(ask, self.entries)) or self._retyping is None:
+    def _again(self, ask: Ask, retyping: Retyping) -> Entry | None:
+        if not (known := self._retyped.near(ask, self.entries)):
             return None
         started = time.monotonic()
         near = self.watch.sift(ask, known)
         query = Query(ask.text, _NO_VECTOR, None, ask.turns, ask.principal, ask.checkable)
         with self._lock:
-            decision = self._retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
+            decision = retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
         if decision is None or decision.entry is None:
             ask.withheld.clear()
             return None

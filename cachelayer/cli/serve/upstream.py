@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -14,6 +13,7 @@ from urllib.parse import unquote_to_bytes
 import orjson
 
 from ...adapters.asgi.middleware import ROUTES
+from ...adapters.asgi.storable import seconds_until
 from ...exact.redis.url import redacted
 from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
@@ -221,11 +221,8 @@ class Upstreams:
 def _wait(response: Answer) -> float | None:
     """Seconds for which a server asks to be left alone, if it does (RFC 9110, section 10.2.3)."""
     told = response.header("retry-after").strip()
-    try:
-        asked = float(told) if told.isdigit() else parsedate_to_datetime(told).timestamp() - time.time()
-    except (ValueError, OverflowError):
-        return None
-    return min(max(asked, 0.0), _LONGEST)
+    asked = float(told) if told.isdecimal() else seconds_until(told)
+    return None if asked is None else min(max(asked, 0.0), _LONGEST)
 
 
 def _options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
