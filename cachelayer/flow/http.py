@@ -179,6 +179,9 @@ class Http:
             )  # fmt: skip
         except self.faults as fault:
             raise self.told(self.closed() if session.closed else fault) from fault
+        if not 200 <= response.status < 600:  # 101, say: nobody asked for another protocol
+            response.close()
+            raise HttpFault(f"status {response.status}")
         return Answer(self, response)
 
     async def whole(

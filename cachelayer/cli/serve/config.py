@@ -191,6 +191,10 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
             f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r}: give http(s)://host:port, "
             "trtllm://host:port or triton://host:port/model"
         )
+    if re.fullmatch("https?://.*/(completions|embeddings)/*", one.url):
+        raise ConfigFault(
+            f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r} is one route's; give what stands before /v1"
+        )
     for name, scheme in _FOR.items():
         where, value = places.of(f"{path}.{name}"), getattr(one, name)
         if value != getattr(_PLAIN, name) and not one.url.startswith(scheme):
@@ -198,7 +202,7 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
         if scheme == "triton" and value != getattr(first, name):
             raise ConfigFault(f"{where}: {path}.{name} is not upstream.0's; replicas of one model have one")
     if one.key_env and not os.environ.get(one.key_env):
-        raise ConfigFault(f"{places.of(f'{path}.key_env')}: the variable {one.key_env} is not set")
+        raise ConfigFault(f"{places.of(f'{path}.key_env')}: {_unset(one.key_env)}")
     if one.tls_ca:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(one.tls_ca)
@@ -207,6 +211,12 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
                 f"{places.of(f'{path}.tls_ca')}: {path}.tls_ca={one.tls_ca!r} cannot be used "
                 f"({fault.strerror or fault}); give a PEM file of certificates"
             ) from None
+
+
+def _unset(variable: str) -> str:
+    """What is not spelt as variables are may be the key itself, and is not said again."""
+    told = variable if re.fullmatch("[A-Z_][A-Z0-9_]*", variable) else "'...'"
+    return f"the variable {told} is not set; give the name of one that holds the key"
 
 
 def _is_server(url: str) -> bool:
@@ -239,7 +249,7 @@ def _check_keys(config: Config, places: Places) -> None:
         if bool(key.sha256) == bool(key.env):
             raise ConfigFault(f"{places.of(f'key.{i}')}: key.{i} needs either sha256 or env")
         if key.env and not os.environ.get(key.env):
-            raise ConfigFault(f"{places.of(f'key.{i}.env')}: the variable {key.env} is not set")
+            raise ConfigFault(f"{places.of(f'key.{i}.env')}: {_unset(key.env)}")
         if not key.tenant:
             raise ConfigFault(f"{places.of(f'key.{i}.tenant')}: key.{i}.tenant is empty; give a name")
         digest = key.sha256 or hashlib.sha256(os.environ[key.env].encode()).hexdigest()

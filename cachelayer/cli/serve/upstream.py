@@ -19,13 +19,9 @@ from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
 from ...flow.watch import Watch
 from .parts import RetryPart, UpstreamPart
-from .replies import error_event, send_error, send_json
+from .passing import HOP, MAX_HELD, options, pass_on
+from .replies import send_error, send_json
 
-HOP = frozenset({
-    b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
-    b"transfer-encoding", b"upgrade", b"host", b"expect",
-})  # fmt: skip
-"""Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
 KEYS = (b"authorization", b"x-api-key", b"api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
 _CACHED = frozenset(route.path for route in ROUTES)
@@ -84,7 +80,7 @@ class Upstream:
         return True
 
     def _headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterable[tuple[bytes, bytes]]:
-        hop = HOP | (_options(headers) - self._telling)
+        hop = HOP | (options(headers) - self._telling)
         for name, value in headers:
             if name in hop or name == b"content-length" or name == b"cachelayer":
                 continue
@@ -164,7 +160,9 @@ class Upstreams:
                 told = 504, f"the upstream took too long ({late.kind})"
             except HttpFault as broken:
                 self._failed(one, str(broken) if isinstance(broken.__cause__, OSError) else broken.kind)
-                told = 502, f"the upstream cannot be reached ({broken.kind})"
+                away = isinstance(broken.__cause__, OSError)
+                said = "cannot be reached" if away else "gave no answer that can be read"
+                told = 502, f"the upstream {said} ({broken.kind})"
         wait = None
         if refused is not None:
             told, wait = (refused.status, "the upstream is unavailable"), _wait(refused)
@@ -191,31 +189,14 @@ class Upstreams:
                         self._failed(one, f"status {response.status}", _wait(response))
                     if not last:
                         return response
-                await self._answer(response, send)
+                held = MAX_HELD if scope["path"] in _CACHED else 0
+                if cut := await pass_on(response, send, held):
+                    self._failed(one, cut.kind)
                 return None
             finally:
                 response.close()
         finally:
             one.inflight -= 1
-
-    async def _answer(self, response: Answer, send: Any) -> None:
-        """Nothing is told before the first piece came: until then another upstream can stand in. The date is told by
-        the server that we run in."""
-        pieces = response.pieces()
-        first = await anext(pieces, b"")
-        given = [(name.lower(), value) for name, value in response.headers]
-        hop = HOP | {b"date"} | _options(given)
-        headers = [one for one in given if one[0] not in hop]
-        await send({"type": "http.response.start", "status": response.status, "headers": headers})
-        await send({"type": "http.response.body", "body": first, "more_body": True})
-        try:
-            async for piece in pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        except HttpFault as cut:
-            if not response.header("content-type").startswith("text/event-stream"):
-                raise
-            await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _wait(response: Answer) -> float | None:
@@ -223,12 +204,6 @@ def _wait(response: Answer) -> float | None:
     told = response.header("retry-after").strip()
     asked = float(told) if told.isdecimal() else seconds_until(told)
     return None if asked is None else min(max(asked, 0.0), _LONGEST)
-
-
-def _options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
-    """The headers that a message calls its connection's own."""
-    told = b",".join([value for name, value in headers if name == b"connection"])
-    return frozenset(one.strip().lower() for one in told.split(b",")) if told else frozenset()
 
 
 async def left(receive: Any) -> None:

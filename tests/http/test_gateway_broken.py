@@ -1,0 +1,84 @@
+"""Upstreams whose answers break off or cannot be read: another stands in, or the caller is told, and the log."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import pytest
+from asgi_client import Client
+from upstream import Server, Upstream
+
+from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.gateway import Gateway
+
+Serving = Callable[..., Server]
+WHOLE = json.dumps({"choices": [{"message": {"content": "cut"}, "finish_reason": "stop"}]}).encode()
+JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+LONGER = JSON + b"content-length: %d\r\n\r\n%b" % (len(WHOLE) + 9, WHOLE)
+CHUNKED = JSON + b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(WHOLE), WHOLE)
+EVENTS = b'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\ndata: {"choices":[]}\n\n'
+AUDIO = b"HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ncontent-length: 9\r\n\r\nabc"
+NO_STATUS = [b"HTTP/1.1 %d Odd\r\ncontent-length: 0\r\n\r\n" % status for status in (101, 600, 999)]
+
+
+@pytest.fixture
+async def saying() -> AsyncIterator[Callable[[bytes], Awaitable[str]]]:
+    """Servers that answer every request with these bytes and hang up."""
+    made: list[asyncio.Server] = []
+
+    async def start(said: bytes) -> str:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(said)
+            await writer.drain()
+            writer.close()
+
+        made.append(await asyncio.start_server(answer, "127.0.0.1", 0))
+        return f"http://127.0.0.1:{made[-1].sockets[0].getsockname()[1]}"
+
+    yield start
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[Callable[..., Client]]:
+    made: list[Gateway] = []
+
+    def make(*urls: str) -> Client:
+        given = {"upstream": [{"url": url} for url in urls], "cache.semantic": "off"}
+        made.append(Gateway(load(None, {}, given)))
+        return Client(made[-1], key="sk-test")
+
+    yield make
+    for one in made:
+        await one.behind.aclose()
+        await one.layer.aclose()
+        one.log.close()
+
+
+@pytest.mark.parametrize("said", [LONGER, CHUNKED, *NO_STATUS])
+async def test_another_upstream_answers_for_one_whose_answer_cannot_be_used(
+    gateway: Any, saying: Any, serving: Serving, upstream: Upstream, said: bytes
+) -> None:
+    c = gateway(await saying(said), serving(upstream).url)
+    first, again = [await c.chat("hello") for _ in range(2)]
+    assert first.json()["choices"][0]["message"]["content"] == "You said: hello" and again.hit
+    alone = await gateway(await saying(said)).chat("hello")
+    assert alone.status == 502 and "cannot be reached" not in alone.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(("said", "path"), [(EVENTS, "/v1/chat/completions"), (AUDIO, "/v1/audio/speech")])
+async def test_what_breaks_off_once_its_caller_has_some_of_it_is_told_to_the_log_and_asked_of_nobody_else(
+    gateway: Any, saying: Any, serving: Serving, upstream: Upstream, said: bytes, path: str, capsys: Any
+) -> None:
+    c = gateway(await saying(said), serving(upstream).url)
+    answer = await c.post(path, b'{"messages": [], "stream": true}')
+    assert answer.complete == (said is EVENTS) and answer.status == 200 and not upstream.requests
+    c.app.log.close()
+    failed, request = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert failed["event"] == "upstream_failed" and failed["why"] == "ClientPayloadError"
+    assert request.get("cut", False) == (said is AUDIO)
