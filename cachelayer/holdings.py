@@ -154,6 +154,13 @@ class Holdings:
         self.declare(**what)
         return gone
 
+    def forget_all(self) -> None:
+        """Declare everything invalid and forget it in one step, for a loop that ends."""
+        self.declare(everything=True)
+        for memory in self.memories:
+            with self.lock:
+                memory.clear()
+
     def _carry_out(self, invalidation: Invalidation, limit: int) -> int:
         """Forget up to `limit` slots that an invalidation covers; how many there were. 0: all are gone."""
         gone = 0

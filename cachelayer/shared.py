@@ -254,6 +254,8 @@ class SharedTier:
             await self.faults.attempt("changes", self._apply_all(), None)
         finally:
             self._listening = None
+            self.keeper.forget_all()  # hits ask nobody: they would go on after the loop, whatever is invalidated
+            self.lost()
 
     async def _apply_all(self) -> None:
         async with self.store.changes() as changes:
