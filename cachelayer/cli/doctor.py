@@ -161,6 +161,7 @@ async def _model() -> Finding:
 
 async def _redis(url: str) -> list[Finding]:
     from ..exact.redis import RedisStore
+    from ..exact.redis.rights import granting
 
     if not _there("hiredis"):
         return [
@@ -173,6 +174,7 @@ async def _redis(url: str) -> list[Finding]:
         await store.start()
         return [Finding(f.level, f"Redis {f.subject}", f.found, f.remedy) for f in await store.diagnose()]
     except CacheLayerError as fault:
-        return [Finding("problem", "Redis", str(fault), "check the URL and that it runs")]
+        remedy = granting() if "NOPERM" in str(fault) else "check the URL and that it runs"
+        return [Finding("problem", "Redis", str(fault), remedy)]
     finally:
         await store.aclose()

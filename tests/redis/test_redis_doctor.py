@@ -83,3 +83,9 @@ async def test_the_rights_that_the_doctor_names_are_enough(own_server, open_stor
     await lease.release()
     await store.invalidate(tags=["t"])
     assert (await store.erase(tags=["t"])).removed == 1 and await store.delete([record("b").key]) == 0
+
+
+def test_a_user_who_may_not_even_track_is_told_the_rights_that_are_enough(own_server, capsys):
+    url = as_user(own_server(), "untracked", "~* +@all -client")
+    assert main(["doctor", "--no-model", "--redis", url]) == 1
+    assert "-> nothing is shared like this: ACL SETUSER NAME ~cachelayer:*" in capsys.readouterr().out

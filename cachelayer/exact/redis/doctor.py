@@ -12,7 +12,7 @@ from .lane import Lane
 from .names import Names
 from .node import Node, parse_info
 from .pipe import pack
-from .rights import refused
+from .rights import granting, refused
 
 Level = Literal["ok", "advice", "problem"]
 PINGS = 50
@@ -136,10 +136,7 @@ def _persistence(facts: dict[str, str], fsync: Any, trust_reloaded: bool) -> Fin
 def _rights(missing: list[str], names: Names, where: str) -> Finding:
     if not missing:
         return Finding("ok", where + "rights", "all that is needed")
-    remedy = (
-        f"nothing is shared like this: ACL SETUSER NAME ~{names.prefix.decode()}:* +@read +@write +@scripting "
-        "+@transaction +@connection +@keyspace +time +wait +role +info"
-    )
+    remedy = granting(names.prefix.decode())
     return Finding("problem", where + "rights", f"the user may not {', '.join(missing)}", remedy)
 
 

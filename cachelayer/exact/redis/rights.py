@@ -9,6 +9,14 @@ from .names import Names
 from .pipe import Pipe, pack
 
 
+def granting(prefix: str = "cachelayer") -> str:
+    """The remedy: the command that gives a user the rights that are enough."""
+    return (
+        f"nothing is shared like this: ACL SETUSER NAME ~{prefix}:* +@read +@write +@scripting "
+        "+@transaction +@connection +@keyspace +time +wait +role +info"
+    )
+
+
 async def refused(pipe: Pipe, names: Names) -> list[str]:
     """The commands that the server refuses to this user under these names, in the order of their need."""
     trials = _trials(names)
