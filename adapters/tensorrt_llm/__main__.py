@@ -36,25 +36,42 @@ def register(subparsers: Subparsers) -> None:
         "profile",
         help="engine settings with reasons",
         description="Computes TensorRT-LLM settings for a model on a GPU from what its memory holds, and gives the "
-        "reason of each. --form chooses what is written: an explanation, or the files and flags themselves.",
+        "reason for each. --form chooses what is written: an explanation, or the files and flags themselves.",
     )
     add = profile.add_argument
-    add("kind", choices=list(KNOBS))
-    add("--config", type=Path, required=True, help="the model's config.json")
-    add("--parameters", type=float, required=True, help="number of parameters, as 8e9")
-    add("--gpu", choices=list(GPUS), required=True)
-    add("--model", help="name or directory; default: the folder of --config")
-    add("--context", type=int, help="tokens of the longest request; default: what the model allows")
-    add("--concurrency", type=int, help="requests at a time; default: by kind")
-    add("--tp", type=int, help="GPUs that share each layer; default: as few as hold the model")
-    add("--pp", type=int, default=1, help="groups of layers on GPUs of their own (default 1)")
-    add("--weights", choices=list(WEIGHT_BITS), default="bf16")
-    add("--kv-dtype", choices=list(KV_BYTES), default="auto")
-    add("--host-cache", type=float, default=0.0, help="GiB")
-    add("--speculation", choices=["Eagle", "DraftTarget", "MTP", "NGram"])
-    add("--draft", help="draft model directory")
-    add("--version", choices=["1.0", "1.2", "1.3"], default="1.2", help="of TensorRT-LLM (default 1.2)")
-    add("--form", choices=list(FORMS), default="explain")
+    add("kind", choices=list(KNOBS), help="what to optimize for")
+    add("--config", type=Path, required=True, metavar="FILE", help="the model's config.json")
+    add("--parameters", type=float, required=True, metavar="N", help="number of parameters, such as 8e9")
+    add("--gpu", choices=list(GPUS), required=True, metavar="GPU", help=f"one of {', '.join(GPUS)}")
+    add("--model", metavar="NAME", help="name or directory (default: the folder of --config)")
+    add("--context", type=int, metavar="N", help="tokens of the longest request (default: the model's limit)")
+    add("--concurrency", type=int, metavar="N", help="requests at a time (default: by profile)")
+    add("--tp", type=int, metavar="N", help="GPUs that share each layer (default: as few as hold the model)")
+    add("--pp", type=int, default=1, metavar="N", help="groups of layers, each on its own GPUs (default 1)")
+    add("--weights", choices=list(WEIGHT_BITS), default="bf16", help="type of the weights (default bf16)")
+    add("--kv-dtype", choices=list(KV_BYTES), default="auto", help="type of the KV cache (default auto)")
+    add(
+        "--host-cache",
+        type=float,
+        default=0.0,
+        metavar="GIB",
+        help="KV cache in host memory, in GiB (default 0)",
+    )
+    add("--speculation", choices=["Eagle", "DraftTarget", "MTP", "NGram"], help="speculative decoding")
+    add("--draft", metavar="PATH", help="directory of the draft model")
+    add(
+        "--version",
+        choices=["1.0", "1.2", "1.3"],
+        default="1.2",
+        help="release of TensorRT-LLM (default 1.2)",
+    )
+    add(
+        "--form",
+        choices=list(FORMS),
+        default="explain",
+        metavar="FORM",
+        help=f"one of {', '.join(FORMS)} (default explain)",
+    )
     profile.set_defaults(run=run)
 
 

@@ -1,11 +1,25 @@
-"""What arguments of the commands may be; what is none is told in words."""
+"""Types of command-line arguments, which say in words what is wrong with a value, and the form of --help."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+import textwrap
+from itertools import groupby
 from pathlib import Path
+
+
+class Help(argparse.HelpFormatter):
+    """Descriptions whose paragraphs are wrapped to the terminal; indented and blank lines stay as written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        blocks = groupby(text.strip().splitlines(), lambda line: not line or line[0] == " ")
+        filled = [
+            "\n".join(lines) if verbatim else textwrap.fill(" ".join(lines), width)
+            for verbatim, lines in blocks
+        ]
+        return textwrap.indent("\n".join(filled), indent)
 
 
 def number(text: str) -> float:

@@ -37,14 +37,14 @@ def register(subparsers: Subparsers) -> None:
     """Add `doctor`."""
     parser = subparsers.add_parser(
         "doctor",
-        help="check an installation, the embedding model and a Redis; every finding with its remedy",
-        description="Looks at Python, the extras, FAISS and GPUs, clocks, limits of files and memory, the embedding "
-        "model and its files and, where they are named, at a Redis (version, memory limit and its policy, persistence, "
-        "latency, clock, cluster) and at a gateway's settings. Exits with 1 where there is a problem.",
+        help="check an installation, the embedding model and a Redis; every problem with its remedy",
+        description="Checks Python, the extras, FAISS and GPUs, clocks, limits on files and memory, the embedding "
+        "model and its files and, if named, a Redis (version, memory limit and eviction policy, persistence, latency, "
+        "clock, cluster) and a gateway's settings. Exits with 1 if there is a problem.",
     )
-    parser.add_argument("--redis", metavar="URL", help="look at this Redis too")
+    parser.add_argument("--redis", metavar="URL", help="also check this Redis")
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="check these settings of `cachelayer serve` too"
+        "--config", type=Path, metavar="FILE", help="also check these settings of `cachelayer serve`"
     )
     parser.add_argument(
         "--no-model",

@@ -6,15 +6,19 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..adapters.tensorrt_llm.__main__ import register as register_commands
+from . import arguments
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EXAMPLES = """\
 examples:
-  cachelayer trtllm profile latency --config config.json --parameters 8.03e9 --gpu H100-80GB
-  cachelayer trtllm profile throughput --config config.json --parameters 8.03e9 --gpu H200 --form yaml
-  cachelayer trtllm profile latency --help          every option"""
+  # the settings, with the reason for each
+  cachelayer trtllm profile latency --config config.json --parameters 8.03e9 \\
+    --gpu H100-80GB
+  # a file for trtllm-serve
+  cachelayer trtllm profile throughput --config config.json --gpu H200 \\
+    --parameters 8.03e9 --form yaml"""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -22,9 +26,9 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "trtllm",
         help="TensorRT-LLM: engine settings for a model and a GPU, with reasons",
-        description="What helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU:\n"
-        "profiles are computed from the model's own config.json.",
+        description="Helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU: profiles are computed from "
+        "the model's own config.json.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=arguments.Help,
     )
     register_commands(parser.add_subparsers(title="commands", metavar="COMMAND", required=True))

@@ -77,14 +77,12 @@ def test_backend_and_model_go_together(
     assert "--model" in capsys.readouterr().err
 
 
-def test_help_fits_a_terminal_and_explains_every_option(
-    parser: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_help_explains_every_option(
+    parser: argparse.ArgumentParser, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "110")
     with pytest.raises(SystemExit):
         parser.parse_args(["demo", "--help"])
     text = capsys.readouterr().out
-    assert max(map(len, text.splitlines())) <= 110
     for option in (
         "--requests",
         "--redis",

@@ -15,30 +15,39 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Asks a function of a layer, or an OpenAI-style endpoint, what a file holds: at the times that the file says (open
-loop), at a rate, or so many at a time (closed loop), without the cache and with it. Shows time to the first token,
-between tokens, per token and end to end at p50 to p99.9 with 95 % intervals, goodput under an SLO, errors, sheds,
-the hit rate, and hits and misses apart. In the open loop a latency counts from when its request was due, so that a
-target that stalls cannot hide it (no coordinated omission). The first requests only warm up and are left out."""
+Sends the requests in a file to a cached function or an OpenAI-style endpoint, without the cache and with it: at the
+times recorded in the file (open loop), at a fixed rate (open loop), or N at a time (closed loop). Reports time to
+first token, time between tokens, time per token and end-to-end latency from p50 to p99.9 with 95 % intervals,
+goodput under an SLO, errors, shed requests and the hit rate; hits and misses are shown apart. In the open loop a
+latency counts from the moment the request was due, so a target that stalls cannot hide it (no coordinated
+omission). The first requests are warm-up and are left out."""
 
 _EXAMPLES = """\
-TARGET is a URL (http://host:port/v1) or module:function, an async function that a layer wraps.
-Without the cache means: the function's `bypass`; for a URL the one that --without names.
+TARGET is a URL (http://host:port/v1), or module:function for an async function wrapped by a layer.
+"Without the cache" means the function's `bypass`, or, for a URL, the target named by --without.
 
-TRAFFIC is a file (.gz too) of
-  JSON objects, one a line: messages (also inside request or body), or question, text, query, prompt, input or q;
-    at, time, timestamp or arrived (Unix seconds or ISO 8601) where arrival times are known;
-    so traffic recorded by Policy(record="traffic") will do, and what `cachelayer replay` reads
-  Azure's LLM inference trace (.csv: TIMESTAMP, ContextTokens, GeneratedTokens), Mooncake's (timestamp, hash_ids,
-    input_length, output_length); their prompts are made up, Mooncake's repeat as its blocks do
+TRAFFIC is a file (.gz too) in one of these formats:
+  JSON objects, one per line, with
+    messages (also inside request or body), or one of
+    question, text, query, prompt, input, q
+    at, time, timestamp or arrived: Unix seconds or ISO 8601, if known
+    (traffic recorded by Policy(record="traffic"), and all that replay reads)
+  Azure's LLM inference trace (.csv: TIMESTAMP, ContextTokens, GeneratedTokens)
+  Mooncake's trace (timestamp, hash_ids, input_length, output_length)
+The prompts of the two traces are made up; Mooncake's repeat as its blocks do.
 
 examples:
   cachelayer bench app.main:ask traffic.jsonl --concurrency 16
-  cachelayer bench http://127.0.0.1:8100/v1 traffic.jsonl --without http://127.0.0.1:8000/v1 --model m --rate 20
-  cachelayer bench http://127.0.0.1:8100/v1 conversation.jsonl.gz --speed 4 --limit 2000 --slo ttft=500ms,tpot=50ms
-  cachelayer bench app.main:ask traffic.jsonl --json now.json --baseline last.json     exits with 1 on a regression
+  cachelayer bench http://127.0.0.1:8100/v1 traffic.jsonl \\
+    --without http://127.0.0.1:8000/v1 --model m --rate 20
+  cachelayer bench http://127.0.0.1:8100/v1 conversation.jsonl.gz --speed 4 \\
+    --limit 2000 --slo ttft=500ms,tpot=50ms
+  # exits with 1 on a regression
+  cachelayer bench app.main:ask traffic.jsonl --json now.json \\
+    --baseline last.json
 
-For load on any HTTP service there are general tools (AIPerf for LLM servers); this one knows hits from misses."""
+For load tests of any HTTP service there are general tools (AIPerf for LLM servers); this one tells hits from
+misses."""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -48,21 +57,21 @@ def register(subparsers: Subparsers) -> None:
         help="your own traffic with and without the cache: latencies, goodput, hit rate, report",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=arguments.Help,
     )
     add = parser.add_argument
     add("target", metavar="TARGET", help="URL of an API, or module:function")
     add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests")
     add("--without", metavar="TARGET", help="what to ask without the cache (default: the function's bypass)")
-    add("--only", choices=("with", "without"), help="measure one of the two only")
+    add("--only", choices=("with", "without"), help="measure only one of the two")
     add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
-    add("--model", default="", metavar="NAME", help="model to name in requests that name none")
+    add("--model", default="", metavar="NAME", help="model for requests that name none")
     add(
         "--header",
         action="append",
         default=[],
         metavar="NAME:VALUE",
-        help="send this header; may be given often",
+        help="send this header; may be repeated",
     )
     add("--whole", action="store_true", help="ask for whole answers instead of streams")
     add(
@@ -75,14 +84,14 @@ def register(subparsers: Subparsers) -> None:
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--concurrency", type=arguments.count, metavar="N", help="closed loop: N at a time")
     pace.add_argument(
-        "--rate", type=arguments.above_zero, metavar="R", help="open loop: R a second, by chance (Poisson)"
+        "--rate", type=arguments.above_zero, metavar="R", help="open loop: R per second on average (Poisson)"
     )
     pace.add_argument(
         "--speed",
         type=arguments.above_zero,
         default=1.0,
         metavar="X",
-        help="open loop: the file's times, X as fast",
+        help="open loop: the times in the file, X times as fast",
     )
     add(
         "--in-flight",
@@ -96,43 +105,43 @@ def register(subparsers: Subparsers) -> None:
         type=arguments.whole,
         default=1,
         metavar="N",
-        help="equal seeds give equal arrivals (default 1)",
+        help="the same seed gives the same arrivals (default 1)",
     )
     add(
         "--shrink",
         type=arguments.above_zero,
         default=1.0,
         metavar="X",
-        help="multiply lengths of Azure's and Mooncake's requests",
+        help="multiply the lengths of Azure's and Mooncake's requests by X",
     )
-    add("--warmup", default="5%", metavar="N|P%", help="leave the first N, or this share, out (default 5%%)")
+    add("--warmup", default="5%", metavar="N|P%", help="leave out the first N, or this share (default 5%%)")
     add(
         "--slo",
         default="",
         metavar="LIMITS",
-        help="what counts as good: ttft=500ms,itl=50ms,tpot=50ms,e2e=5s",
+        help="goodput counts requests within these: ttft=500ms,itl=50ms,tpot=50ms,e2e=5s",
     )
     add(
         "--report",
         type=arguments.destination,
         default=Path("cachelayer-bench.html"),
         metavar="FILE",
-        help="the page with plots",
+        help="the HTML report (default ./cachelayer-bench.html)",
     )
-    add("--no-report", action="store_true", help="write no page")
-    add("--json", type=arguments.destination, metavar="FILE", help="write every figure")
+    add("--no-report", action="store_true", help="do not write a report")
+    add("--json", type=arguments.destination, metavar="FILE", help="also write all figures as JSON")
     add(
         "--baseline",
         type=Path,
         metavar="FILE",
-        help="exit with 1 where a figure of an earlier --json got worse",
+        help="exit with 1 if a figure is worse than in this earlier --json",
     )
     add(
         "--tolerance",
         type=arguments.above_zero,
         default=10.0,
         metavar="PERCENT",
-        help="what is not worse yet (default 10)",
+        help="how much worse is still accepted (default 10)",
     )
     parser.set_defaults(run=_run)
 

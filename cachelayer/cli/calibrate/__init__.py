@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Recommends settings for your own traffic and says what to expect of them. The trace is split: settings are
-chosen on the first part (of labelled pairs: on some of the questions, none of which occurs in the other part),
-and everything reported was measured on the other part, which no choice has seen. Real cache layers with error
-budgets from 0.2 % to 20 % live through the whole trace; the recommended one spares most among those that kept
-wrong answers under the target. Prints the settings as Python and TOML; the report plots hits against realised
-error, foretold against realised risk, and the scores of right and wrong neighbours."""
+Recommends settings for your own traffic and says what to expect from them. The trace is split: settings are chosen
+on the first part, and everything reported was measured on the other part, which took no part in the choice
+(labelled pairs are split so that no question occurs in both). Real cache layers with error budgets from 0.2 % to
+20 % run through the whole trace; the one recommended saves most among those that kept the share of wrong answers
+under the target. Prints the settings as Python and TOML; the report plots hits against measured error, predicted
+against measured risk, and the scores of right and wrong neighbours."""
 
 _EXAMPLES = """\
 {formats}
 
 examples:
-  cachelayer calibrate traffic/                        what was recorded with Policy(record="traffic")
-  cachelayer calibrate tickets.jsonl --target 0.005    at most 5 wrong in 1,000 similar answers
+  # recorded with Policy(record="traffic")
+  cachelayer calibrate traffic/
+  # at most 5 wrong in 1,000 similar answers
+  cachelayer calibrate tickets.jsonl --target 0.005
   cachelayer calibrate pairs.jsonl.gz --target 0.05 --json settings.json"""
 
 
@@ -32,16 +34,16 @@ def register(subparsers: Subparsers) -> None:
     """Add `calibrate`."""
     parser = subparsers.add_parser(
         "calibrate",
-        help="settings for your own traffic or labelled pairs, with expected hits and errors, and a report",
+        help="recommend settings for your traffic, with the hits and errors to expect",
         description=_DESCRIPTION,
         epilog=_EXAMPLES.format(formats=options.FORMATS),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=arguments.Help,
     )
     options.add_common(parser, "cachelayer-calibrate.html")
     add = parser.add_argument
     add(
         "--target", type=arguments.share, default=0.01, metavar="P",
-        help="wrong answers among similar ones served, at most (default 0.01)",
+        help="largest share of wrong answers among similar hits (default 0.01)",
     )  # fmt: skip
     add(
         "--fit", type=arguments.share, default=0.5, metavar="SHARE",
@@ -49,7 +51,7 @@ def register(subparsers: Subparsers) -> None:
     )  # fmt: skip
     add(
         "--base", default="default", metavar="SETTINGS",
-        help="settings of yours that stay as they are, written as for replay's --config: ttl=1h,shadow=0",
+        help="settings to keep fixed, written as for --config of replay: ttl=1h,shadow=0",
     )  # fmt: skip
     parser.set_defaults(run=_run)
 

@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Asks a help desk two thousand questions through the cache, many at a time, and knows the right answers.
+Puts two thousand questions to a help desk through the cache, many at a time, and checks every answer.
 
-The desk belongs to Wickley, a maker of smart-home devices that does not exist: 97 articles and over 600
-questions ship with cachelayer, with typos, slang, a few other languages, and traps that nearly equal a
-question of another article ("turn on" / "turn off", "Hub 2" / "Hub 3", "from Plus to Family" / "from Family
-to Plus"). Every miss embeds the question, searches the articles and composes an answer; only the time that
-a language model would take is simulated, unless --backend names a real one.
+The desk belongs to Wickley, a made-up maker of smart-home devices. 97 articles and over 600 questions ship
+with cachelayer, including typos, slang, a few other languages, and traps that look almost like a question
+about another article ("turn on" / "turn off", "Hub 2" / "Hub 3", "from Plus to Family" / "from Family to
+Plus"). Every miss embeds the question, searches the articles and composes an answer; only the time that a
+language model would take is simulated, unless --backend names a real one.
 
-The table shows who answered, how fast, what was avoided, and which answers were wrong: by the cache, or by
-the backend's own search. A report with plots is written at the end."""
+The table shows who answered, how fast, how many calls were saved, and which answers were wrong because of
+the cache or because of the backend's own search. At the end a report with plots is written."""
 
 _EXAMPLES = """\
 examples:
-  cachelayer demo                                   half a minute, nothing to start
-  cachelayer demo --max-error-rate 0.05             looser: more similar answers, more wrong ones
-  cachelayer demo --no-semantic                     what exact caching alone does
-  cachelayer demo --redis redis://127.0.0.1:6379/0  run it twice: the second run starts warm
+  cachelayer demo                        # half a minute, nothing to set up
+  cachelayer demo --max-error-rate 0.05  # more similar answers, more wrong ones
+  cachelayer demo --no-semantic          # what exact caching alone achieves
+  # run this twice: the second run starts warm
+  cachelayer demo --redis redis://127.0.0.1:6379/0
   cachelayer demo --backend http://127.0.0.1:8000/v1 --model m --requests 200"""
 
 
@@ -41,10 +42,10 @@ def register(subparsers: Subparsers) -> None:
     """Add `demo`. Its function is `args.run`, which takes `args` and returns the exit status."""
     parser = subparsers.add_parser(
         "demo",
-        help="a help desk behind the cache: live table, wrong answers counted, HTML report",
+        help="a simulated help desk behind the cache: live table, wrong answers counted, HTML report",
         description=_DESCRIPTION,
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=arguments.Help,
     )
     add = parser.add_argument
     add(
@@ -62,25 +63,25 @@ def register(subparsers: Subparsers) -> None:
         type=arguments.whole,
         default=1,
         metavar="N",
-        help="equal seeds give equal traffic (default 1)",
+        help="the same seed gives the same traffic (default 1)",
     )
     add("--redis", metavar="URL", help="share answers through this Redis, and find those of earlier runs")
     add("--backend", metavar="URL", help="an OpenAI-style API that writes the answers; needs --model")
-    add("--model", metavar="NAME", help="the model to ask there; OPENAI_API_KEY is sent where it is set")
+    add("--model", metavar="NAME", help="the model to ask there; OPENAI_API_KEY is sent if it is set")
     add(
         "--think-ms", type=arguments.milliseconds, default=300.0, metavar="MS",
         help="median time of a simulated answer (default 300); no effect with --backend",
     )  # fmt: skip
     add(
         "--max-error-rate", type=arguments.share, default=0.01, metavar="P",
-        help="bound on the share of wrong answers among similar ones (default 0.01)",
+        help="largest share of wrong answers among similar hits (default 0.01)",
     )  # fmt: skip
     add("--no-semantic", action="store_true", help="exact answers only")
     add(
         "--report", type=arguments.destination, default=Path("cachelayer-demo.html"), metavar="PATH",
         help="where the HTML report goes (default ./cachelayer-demo.html)",
     )  # fmt: skip
-    add("--no-report", action="store_true", help="write none")
+    add("--no-report", action="store_true", help="do not write a report")
     parser.set_defaults(run=_run, parser=parser)
 
 

@@ -13,29 +13,31 @@ from .read import Trace, read
 from .run import Remembered
 
 FORMATS = """\
-a trace is one of
+A trace is one of:
   a directory or file of recorded traffic (Policy(record="traffic"))
-  a file of JSON objects, one a line (.gz too), with
-    question, text, query, prompt, input or q    what was asked, or
-    messages (also inside request or body)       an OpenAI-style chat, the user's last message at its end
-    answer, response, output or completion       what the backend said (text or a response body), and/or
-    label, cls, class or intent                  which answer is right: equal labels, equal answers
-    scope, turns, at, latency, tokens            where known: what must be equal, earlier [role, text] turns,
-                                                 arrival (Unix seconds or ISO 8601), backend seconds, tokens
-  labelled pairs: q1 and q2 (or question1 and question2, text1 and text2, a and b), and same (or is_duplicate)
-Answers are equal where label or normalized text is equal: prose that says the same in other words counts as
-another answer, so give labels where answers are free text."""
+  a file of JSON objects, one per line (.gz too), with
+    what was asked: question, text, query, prompt, input or q;
+      or messages (also inside request or body), ending with the user's last
+    what the backend said: answer, response, output or completion
+      (text or a response body);
+      and/or which answer is right: label, cls, class or intent
+    where known: scope (what must be equal), turns (earlier [role, text] pairs),
+      at (arrival: Unix seconds or ISO 8601), latency (seconds), tokens
+  labelled pairs: two texts, as q1 and q2 (or question1 and
+    question2, text1 and text2, a and b), and same (or is_duplicate)
+Two answers are equal if their labels or normalized texts are equal. Prose that says the same in other words counts
+as another answer, so give labels if answers are free text."""
 
 
 def add_common(parser: argparse.ArgumentParser, report: str) -> None:
     """Arguments of both commands."""
     add = parser.add_argument
-    add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read one after the other")
+    add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read in this order")
     add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
     add("--model", metavar="NAME", help="embedding model (default: the one that CacheLayer uses)")
     add(
         "--call-cost", type=arguments.zero_or_more, metavar="USD",
-        help="what one backend call costs, to show what was spared",
+        help="what one backend call costs, to show the savings",
     )  # fmt: skip
     add(
         "--report",
@@ -44,14 +46,14 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
         metavar="PATH",
         help=f"the HTML report (default ./{report})",
     )
-    add("--no-report", action="store_true", help="write none")
+    add("--no-report", action="store_true", help="do not write a report")
     add(
         "--json",
         type=arguments.destination,
         metavar="PATH",
         help="also write all figures as JSON; - for standard output",
     )
-    add("--quiet", action="store_true", help="no progress on standard error")
+    add("--quiet", action="store_true", help="show no progress on standard error")
 
 
 def trace_of(args: argparse.Namespace) -> Trace:
