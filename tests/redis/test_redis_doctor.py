@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from redis_records import record
 
+from cachelayer.cli import main
+
 
 async def findings(store) -> dict[str, tuple[str, str]]:
     report = await store.diagnose()
