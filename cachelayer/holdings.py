@@ -155,7 +155,7 @@ class Holdings:
         return gone
 
     def forget_all(self) -> None:
-        """Declare everything invalid and forget it in one step, for a loop that ends."""
+        """Declare everything invalid and forget it in one step, where no loop goes on."""
         self.declare(everything=True)
         for memory in self.memories:
             with self.lock:

@@ -69,8 +69,14 @@ class SharedTier:
 
     def reset(self) -> None:
         """After a fork nobody here listens yet, and connections are the parent's."""
-        self._listening = None
         getattr(self.store, "reset", lambda: None)()
+        self._unheard()
+
+    def _unheard(self) -> None:
+        """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
+        self._listening = None
+        self.keeper.forget_all()
+        self.lost()
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -253,9 +259,7 @@ class SharedTier:
         try:
             await self.faults.attempt("changes", self._apply_all(), None)
         finally:
-            self._listening = None
-            self.keeper.forget_all()  # hits ask nobody: they would go on after the loop, whatever is invalidated
-            self.lost()
+            self._unheard()
 
     async def _apply_all(self) -> None:
         async with self.store.changes() as changes:

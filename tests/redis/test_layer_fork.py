@@ -54,6 +54,20 @@ def test_a_fork_hears_what_others_invalidate(server: Server) -> None:
     assert os.waitpid(pid, 0)[1] == 0
 
 
+def test_what_is_invalidated_is_served_by_no_fork_that_did_not_listen(server: Server) -> None:
+    layer = CacheLayer(store=server.url, semantic=False, policy=Policy(budgets=Budgets(store="2s")))
+    ask = layer.wrap(lambda text: text, name="ask", tags=["kb"])
+    assert [ask.outcome("q").source for _ in range(2)] == [Source.BACKEND, Source.MEMORY]
+    asyncio.run(layer.flush())
+
+    async def child() -> None:
+        async with CacheLayer(store=server.url, semantic=False) as other:
+            await other.invalidate(tags=["kb"])
+        assert await asyncio.to_thread(lambda: ask.outcome("q").source) is Source.BACKEND
+
+    assert os.waitpid(in_a_fork(child), 0)[1] == 0
+
+
 def test_a_fork_leaves_the_directory_to_its_parent(tmp_path: Path) -> None:
     layer = CacheLayer(index=tmp_path, embedder=WordEmbedder())
     ask = layer.wrap(Gate(opened=True), name="ask")
