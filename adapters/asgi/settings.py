@@ -10,6 +10,7 @@ from typing import Any, Literal
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
 from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals
+from .storable import CARRIERS
 
 Authorize = Callable[..., Any]
 """`authorize(scope)` returns (or awaits to) whether the caller is let in; or an ASGI app that answers 2xx if so."""
@@ -63,7 +64,8 @@ class Facts:
             if name in wanted:
                 vary = [*(vary or ()), (name, value)]
             if name in CREDENTIALS:
-                self.credentials.append((name, value))
+                if name != b"cookie" or (value := _telling(value)):
+                    self.credentials.append((name, value))
             elif name in SPECIAL:
                 match name:
                     case b"cache-control":
@@ -91,6 +93,13 @@ SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
+
+
+def _telling(cookies: bytes) -> bytes:
+    """Those that tell who asks: what steers a connection changes from answer to answer."""
+    parts = cookies.split(b";")
+    told = [part for part in parts if part.partition(b"=")[0].strip() not in CARRIERS]
+    return cookies if len(told) == len(parts) else b";".join(told).strip()
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:

@@ -14,7 +14,7 @@ Terms = float | tuple[float | None, float] | None
 _PLAIN_VARY = frozenset({b"accept-encoding", b"origin", b"content-type", b"accept"})
 """What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
 asked for is that of the request's own form."""
-_CARRIERS = frozenset({
+CARRIERS = frozenset({
     b"__cf_bm", b"__cflb", b"__cfruid", b"_cfuvid", b"AWSALB", b"AWSALBCORS", b"AWSALBTG", b"AWSALBTGCORS",
     b"ARRAffinity", b"ARRAffinitySameSite",
 })  # fmt: skip
@@ -50,7 +50,7 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
         elif name == b"content-encoding":
             encoding = value.strip().lower()
         elif name == b"set-cookie":
-            if value.partition(b"=")[0].strip() not in _CARRIERS:
+            if value.partition(b"=")[0].strip() not in CARRIERS:
                 why = why or "set-cookie"
         elif name == b"cache-control":
             control = value.lower()

@@ -164,16 +164,6 @@ async def test_what_a_response_forbids_is_not_kept(
     assert first.header(name) == headers[name] and first.complete
 
 
-async def test_what_keeps_balancers_going_keeps_no_answer_away_and_is_not_replayed(
-    c: Client, upstream: Upstream
-) -> None:
-    script = {"say": "a", "headers": {"set-cookie": "__cf_bm=abc.1-2; path=/; HttpOnly; Secure"}}
-    first, again = [await c.chat(script) for _ in range(2)]
-    assert first.header("set-cookie") and again.hit and not again.header("set-cookie")
-    script = {"say": "b", "headers": {"set-cookie": "x__cf_bm=1"}}
-    assert not [await c.chat(script) for _ in range(2)][1].hit and len(upstream.requests) == 3
-
-
 async def test_only_type_and_language_are_replayed(c: Client, upstream: Upstream) -> None:
     kept = {"content-language": "de", "x-ratelimit-remaining": "3", "vary": "Accept-Encoding, Origin"}
     script = {"say": "a", "headers": kept}
