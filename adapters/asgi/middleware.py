@@ -24,11 +24,17 @@ from .hot import Hot, Told
 from .lifespan import Lifespan
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
-from .routes import CHAT, COMPLETIONS, Route
+from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
 from .settings import VARY, Authorize, Settings, Trust, kind_of
 from .storable import fresh_for
 
-ROUTES: tuple[Route, ...] = (CHAT, COMPLETIONS, EMBEDDINGS)
+AZURE: tuple[Route, ...] = (
+    Route(f"{DEPLOYMENT}/chat/completions", text="messages", openai=True),
+    Route(f"{DEPLOYMENT}/completions", text="prompt", openai=True),
+    EmbeddingsRoute(f"{DEPLOYMENT}/embeddings"),
+)
+"""The same three where Azure has them."""
+ROUTES: tuple[Route, ...] = (CHAT, COMPLETIONS, EMBEDDINGS, *AZURE)
 GRACE = 0.02
 """Seconds before a caller's leaving is looked for, at most: an answer that comes at once needs no watch."""
 _log = logging.getLogger("cachelayer")
@@ -167,30 +173,40 @@ class CacheLayerMiddleware:
             pace=pace,
             name=b"cachelayer",
         )
-        self._served: dict[str, Served] = {}
+        served: dict[str, Served] = {}
         for route in routes:
             if not isinstance(route, Route):
                 raise ConfigurationError("routes", route, "give routes, as JsonRoute('/path') is one")
-            if route.path in self._served:
+            if route.path in served:
                 raise ConfigurationError("routes", route.path, "each path once")
-            self._served[route.path] = Served(route, app, layer, settings, name)
+            served[route.path] = Served(route, app, layer, settings, name)
+        self._served = {path: one for path, one in served.items() if one.route.template is None}
+        self._templates = [one for one in served.values() if one.route.template is not None]
         self._lifespan = Lifespan(app, layer) if lifespan else app
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         kind = scope["type"]
         if kind == "http":
-            served, mount = self._served.get(scope["path"]), ""
-            if served is None and (mount := scope.get("root_path", "")):
-                served = self._served.get(scope["path"].removeprefix(mount))
+            served, place = self._served.get(scope["path"]), ""
+            if served is None:
+                served, place = self._placed(scope)
             if served is not None and scope["method"] == "POST":
-                hot = None if mount else served.hot
+                hot = None if place else served.hot
                 read = [] if hot is None else await hot.serve(scope, receive, send)
                 if read is not None:
                     responder = served.responder(served, scope, receive, send)
-                    responder.mount = mount
+                    responder.place = place
                     await (responder.go_on(read) if isinstance(read, Told) else responder.respond(read))
                 return
         elif kind == "lifespan":
             await self._lifespan(scope, receive, send)
             return
         await self.app(scope, receive, send)
+
+    def _placed(self, scope: MutableMapping[str, Any]) -> tuple[Served | None, str]:
+        """The route below the app's root path or whose template the path fills, and what of the path the key holds."""
+        path, root = scope["path"], scope.get("root_path", "")
+        below = path.removeprefix(root)
+        if root and (served := self._served.get(below)) is not None:
+            return served, root
+        return next(((one, path) for one in self._templates if one.route.stands_at(below)), (None, ""))

@@ -99,19 +99,23 @@ class Replayed:
         marks = self._marks
         if marks is None:
             marks = self._marks = _first_marks(events)
-            self._fresh = renewed(marks, time.time())
-        events = freshen(events, marks, self._fresh)
+            self._fresh = renewed(marks or NONE, time.time())
+        events = freshen(events, marks or NONE, self._fresh)
         return without_usage(events) if self._drop_usage and b'"usage"' in events else events
 
 
-def _first_marks(events: bytes) -> Marks:
+def _first_marks(events: bytes) -> Marks | None:
+    """Of the first event that has choices; None where all are Azure's words on the prompt, which have no identity."""
     for data in payloads(events):
         try:
             parsed = orjson.loads(data)
         except orjson.JSONDecodeError:
             return NONE
-        return marks_of(data, parsed) if isinstance(parsed, dict) else NONE
-    return NONE
+        if not isinstance(parsed, dict):
+            return NONE
+        if parsed.get("id") or parsed.get("choices") != []:
+            return marks_of(data, parsed)
+    return None
 
 
 async def batches(pieces: AsyncIterator[Any], replayed: Replayed, *, live: bool) -> AsyncIterator[bytes]:

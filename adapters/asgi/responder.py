@@ -31,10 +31,11 @@ class Responder:
     body = b""
     plain = True
     """Whether the body cannot ask for a stream."""
-    mount = ""
-    """Where the app stands that the route is part of (ASGI's root_path), if the path says so."""
+    place = ""
+    """What of the path is part of the key: where the app stands that the route is part of (ASGI's root_path), or all of
+    it, where the route's own is a template."""
     vary = ""
-    """The request headers that are part of the key, and where the app stands."""
+    """The request headers that are part of the key, and the place."""
     wanted = WHOLE
     asked: Asked = NOTHING
     principal: Principal | None = None
@@ -51,7 +52,7 @@ class Responder:
         # uvicorn adds trailers to its list: what the app sees has to be what identifies the answer
         self.scope["headers"] = [*self.scope["headers"]]
         facts = Facts(self.scope["headers"], settings)
-        self.vary = f"{self.mount}\0{facts.vary}" if self.mount else facts.vary
+        self.vary = f"{self.place}\0{facts.vary}" if self.place else facts.vary
         self.asked = facts.asked(settings.allow)
         if facts.bypass:
             return await self.past(facts.bypass, messages)

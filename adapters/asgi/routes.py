@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import orjson
 
+from cachelayer.errors import ConfigurationError
 from cachelayer.exact.chat import acts
 from cachelayer.types import Reason
 
@@ -17,6 +19,9 @@ from ..openai_wire import NotAnAnswer, chunks_in
 OWN = "cachelayer_"
 _OWN = b'"cachelayer_'
 """Names in a request's body that begin so are the middleware's own: a body that has one is not cached."""
+
+_SEGMENT = "[!-.0-~]+"
+"""What stands for `{name}` in a template: visible ASCII, so that no two spellings of a path are read as one."""
 
 _SAID = frozenset({"choices", "content", "output", "error"})
 """One of them is in whatever a model's API answers; `{"status": "loading"}` is no answer."""
@@ -40,17 +45,25 @@ class Unreadable(ValueError):
 class Route:
     """One POST route of JSON requests. Derive from it for an API of your own.
 
-    `text` names the field that is compared by meaning (None: exact only). `openai`: answers are OpenAI's, whole
-    and streamed forms are made of each other, and each replay gets a fresh id; otherwise they stay as they were.
+    `{name}` in `path` stands for a segment, or a part of one, that belongs to the key. `text` names the field that is
+    compared by meaning (None: exact only). `openai`: answers are OpenAI's, whole and streamed forms are made of each
+    other, and each replay gets a fresh id; otherwise they stay as they were.
+    Raises ConfigurationError for what is no path.
     """
 
     def __init__(self, path: str, *, text: str | None = None, openai: bool = False) -> None:
         self.path, self.text, self.openai = path, text, openai
+        self.template = _template(path)
+        """What its paths look like, where `path` is a template."""
         self.identified = openai
         """Whether a whole answer has an identity of its own, to be made fresh at each replay."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"
+
+    def stands_at(self, path: str) -> bool:
+        """Whether a request's path is this route's."""
+        return path == self.path if self.template is None else self.template.fullmatch(path) is not None
 
     def wanted(self, body: dict[str, Any]) -> Wanted:
         """Whether a stream is wanted. Raises Unreadable."""
@@ -101,6 +114,15 @@ class JsonRoute(Route):
         return Reason.NOT_KEEPABLE
 
 
+def _template(path: str) -> re.Pattern[str] | None:
+    parts = re.split(r"\{\w+\}", path)
+    if not path.startswith("/") or not set("{}?#").isdisjoint("".join(parts)):
+        raise ConfigurationError("path", path, "give a path as '/rerank', or as '/models/{name}/infer'")
+    return re.compile(_SEGMENT.join(map(re.escape, parts))) if len(parts) > 1 else None
+
+
+DEPLOYMENT = "/openai/deployments/{deployment}"
+"""Where Azure has the routes of a model that was deployed there; the name is the model's."""
 CHAT = Route("/v1/chat/completions", text="messages", openai=True)
 COMPLETIONS = Route("/v1/completions", text="prompt", openai=True)
 

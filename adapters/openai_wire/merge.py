@@ -20,9 +20,9 @@ def body_of(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
                     index = choice.get("index", place)
                     _add_choice(choices.setdefault(index, {"index": index}), choice)
             elif name == "object":
-                body["object"] = _KINDS.get(value, value)
-            elif name in _TOP:
-                body.setdefault(name, value)
+                body["object"] = _KINDS.get(value, value) or body.get("object", "")
+            elif name in _TOP:  # Azure's words on what its filter found bear "" and 0
+                body[name] = body.get(name) or value
             elif value is not None:
                 body[name] = value
     for choice in choices.values():

@@ -178,8 +178,8 @@ def _check_sharing(config: Config, places: Places) -> None:
 
 
 _FOR = {
-    "models": "http", "key_env": "http", "connect_timeout": "http", "read_timeout": "http", "tls_ca": "https",
-    "template": "triton", "unknown_finish": "triton",
+    "models": "http", "key_env": "http", "key_header": "http", "connect_timeout": "http", "read_timeout": "http",
+    "tls_ca": "https", "template": "triton", "unknown_finish": "triton",
 }  # fmt: skip
 """How the URLs begin for which a setting means something."""
 _PLAIN = UpstreamPart(url="")
@@ -193,7 +193,8 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
         )
     if re.fullmatch("https?://.*/(completions|embeddings)/*", one.url):
         raise ConfigFault(
-            f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r} is one route's; give what stands before /v1"
+            f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r} is one route's; give the server's, as "
+            "https://api.openai.com or https://NAME.openai.azure.com"
         )
     for name, scheme in _FOR.items():
         where, value = places.of(f"{path}.{name}"), getattr(one, name)
@@ -201,6 +202,10 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
             raise ConfigFault(f"{where}: {path}.{name} means nothing for {redacted(one.url)}")
         if scheme == "triton" and value != getattr(first, name):
             raise ConfigFault(f"{where}: {path}.{name} is not upstream.0's; replicas of one model have one")
+    if one.key_header != _PLAIN.key_header and not one.key_env:
+        raise ConfigFault(
+            f"{places.of(f'{path}.key_header')}: {path}.key_header means nothing without key_env"
+        )
     if one.key_env and not os.environ.get(one.key_env):
         raise ConfigFault(f"{places.of(f'{path}.key_env')}: {_unset(one.key_env)}")
     if one.tls_ca:

@@ -83,6 +83,10 @@ class UpstreamPart:
     """Models that it serves; empty for all."""
     key_env: str = ""
     """Environment variable with the key to send in place of the caller's."""
+    key_header: str = field(
+        default="authorization", metadata={"one_of": ("authorization", "api-key", "x-api-key")}
+    )
+    """The header that bears it: OpenAI's, as a bearer token, Azure's or Anthropic's."""
     connect_timeout: float = field(default=5.0, metadata={"duration": True, "zero": False})
     read_timeout: float = field(default=120.0, metadata={"duration": True, "zero": False})
     """Until the first byte of an answer, and between two of its pieces."""

@@ -24,7 +24,7 @@ from .replies import send_error, send_json
 
 KEYS = (b"authorization", b"x-api-key", b"api-key")
 """Headers that carry a client's key: OpenAI's, Anthropic's, Azure's."""
-_CACHED = frozenset(route.path for route in ROUTES)
+_DEPLOYMENT = re.compile("/openai/deployments/([^/]+)/")
 _AGAIN = frozenset({429, 502, 503, 504, 529})
 """What another upstream may do better: 529 is Anthropic's for 503."""
 _LONGEST = 3600.0
@@ -52,7 +52,8 @@ class Upstream:
             extra="serve",
         )
         key = os.environ.get(part.key_env, "") if part.key_env else ""
-        self.authorization = f"Bearer {key}".encode() if key else None
+        scheme = "Bearer " if part.key_header == "authorization" else ""
+        self.key = (part.key_header.encode(), f"{scheme}{key}".encode()) if key else None
         self.keyed = own_keys or bool(key)
         """Whether the clients' own keys stay here."""
 
@@ -62,7 +63,7 @@ class Upstream:
         if self.http.path.endswith("/v1") and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
         query, headers = scope.get("query_string", b""), [*self._headers(scope["headers"])]
-        if scope["path"] in _CACHED:
+        if _cached(scope):
             streams = b'"stream"' in body
             headers = [(n, _readable(v, streams) if n == b"accept-encoding" else v) for n, v in headers]
         asked = partial(self.http.send, scope["method"], path, query=query, headers=headers, body=body)
@@ -87,8 +88,8 @@ class Upstream:
             if self.keyed and name in KEYS:
                 continue
             yield name, value
-        if self.authorization is not None:
-            yield b"authorization", self.authorization
+        if self.key is not None:
+            yield self.key
 
 
 class Upstreams:
@@ -138,7 +139,7 @@ class Upstreams:
         if self._models and scope["path"] == "/v1/models" and scope["method"] == "GET":
             await send_json(send, 200, self._models)
             return
-        model = _model(body) if any(one.part.models for one in self.all) else None
+        model = _model(scope["path"], body) if any(one.part.models for one in self.all) else None
         able = self.order(model)[: self.retry.attempts]
         if not able:
             await send_error(send, 404, f"no upstream serves the model {model!r}", "model_not_found")
@@ -189,7 +190,7 @@ class Upstreams:
                         self._failed(one, f"status {response.status}", _wait(response))
                     if not last:
                         return response
-                held = MAX_HELD if scope["path"] in _CACHED else 0
+                held = MAX_HELD if _cached(scope) else 0
                 if cut := await pass_on(response, send, held):
                     self._failed(one, cut.kind)
                 return None
@@ -235,7 +236,15 @@ def _listed(parts: Sequence[UpstreamPart]) -> bytes:
     return orjson.dumps({"object": "list", "data": data})
 
 
-def _model(body: bytes) -> str | None:
+def _cached(scope: Any) -> bool:
+    """Whether answers to a request may be kept, by its path."""
+    return any(route.stands_at(scope["path"]) for route in ROUTES)
+
+
+def _model(path: str, body: bytes) -> str | None:
+    """The model that a request names: Azure's paths do, elsewhere its body."""
+    if named := _DEPLOYMENT.match(path):
+        return named[1]
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
