@@ -8,11 +8,13 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStoreRetriever
 from pydantic import PrivateAttr
 
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration
 from cachelayer.errors import ConfigurationError
+from cachelayer.exact.canonical import NotKeyable, argument
 from cachelayer.flow.background import offload
 from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
@@ -28,7 +30,8 @@ class CachedRetriever(BaseRetriever):
     `id`: what names a document: "id", a key of its metadata, or a function. `k`: the argument of `invoke` that says how
     many are wanted (the field of that name of the inner retriever counts where it is not given). Other arguments are
     scope. `retrieval` is what `layer.retrieval` returned: `await retriever.retrieval.added(documents)`. Raises
-    ConfigurationError for what is no BaseRetriever.
+    ConfigurationError for what is no BaseRetriever, and for a filter that cannot be compared (a function, say) where no
+    `name=` sets the retriever apart.
     """
 
     _inner: BaseRetriever = PrivateAttr()
@@ -59,7 +62,7 @@ class CachedRetriever(BaseRetriever):
         named = {"name": f"retriever:{corpus}:{type(retriever).__name__}", "codec": LangChainCodec()}
         self._retrieval = layer.retrieval(
             self._fetch, corpus=corpus, id=id, version=version, content="page_content", negative_ttl=negative_ttl,
-            **{**named, "ignore": ["how"], "share_self": True, **options},
+            **{**named, "ignore": ["how"], "share_self": True, **_varied(retriever, options)},
         )  # fmt: skip
 
     @property
@@ -89,3 +92,26 @@ class CachedRetriever(BaseRetriever):
     ) -> list[Document]:
         told = "k" in kwargs
         return self._retrieval.now(query, kwargs.pop("k", self._k), kwargs, (True, told))
+
+
+def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with what `retriever` searches by in the key; unless that cannot be compared and a name says all."""
+    searches = partial(_searches, retriever)
+    try:
+        argument(searches())
+    except NotKeyable as fault:
+        if "name" in options:
+            return options
+        told = f"it holds a {fault}, which cannot be compared: give a name= that no retriever of another filter has"
+        raise ConfigurationError("retriever", type(retriever).__name__, told) from None
+    return {**options, "vary": [*options.get("vary", ()), searches]}
+
+
+def _searches(retriever: BaseRetriever) -> list[Any]:
+    """How the vector stores' retrievers in `retriever`, or it itself, search."""
+    held = [getattr(retriever, name) for name in type(retriever).model_fields]
+    inner = [one for value in held for one in (value if isinstance(value, list) else [value])]
+    found = [_searches(one) for one in inner if isinstance(one, BaseRetriever)]
+    if isinstance(retriever, VectorStoreRetriever):
+        found += [retriever.search_type, retriever.search_kwargs]
+    return found

@@ -90,3 +90,21 @@ def test_a_retriever_that_reads_the_config_is_refused(layer: CacheLayer) -> None
     chosen = plain.configurable_fields(search_kwargs=ConfigurableField(id="search_kwargs"))
     with pytest.raises(ConfigurationError, match="CachedRunnable"):
         CachedRetriever(chosen, layer, corpus="kb")  # type: ignore[arg-type]
+
+
+async def test_retrievers_that_search_otherwise_share_nothing(layer: CacheLayer) -> None:
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    store.add_texts(["one", "two", "three"], ids=["1", "2", "3"])
+    inner = store.as_retriever(search_kwargs={"k": 1})
+    found = CachedRetriever(inner, layer, corpus="kb")
+    assert [len(await found.ainvoke("one")) for _ in range(2)] == [1, 1]
+    inner.search_kwargs = {"k": 2}
+    assert len(await found.ainvoke("one")) == 2 == len(found.invoke("one"))
+
+
+def test_a_filter_that_cannot_be_compared_asks_for_a_name(layer: CacheLayer) -> None:
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    mine = store.as_retriever(search_kwargs={"filter": lambda document: document.id == "1"})
+    with pytest.raises(ConfigurationError, match="give a name="):
+        CachedRetriever(mine, layer, corpus="kb")
+    assert CachedRetriever(mine, layer, corpus="kb", name="first").invoke("one") == []
