@@ -26,7 +26,7 @@ Waiter = Future[Any] | asyncio.Future[Any]
 
 
 class Alone(Exception):
-    """Raised to a rider whose flight was abandoned or took longer than the rider waits: make the call yourself."""
+    """Raised to a rider whose flight was cancelled or took longer than the rider waits: make the call yourself."""
 
 
 class Flight:
@@ -102,6 +102,8 @@ class SingleFlight:
             return await waiter, led
         except (asyncio.CancelledError, Alone):
             self._leave(key, flight, waiter)
+            if led and flight.task is not None and flight.task.cancelled():
+                flight.task.result()  # raises what the call itself ended in, which is not to be made twice
             raise
         finally:
             if patience is not None:

@@ -75,6 +75,21 @@ async def test_one_callers_cancellation_leaves_the_others_alone() -> None:
     assert await rider == "answer 1" and gate.calls == 1 and gate.cancelled == 0
 
 
+async def test_a_call_that_ends_in_a_cancellation_of_its_own_is_not_made_again() -> None:
+    calls = 0
+
+    async def gives_up(question: str) -> str:
+        nonlocal calls
+        calls += 1
+        await asyncio.sleep(0)
+        raise asyncio.CancelledError("given up")
+
+    ask = CacheLayer(semantic=False).wrap(gives_up, name="ask")
+    with pytest.raises(asyncio.CancelledError, match="given up"):
+        await ask("q")
+    assert calls == 1
+
+
 async def test_the_last_riders_leaving_cancels_the_call() -> None:
     gate = Gate()
     ask = make().wrap(gate, name="ask")
