@@ -178,6 +178,7 @@ def test_template_variables_of_the_engine_model_are_documented_ones() -> None:
     assert parameters["kv_cache_host_memory_bytes"] == str(8 * GIB)
 
 
+@pytest.mark.usefixtures("triton_runs")
 async def test_triton_itself_takes_the_config_and_the_adapter_its_tensors(tmp_path: Path) -> None:
     models = tmp_path / "repository"
     shutil.copytree(HERE / "triton_models" / "llmapi", models / "tensorrt_llm")

@@ -172,7 +172,7 @@ async def test_an_unknown_field_and_an_unknown_model_are_refused(
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator[TritonServer]:
+def mortal(triton_runs: None, tmp_path: Path) -> Iterator[TritonServer]:
     models = tmp_path / "only"
     shutil.copytree(HERE / "triton_models" / "llmapi", models / "llmapi")
     server = TritonServer(tmp_path, models)

@@ -24,10 +24,11 @@ def watch(event, arguments):
     if writes or topic or event in ("os.system", "os.fork", "os.mkdir", "os.remove", "os.rename", "os.putenv",
                                     "os.exec", "os.posix_spawn"):
         seen.append([event, repr(arguments)[:200]])
-def start_thread(*arguments, plain=threading._start_new_thread):  # Python 3.11 has no audit event for it
+starts = "_start_new_thread" if sys.version_info < (3, 13) else "_start_joinable_thread"
+def start_thread(*arguments, plain=getattr(threading, starts), **options):  # Python 3.11 has no audit event for it
     seen.append(["thread", repr(arguments)[:200]])
-    return plain(*arguments)
-threading._start_new_thread = start_thread
+    return plain(*arguments, **options)
+setattr(threading, starts, start_thread)
 before = set(sys.modules)
 sys.dont_write_bytecode = True
 sys.addaudithook(watch)
