@@ -111,7 +111,7 @@ def _searches(retriever: BaseRetriever) -> list[Any]:
     """How the vector stores' retrievers in `retriever`, or it itself, search."""
     held = [getattr(retriever, name) for name in type(retriever).model_fields]
     inner = [one for value in held for one in (value if isinstance(value, list) else [value])]
-    found = [_searches(one) for one in inner if isinstance(one, BaseRetriever)]
+    found: list[Any] = [_searches(one) for one in inner if isinstance(one, BaseRetriever)]
     if isinstance(retriever, VectorStoreRetriever):
         found += [retriever.search_type, retriever.search_kwargs]
     return found
