@@ -1,10 +1,10 @@
-"""Checks of what was served: which hits are asked again, and what follows from their answers."""
+"""Shadow checks: which hits are verified by a call of the backend, and how the outcome moves the error budget."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..types import Query
 from .budget import level
@@ -16,15 +16,29 @@ from .scope import Account, Function, Scope
 from .wording import Signatures
 
 TIGHTEN, STOP, RESUME = 20.0, 100.0, 10.0
-"""Wealth of the alarm at which the budget is halved, the scope stops, and a stopped one starts again."""
+"""Wealth at which the alarm halves the budget, stops a scope, and lets a stopped scope serve again."""
 RARELY: Final = 0.0125
-"""The share of hits that is checked where nothing asks for more."""
+"""Share of hits that is checked if nothing asks for more."""
 SETTLED: Final = 500
-"""Labels that must lie between two changes of answers for the second to be taken for one."""
+"""Labelled requests that must lie between two changes of answers for the second to count as one."""
+
+
+class Case(NamedTuple):
+    """One request, with what the decider remembers of its function and scope."""
+
+    function: str
+    scope: bytes
+    query: Query
+    fn: Function
+    here: Scope
+
+    def check(self, entry: int) -> tuple[str, bytes, str, int]:
+        """The key of a check of this entry that is under way."""
+        return self.function, self.scope, self.query.text, entry
 
 
 class Checks(Register):
-    """Draws checks and moves the error budget by what they show."""
+    """Draws hits to check at random, and tightens or relaxes the error budget by what the checks show."""
 
     def __init__(
         self,
@@ -39,21 +53,17 @@ class Checks(Register):
         self._random, self._shadow = random, shadow
         self._leaving: list[int] = []
         self._pending: OrderedDict[tuple[str, bytes, str, int], tuple[float, float]] = OrderedDict()
-        """Checks under way: (function, scope, text, entry) -> (probability, bound)."""
+        """Checks under way: (function, scope, text, entry) -> (probability of the draw, bound)."""
 
-    def _sample(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        entry: int,
-        fn: Function,
-        here: Scope,
-        account: Account,
-        judged: Judgement,
-    ) -> bool:
-        """Whether to check this hit; what is not checked counts at once."""
-        probability = self._probability(fn, here, account, judged) if query.checkable else 0.0
+    def _case(self, function: str, scope: bytes, query: Query) -> Case:
+        """The request with its function and scope, which are made if they are new."""
+        fn = self._function(function, query)
+        return Case(function, scope, query, fn, self._scope(fn, scope))
+
+    def _sample(self, case: Case, entry: int, account: Account, judged: Judgement) -> bool:
+        """Whether to check this hit. A hit that may be checked and is not drawn counts in the estimate at once."""
+        here = case.here
+        probability = self._probability(case, account, judged) if case.query.checkable else 0.0
         if probability <= 0.0:
             return False
         if judged.repeat:
@@ -68,12 +78,14 @@ class Checks(Register):
             return False
         if len(self._pending) >= 4096:
             self._pending.popitem(last=False)
-        self._pending[function, scope, query.text, entry] = (probability, account.ledger.bound)
+        self._pending[case.check(entry)] = (probability, account.ledger.bound)
         return True
 
-    def _probability(self, fn: Function, here: Scope, account: Account, judged: Judgement) -> float:
+    def _probability(self, case: Case, account: Account, judged: Judgement) -> float:
+        """How likely this hit is checked: more so if it is new, risky, or an alarm is rising."""
         if not isinstance(self._shadow, str):
             return level(self._shadow)
+        fn, here = case.fn, case.here
         if judged.repeat:
             return 1.0 if fn.form.labels < fn.form.YOUNG else RARELY
         ledger = account.ledger
@@ -84,22 +96,13 @@ class Checks(Register):
             share = max(4.0 * share, 0.06)
         return level(min(0.5, max(RARELY, share)))
 
-    def _checked(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        served: int,
-        fn: Function,
-        here: Scope,
-        *,
-        right: bool,
-    ) -> None:
-        sampled = self._pending.pop((function, scope, query.text, served), None)
+    def _checked(self, case: Case, served: int, *, right: bool) -> None:
+        """Count the outcome of a check of the entry `served`; one that was not drawn by `_sample` changes nothing."""
+        sampled = self._pending.pop(case.check(served), None)
         if sampled is None:
             return
-        probability, bound = sampled
-        account = fn.account(bound)
+        (probability, bound), here = sampled, case.here
+        account = case.fn.account(bound)
         account.interval.hit(probability, True, not right)
         if here.alarm is None:
             here.alarm = type(account.alarm)(bound)
@@ -120,7 +123,7 @@ class Checks(Register):
 
     @staticmethod
     def _cool(fn: Function, here: Scope) -> None:
-        """Early warnings wear off with labels, and a halved budget recovers."""
+        """One more labelled request: early warnings fade, and a halved budget recovers."""
         if here.alarm is not None:
             here.alarm.cool()
             if here.alarm.recent < TIGHTEN:
@@ -131,7 +134,10 @@ class Checks(Register):
                 account.ledger.scale = min(1.0, account.ledger.scale * 1.005)
 
     def _regain(self, fn: Function, here: Scope, risk: float, right: bool) -> None:
-        """A stopped scope bets on its would-be hits, whose truth is known, that less than 3 bounds are wrong."""
+        """Let a stopped scope earn its way back.
+
+        It bets on hits it would have served, whose truth the misses show, that fewer than 3 bounds of them are wrong.
+        """
         for bound, account in fn.accounts.items():
             if fn.calibration.corrected(risk) <= account.ledger.limit:
                 stake = 0.9 * (3.0 * min(bound, 0.3) - (0.0 if right else 1.0))
@@ -143,9 +149,9 @@ class Checks(Register):
                 account.ledger.scale = 0.5
 
     def _change(self, fn: Function, here: Scope) -> None:
-        """The answers of a scope changed: what was said and checked before tells nothing of what comes.
+        """The answers of a scope changed: its entries and earlier checks say nothing about the future.
 
-        Where that happens over and over, it was no change: then all that was learned stays.
+        If that happens again within `SETTLED` labels it was no real change, and what the function learned stays.
         """
         self._restart(here)
         last, here.changed = here.changed, fn.labelled
@@ -163,10 +169,10 @@ class Checks(Register):
         here.leaving.clear()
 
     def verdict(self, function: str, confidence: float, right: bool, detail: str) -> None:
-        """A person judged a hit of this confidence that was picked for being doubtful.
+        """A person judged a hit of this confidence (0 to 1), chosen because it was doubtful.
 
-        It moves what is believed of hits as doubtful as it, and so what the budget lets through. The estimate
-        stays: only hits that were drawn by chance may speak for all.
+        The verdict changes the calibration for hits of the same doubt, and so what the budget lets through. The
+        estimate stays as it is: only hits drawn at random are representative.
         """
         fn = self._functions.get(function)
         if fn is not None:
@@ -178,6 +184,6 @@ class Checks(Register):
             calibration.learn(min(1.0, risk / calibration.factors[band(risk)]), right)
 
     def leaving(self) -> list[int]:
-        """Entries found wrong since last asked, for the index to drop."""
+        """Ids of the entries found wrong since the last call, for the index to drop."""
         gone, self._leaving = self._leaving, []
         return gone

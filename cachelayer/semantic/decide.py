@@ -1,4 +1,4 @@
-"""Choosing among candidates so that the share of wrong answers served stays under the bound."""
+"""The default decider: which candidate to serve, so that the share of wrong answers stays under the bound."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Final
 
 from ..protocols import Verifier
 from ..types import Candidate, Decision, Query, Reason
-from .checks import Checks
+from .checks import Case, Checks
 from .evidence import Vector
 from .judging import Judge, Judgement
 from .principals import Lesson
 from .risk import Prior
-from .scope import Account, Function, Scope
+from .scope import Account
 from .verifier import PairVerifier
 from .weights import load_prior
 from .wording import Signatures
 
 LIKELY: Final = 0.35
-"""Risk up to which the neighbours' answer may join two wordings."""
+"""Largest risk at which the neighbours' answer may show that two wordings of an answer mean the same."""
 
 
 class EvidenceDecider(Checks):
     """Lets candidates vote by answer and serves while the calibrated risk fits the error budget.
 
-    Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow`: the share of hits to check,
-    'auto' to adapt it to need, 0 for none (the budget then rests on priors and misses alone, shown as unverified).
-    Bounded: `max_functions` functions, `max_scopes` scopes of each, the least recently used go first.
+    Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow` is the share of hits to check:
+    'auto' adapts it to need; 0 checks none, so that the budget rests on priors and misses alone and stays unverified.
+    Memory is bounded: `max_functions` functions and `max_scopes` scopes of each; the least recently used go first.
     """
 
     def __init__(
@@ -45,8 +45,9 @@ class EvidenceDecider(Checks):
         super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
         self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, bytes]] = {}
-        """Function and scope by name: of scopes that had to make room nothing stays."""
+        """Function and scope of each entry, by name: a reference would keep evicted scopes alive."""
         self._voices: dict[str, Vector] = {}
+        """Vectors of prose answers, see `heard`."""
 
     # -- the path
 
@@ -58,6 +59,7 @@ class EvidenceDecider(Checks):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision:
+        """The candidate to serve, if any; a hit counts against the budget and may be drawn for a check."""
         return self._decide(function, scope, query, candidates, max_error_rate, counted=True)
 
     def preview(
@@ -68,7 +70,7 @@ class EvidenceDecider(Checks):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision:
-        """What `decide` would say now; nothing is counted and no check is drawn."""
+        """What `decide` would return now; nothing is counted and no check is drawn."""
         return self._decide(function, scope, query, candidates, max_error_rate, counted=False)
 
     def _decide(
@@ -84,12 +86,11 @@ class EvidenceDecider(Checks):
         nearest = candidates[0].similarity if candidates else 0.0
         if bound <= 0.0:
             return Decision(None, 0.0, nearest, Reason.OFF)
-        fn = self._function(function, query)
-        here = self._scope(fn, scope)
-        judged = self._judge(fn, here, query, candidates)
+        case = self._case(function, scope, query)
+        judged = self._judge(case.fn, case.here, query, candidates)
         if judged is None:
             return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
-        return self._answered(function, scope, query, candidates, bound, fn, here, judged, counted=counted)
+        return self._weigh(case, candidates[judged.place], judged, bound, counted=counted)
 
     def again(
         self,
@@ -99,7 +100,7 @@ class EvidenceDecider(Checks):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision | None:
-        """`decide` among entries that share the query's words, where one of them is repeated; else None."""
+        """`decide` for a query without a vector, among entries with the same words; None if it repeats none of them."""
         fn = self._functions.get(function)
         here = fn.scopes.get(scope) if fn is not None else None
         if fn is None or here is None or max_error_rate <= 0.0:
@@ -107,29 +108,20 @@ class EvidenceDecider(Checks):
         judged = self._judge.again(fn, here, query, candidates)
         if judged is None:
             return None
-        return self._answered(function, scope, query, candidates, max_error_rate, fn, here, judged)
+        case = Case(function, scope, query, fn, here)
+        return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=True)
 
-    def _answered(
-        self,
-        function: str,
-        scope: bytes,
-        query: Query,
-        candidates: Sequence[Candidate],
-        bound: float,
-        fn: Function,
-        here: Scope,
-        judged: Judgement,
-        *,
-        counted: bool = True,
+    def _weigh(
+        self, case: Case, chosen: Candidate, judged: Judgement, bound: float, *, counted: bool
     ) -> Decision:
-        """Serve what was judged, or not; counted, and perhaps to be checked."""
-        if (factor := here.caution.factor) > 1.0:
+        """Serve the chosen candidate if its risk fits the budget. `counted`: charge the budget, maybe draw a check."""
+        fn, caution = case.fn, case.here.caution
+        if (factor := caution.factor) > 1.0:
             judged = judged._replace(risk=min(0.999, judged.risk * factor))
         account = fn.account(bound)
-        chosen = candidates[judged.place]
         if counted and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
-        decision = self._choose(fn, here, account, chosen, judged)
+        decision = self._choose(case, account, chosen, judged)
         if decision.entry is None or not counted:
             return decision
         if judged.repeat:
@@ -138,15 +130,15 @@ class EvidenceDecider(Checks):
             account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
         else:
             account.ledger.serve(judged.risk, fn.calibration)
-        check = self._sample(function, scope, query, chosen.entry, fn, here, account, judged)
+        check = self._sample(case, chosen.entry, account, judged)
         return replace(decision, shadow=True) if check else decision
 
     @staticmethod
-    def _choose(
-        fn: Function, here: Scope, account: Account, chosen: Candidate, judged: Judgement
-    ) -> Decision:
+    def _choose(case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
+        """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'."""
+        fn = case.fn
         risk = fn.corrected(judged)
-        if here.stopped:
+        if case.here.stopped:
             return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
         if judged.repeat:
             fits = risk <= account.ledger.bound
@@ -157,9 +149,9 @@ class EvidenceDecider(Checks):
         if not fits:
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard)
-        road = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
-        said = f"{road}:{judged.guard}" if judged.guard else road
-        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, said)
+        kind = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
+        detail = f"{kind}:{judged.guard}" if judged.guard else kind
+        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, detail)
 
     # -- learning, off the path
 
@@ -172,8 +164,9 @@ class EvidenceDecider(Checks):
         answer: str,
         served: int | None,
     ) -> None:
-        fn = self._function(function, query)
-        here = self._scope(fn, scope)
+        """Learn from the true answer to a query: of a miss, or of a check of the entry that was `served`."""
+        case = self._case(function, scope, query)
+        fn, here = case.fn, case.here
         judged = self._judge(fn, here, query, candidates, learning=True)
         vector = self._voices.get(answer)
         likely = judged is not None and fn.corrected(judged) <= LIKELY
@@ -182,7 +175,7 @@ class EvidenceDecider(Checks):
         if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
             self._change(fn, here)
             if served is not None:
-                self._checked(function, scope, query, served, fn, here, right=False)
+                self._checked(case, served, right=False)
             return
         if not query.turns:
             here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
@@ -192,34 +185,35 @@ class EvidenceDecider(Checks):
         if here.shift.sum == 0.0:
             fn.keep_state()
         if judged is not None:
-            self._teach(fn, here, query, judged, truth)
+            self._teach(case, judged, truth)
         if served is not None:
-            self._checked(function, scope, query, served, fn, here, right=here.entries.get(served) == truth)
+            self._checked(case, served, right=here.entries.get(served) == truth)
         elif judged is not None and here.stopped:
             self._regain(fn, here, judged.risk, right)
 
     @staticmethod
-    def _teach(fn: Function, here: Scope, query: Query, judged: Judgement, truth: int) -> None:
-        right, reading = judged.answer == truth, judged.reading
-        if query.principal:
-            here.caution.learn(fn.corrected(judged), right)
+    def _teach(case: Case, judged: Judgement, truth: int) -> None:
+        """What the label `truth` (an answer's id) says about the judgement, for this principal and for all."""
+        right, reading, principal = judged.answer == truth, judged.reading, case.query.principal
+        if principal:
+            case.here.caution.learn(case.fn.corrected(judged), right)
         reading_right = reading is not None and reading.answer == truth
         objected = reading.objected if reading is not None else ()
         lesson = Lesson(judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat)
-        fn.learn(query.principal, lesson)
+        case.fn.learn(principal, lesson)
 
     def heard(self, answer: str, vector: Vector) -> None:
-        """The vector of a prose answer, told before `observe` and `stored`; the last few are remembered."""
+        """Remember the vector of a prose answer, before `observe` and `stored` need it; the latest 256 are kept."""
         self._voices[answer] = vector
         if len(self._voices) > 256:
             del self._voices[next(iter(self._voices))]
 
     def prepare(self, text: str) -> None:
-        """Read a request's text before its candidates are known: most of what a decision costs without them."""
+        """Analyse a request's text before its candidates are known: most of the cost of a decision."""
         self._judge.prepare(text)
 
     def forget_texts(self) -> None:
-        """Drop every remembered text: an erased tenant's must not stay."""
+        """Drop every remembered text, so that none of an erased tenant stays."""
         self._judge.forget_texts()
         self._voices.clear()
         self._signatures.clear()
@@ -232,16 +226,18 @@ class EvidenceDecider(Checks):
         query: Query,
         answer: str,
     ) -> None:
-        here = self._scope(self._function(function, query), scope)
-        here.keep(entry, answer, self._voices.get(answer))
+        """An entry with this answer is findable from now on."""
+        self._case(function, scope, query).here.keep(entry, answer, self._voices.get(answer))
         self._where[entry] = (function, scope)
 
     def forget(self, entry: int) -> None:
+        """The entry is gone."""
         here = self._home(self._where.pop(entry, None))
         if here is not None:
             here.drop(entry)
 
     def report_wrong(self, entry: int) -> None:
+        """The owner says that this entry's answer is wrong: never serve it again, and trust its answer less."""
         place = self._where.get(entry)
         here = self._home(place)
         if place is None:

@@ -1,4 +1,4 @@
-"""Which answer the candidates speak for, and the foretold risk of serving it."""
+"""Which answer the candidates support, and the predicted risk of serving it."""
 
 from __future__ import annotations
 
@@ -13,30 +13,39 @@ from .scope import Function, Scope
 
 Repeated = Callable[[Query, Sequence[Candidate]], Candidate | None]
 PROVEN: Final = 30
-"""Labelled requests from which a function's own evidence counts."""
+"""Labelled requests from which on a scope's own evidence counts."""
 SUPPORT: Final = 3
-"""Labelled requests of an answer below which the pair verifier has a say of its own."""
+"""Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
 
 
 class Judgement(NamedTuple):
-    """The best answer among the candidates and the foretold risk of serving it."""
+    """The best answer among the candidates and the predicted risk of serving it."""
 
     place: int
+    """Position of the chosen candidate."""
     answer: int
+    """Id of its answer within the scope; -1 if it is unknown."""
     risk: float
+    """Predicted probability that serving it is wrong, not yet calibrated."""
     x: Floats | None
-    """Encoded reading; None where the neighbours said nothing."""
+    """Features for the risk model; None if the neighbours were not consulted."""
     reading: Reading | None
+    """What the neighbours say; None if they were not consulted."""
     guard: str = ""
+    """The guard that objects, if any."""
     pair: bool = False
-    """The risk is the pair verifier's alone."""
+    """The risk comes from the pair verifier alone."""
     repeat: bool = False
-    """The text is that of an entry but for how it is typed: the risk is that the function heeds such things."""
+    """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
 
 class Judge:
-    """An entry that the text repeats answers first; neighbours vote where a scope has evidence; else, and between
-    conversations, the pair verifier speaks."""
+    """Judges candidates by the first rule that applies.
+
+    1. An entry that the text repeats wins.
+    2. The pair verifier decides alone while the scope has little evidence, and between conversations.
+    3. Otherwise the neighbours vote.
+    """
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -44,7 +53,7 @@ class Judge:
         self._repeated: Repeated | None = getattr(verifier, "repeated", None)
 
     def prepare(self, text: str) -> None:
-        """Read a request's text before its candidates are known."""
+        """Analyse a request's text before its candidates are known."""
         getattr(self._verifier, "prepare", lambda text: None)(text)
 
     def forget_texts(self) -> None:
@@ -59,7 +68,7 @@ class Judge:
         *,
         learning: bool = False,
     ) -> Judgement | None:
-        """None without candidates. `learning`: the reading is wanted even where it has no say yet."""
+        """None if no candidate is usable. `learning`: read the neighbours even while their vote does not count."""
         usable = list(candidates)
         if not self._compares_turns:
             usable = [c for c in candidates if c.turns == query.turns]
@@ -100,12 +109,12 @@ class Judge:
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
     ) -> Judgement | None:
-        """The candidate that the request repeats, of some that share its words; None where none does."""
+        """The judgement on the candidate that the request repeats, among some with the same words; None if none."""
         found = self._again(query, candidates, here.known(candidates))
         return None if found is None else _repeat(fn, found.place, found.answer)
 
     def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
-        """The candidate of which the request is a repeat but for how it is typed."""
+        """The candidate whose text differs from the request's only in how it is typed."""
         if self._repeated is None:
             return None
         found = self._repeated(query, [usable[k.place] for k in known])
@@ -119,7 +128,7 @@ class Judge:
         x: Floats | None,
         reading: Reading | None,
     ) -> Judgement:
-        """The best of a few candidates by the pair verifier alone."""
+        """The best of a few candidates, given with their answers, by the pair verifier alone."""
         judged = self._verifier.judge(query, [c for c, _ in near])
         best = max(range(len(near)), key=lambda i: judged[i][0])
         (chosen, answer), (sure, guard) = near[best], judged[best]
