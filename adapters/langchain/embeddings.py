@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from cachelayer import CacheLayer
-from cachelayer.partial.shelf import Absent, Shelf
+from cachelayer.partial.shelf import STEP, Absent, Shelf
 
 
 class CachedEmbeddings(Embeddings):
@@ -33,7 +34,7 @@ class CachedEmbeddings(Embeddings):
         )
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = self.inner.embed_documents(missing) if missing else []
-        return self._all("document", texts, known, missing, made)
+        return list(self._each("document", texts, known, missing, made))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector a text, in order."""
@@ -43,28 +44,36 @@ class CachedEmbeddings(Embeddings):
         )
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = await self.inner.aembed_documents(missing) if missing else []
-        return self._all("document", texts, known, missing, made)
+        vectors = []
+        for vector in self._each("document", texts, known, missing, made):
+            vectors.append(vector)
+            if len(vectors) % STEP == 0:
+                await asyncio.sleep(0)
+        return vectors
 
     def embed_query(self, text: str) -> list[float]:
         """The vector of a query."""
         found = self._shelf.look_now("query", text)
         made = [self.inner.embed_query(text)] if isinstance(found, Absent) else []
-        return self._all("query", [text], {text: found}, [text][: len(made)], made)[0]
+        return next(self._each("query", [text], {text: found}, [text][: len(made)], made))
 
     async def aembed_query(self, text: str) -> list[float]:
         """The vector of a query."""
         found = await self._shelf.look("query", text)
         made = [await self.inner.aembed_query(text)] if isinstance(found, Absent) else []
-        return self._all("query", [text], {text: found}, [text][: len(made)], made)[0]
+        return next(self._each("query", [text], {text: found}, [text][: len(made)], made))
 
-    def _all(
+    def _each(
         self, kind: str, texts: Sequence[str], known: dict[str, Any], missing: Sequence[str], made: Any
-    ) -> list[list[float]]:
-        vectors = {text: found[0].tolist() for text, found in known.items() if not isinstance(found, Absent)}
-        for text, vector in zip(missing, made, strict=True):
-            vectors[text] = vector
-            self._shelf.put(np.array(vector, np.float64), kind, text)
-        return [list(vectors[text]) for text in texts]
+    ) -> Iterator[list[float]]:
+        """The texts' vectors, each a list of its own; those that were `made` are kept."""
+        vectors = dict(zip(missing, made, strict=True))
+        for text in texts:
+            if text in vectors:
+                fresh = np.array(vectors.pop(text), np.float64)
+                self._shelf.put(fresh, kind, text)
+                known[text] = fresh, None
+            yield known[text][0].tolist()
 
 
 async def _vector(kind: str, text: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from typing import Any, Final
 
@@ -15,6 +16,8 @@ WAITING = 4096
 """Lookups that missed, remembered until their answer is put; the oldest give way."""
 AT_ONCE = 16
 """Lookups of one batch that are beyond the process at a time: one trip for all, and each within its budget."""
+STEP: Final = 2 * AT_ONCE
+"""Lookups of one batch between two turns of the loop: two milliseconds."""
 
 
 class Absent:
@@ -57,8 +60,13 @@ class Shelf(Undivided):
 
     async def look_each(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
         """`look` for several requests, each given by its arguments; beyond the process side by side."""
-        calls = [self.handle.now(args, {}) for args in requests]
-        return await self._each(calls, [self._remembered(call) for call in calls])
+        told: list[tuple[Any, Slot | None] | Absent] = []
+        for at in range(0, len(requests), STEP):
+            if at:
+                await asyncio.sleep(0)
+            calls = [self.handle.now(args, {}) for args in requests[at : at + STEP]]
+            told += await self._each(calls, [self._remembered(call) for call in calls])
+        return told
 
     def look_each_now(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
         """`look_each` for plain functions."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -189,6 +190,20 @@ async def test_of_a_batch_only_unknown_texts_are_embedded(layer: CacheLayer) -> 
     assert await cached.aembed_documents(["bb", "ccc", "a"]) == [[2 / 3, 1.0], [1.0, 1.0], [1 / 3, 1.0]]
     assert cached.embed_query("a") == await cached.aembed_query("a") == [1 / 3, 2.0]
     assert inner.batches == [["ccc"], ["a"]]
+
+
+async def test_a_long_batch_takes_turns_with_all_others(layer: CacheLayer) -> None:
+    cached, texts, turns = (
+        CachedEmbeddings(CountingEmbeddings(), layer, name="counting"),
+        list(map(str, range(200))),
+        0,
+    )
+    for _ in range(2):
+        batch, before = asyncio.create_task(cached.aembed_documents(texts)), turns
+        while not batch.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert turns - before >= 10 and await batch == [[len(text) / 3, 1.0] for text in texts]
 
 
 class Counted(BaseRetriever):
