@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import random
-import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -38,24 +37,20 @@ from .wrapped import CachedAsync, CachedPlain, Decorator, P
 R = TypeVar("R")
 
 
-class SystemClock:
-    """The machine's clocks."""
-
-    monotonic = staticmethod(time.monotonic)
-    time = staticmethod(time.time)
-
-
 class CacheLayer(Undivided, Watched, Partial):
-    """A cache for inference: wrap functions with `cached`, foreign callables with `wrap`.
+    """A cache for inference: wrap functions with `cached`, callables you do not own with `wrap`.
 
-    `policy` holds for functions that say nothing else. `store`: a Redis ("redis://host:6379/0") or a Store. `embedder`:
-    a model, by directory or name, or an Embedder. `types`: classes that answers out of a store or directory may be.
+    policy: settings of every function that does not override them.
+    store: a Redis ("redis://host:6379/0") or a Store, shared by processes.
+    embedder: a model, by directory or name, or an Embedder.
+    index: a directory in which answers survive a restart (a store does that by itself), or a VectorIndex.
+    verifier: judges pairs of texts, or makes the whole decision, instead of the built-in one.
+    semantic: "auto" compares by meaning if its extras are installed; if not, True and `index` raise MissingExtra.
+    tenancy: "required" serves calls without a tenant uncached.
+    seed: deployments with different seeds have different keys.
+    types: your own classes that answers read from a store or directory may have.
 
-    Constructing one does no I/O, starts no thread and binds no loop. `semantic="auto"` compares by meaning where
-    the extras for it are installed; where they are not, `True` raises MissingExtra, and so does `index`, which may name
-    a directory: what was answered then survives a restart of this process; with a shared store that comes from there.
-    `tenancy="required"` serves calls without a tenant uncached. `seed` sets keys of deployments apart. Raises
-    ConfigurationError.
+    Constructing one does no I/O, starts no thread and binds no event loop. Raises ConfigurationError.
     """
 
     def __init__(
@@ -77,7 +72,7 @@ class CacheLayer(Undivided, Watched, Partial):
         )  # fmt: skip
         self.policy = policy or Policy()
         self.tenancy = tenancy
-        self._clock = clock or SystemClock()
+        self._clock = clock or wiring.SystemClock()
         faults, self._portal, self._background = Faults(self._clock), Portal(), Background()
         rng = random.Random()
         wanted = semantic if semantic != "auto" else self.policy.semantic
@@ -138,17 +133,22 @@ class CacheLayer(Undivided, Watched, Partial):
     @overload
     def cached(self, fn: None = None, /, **options: Any) -> Decorator: ...
     def cached(self, fn: Any = None, /, **options: Any) -> Any:
-        """Cache a function's answers; as `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
+        """Cache a function's answers: `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
-        Options are every field of `Policy`, and: `name`, `version` (identity), `text` (the parameter compared by
-        meaning, or a function of the arguments), `vector` (a function that makes the vector of an argument that is no
-        text; plain ones run in a thread), `tags` (templates over the arguments), `ignore` (parameters that do not
-        change the answer), `key` (a function of the arguments that replaces them in the key), `vary` (callables or
-        ContextVars that do change it), `self_key`, `share_self` (what of a method's object does), `share` (hand out
-        the very object), `view` (a function of the answer, or of a stream's chunks, that gives what to read of it where
-        it is kept in another form, or the `Reason` why it is not kept), `judge` (a function of two answers as text,
-        that tells whether they say the same; asked behind the callers' backs), `codec` (how its answers leave the
-        process, instead of the layer's own). Raises ConfigurationError naming option, value and remedy.
+        Options are the fields of `Policy` and these. Raises ConfigurationError naming option, value and remedy.
+
+        name, version: identify the function in keys.
+        text: the parameter compared by meaning, or a function of the arguments that returns the text.
+        vector: computes the vector of an argument that is not text; if it is not async it runs in a thread.
+        tags: templates over the arguments, such as "kb:{topic}", by which answers are invalidated.
+        ignore: parameters that do not affect the answer.
+        vary: callables or ContextVars whose values do affect it.
+        key: a function of the arguments that replaces them in the key.
+        self_key, share_self: which attributes of a method's object are part of the key; none of them.
+        share: give every caller the same object instead of a copy.
+        view: what to read of an answer kept in another form, or the `Reason` why it is not kept.
+        judge: whether two answers, given as text, say the same; called in the background.
+        codec: encodes the answers for a store, instead of the layer's own.
         """
         if fn is None:
             return functools.partial(self._registry.wrap, options=options, wire=False)
@@ -165,10 +165,10 @@ class CacheLayer(Undivided, Watched, Partial):
     @overload
     def wrap(self, fn: Callable[P, R], /, **options: Any) -> CachedPlain[P, R]: ...
     def wrap(self, fn: Any, /, **options: Any) -> Any:
-        """Cache a callable that one does not own; the same options as `cached`.
+        """Cache a callable that you do not own; the same options as `cached`.
 
-        Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are understood as
-        OpenAI's wire form: fields that do not change the answer are left out of the key.
+        Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are taken to have
+        OpenAI's parameters: those that do not affect the answer are left out of the key.
         """
         wire = str(getattr(fn, "__module__", "")).startswith("openai.") or bool(
             getattr(fn, "cachelayer_wire", False)
@@ -181,7 +181,7 @@ class CacheLayer(Undivided, Watched, Partial):
     def scope(
         self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
     ) -> Iterator[None]:
-        """Calls made inside belong to `tenant`, by `principal`; tiers take no longer than `deadline` from now."""
+        """Calls inside belong to `tenant`, made by `principal`; tiers take no longer than `deadline` from now."""
         old = self._scope.get() or Scope()
         if tenant is not None and (not isinstance(tenant, str) or not tenant):
             raise ConfigurationError("tenant", tenant, "give a text that is not empty")
@@ -195,9 +195,9 @@ class CacheLayer(Undivided, Watched, Partial):
 
     @contextmanager
     def tighten(self, **fields: Any) -> Iterator[None]:
-        """Serve calls made inside more strictly: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
+        """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
 
-        Raises LooseningError where a field would loosen what is set already.
+        Raises LooseningError if a field would loosen what is already set.
         """
         old = self._scope.get() or Scope()
         with self._set(replace(old, tightening=old.tightening.and_(self._registry.loosest, **fields))):
@@ -216,22 +216,22 @@ class CacheLayer(Undivided, Watched, Partial):
     # the whole ---------------------------------------------------------------------------------------------------
 
     async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
-        """Remove all that a tenant's answers left, or without one all answers; returns how many entries went here.
+        """Remove every trace of a tenant's answers, or of all answers; returns how many entries this process dropped.
 
-        Raises ConfigurationError for a tenant that is no name: None by accident must not take everything."""
+        Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything."""
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
-        """What `outcome` (or its id) answered was wrong: its entry goes, and what it taught is unlearned."""
+        """The answer of `outcome` (or its id) was wrong: remove its entry, unlearn what it taught. False if unknown."""
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         return self._engine.report_wrong(entry)
 
     async def change_model(self, embedder: Embedder) -> int:
-        """Compare by another model: entries are embedded anew while the old one serves; returns how many."""
+        """Embed all entries with another model while the old one serves, then switch; returns how many."""
         return await self._upkeep.change_model(wiring.remembering(embedder), self._new_decider())
 
     def stats(self) -> dict[str, Any]:
-        """Counters, latencies and states, in plain types."""
+        """Counters, latencies and states, as plain dicts, numbers and texts."""
         off = {"state": "off", "why": self._why_off}
         similar = off if self._similar is None else self._similar.stats()
         functions = {name: told.summary() for name, told in self._watching.counters.items()}
@@ -248,12 +248,12 @@ class CacheLayer(Undivided, Watched, Partial):
             await self._tiers.elsewhere.start()
 
     async def flush(self) -> None:
-        """Wait until what was answered is stored, findable and shadow-checked."""
+        """Wait until all answers so far are stored, findable by meaning and shadow-checked."""
         await self._tiers.settle()
         await self._portal.arun(self._tiers.settle)
 
     async def aclose(self, timeout: Duration = "5s") -> None:
-        """Drain the write-back for at most `timeout`, then stop everything."""
+        """Finish background writes within `timeout`, then stop everything."""
         limit = seconds("timeout", timeout)
         self._watching.stop()
         self._keeper.behind.settle()
@@ -278,7 +278,7 @@ class CacheLayer(Undivided, Watched, Partial):
 
     @asynccontextmanager
     async def lifespan(self, app: Any = None) -> AsyncIterator[None]:
-        """For `FastAPI(lifespan=layer.lifespan)` and its like."""
+        """For `FastAPI(lifespan=layer.lifespan)` and similar frameworks."""
         async with self:
             yield
 

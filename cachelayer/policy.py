@@ -18,7 +18,7 @@ MOST_VARIANTS = 1000
 
 
 class _Settings:
-    """Base that answers an unknown field with the nearest known one."""
+    """Base class whose error for an unknown field suggests the nearest known one."""
 
     __slots__ = ()
 
@@ -53,9 +53,9 @@ class Budgets(_Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Normalize(_Settings):
-    """What counts as the same text. The defaults change no meaning; the others are choices.
+    """When two texts count as the same. The defaults preserve the meaning; the others may not.
 
-    `nfc`: Unicode NFC (UAX #15). `trim`: white space at the ends. `case`: full case folding. `whitespace`: runs
+    `nfc`: Unicode NFC (UAX #15). `trim`: drop white space at the ends. `case`: full case folding. `whitespace`: runs
     of white space become one space (spoils code). `punctuation`: dropped at the end of a text. `invisible`:
     zero-width and other format characters are dropped. `confusables`: Greek and Cyrillic letters that look
     Latin become Latin inside words that also hold Latin letters (after UTS #39).
@@ -82,15 +82,15 @@ class Trace(_Settings):
     """
 
     path: str
-    """A directory; made with mode 0700 where it does not exist."""
+    """A directory; created with mode 0700 if it does not exist."""
     answers: Literal["text", "digest", "none"] = "digest"
     """What is kept of an answer. A digest tells equal answers from others; calibrating on prose needs the text."""
     redact: Callable[[str], str] | None = None
-    """Every recorded text passes through it, in a thread; where it raises, the request is not recorded."""
+    """Every recorded text passes through it, in a thread; if it raises, the request is not recorded."""
     max_bytes: int = 16 * MIB
     """Size at which the next file is begun."""
     files: int = 8
-    """How many files are kept; the oldest goes. Every process writes files of its own."""
+    """How many files are kept; the oldest is removed first. Every process writes its own files."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
@@ -111,53 +111,55 @@ class Policy(_Settings):
     """
 
     ttl: Duration | Callable[[Any], Duration] = "24h"
-    """How long an answer is fresh, or a function of the answer; 0 keeps nothing."""
+    """How long an answer stays fresh, or a function of the answer that returns it; 0 keeps nothing."""
     ttl_jitter: float = 0.1
-    """Share of the TTL, at most, taken off at random, so that entries made together do not expire together."""
+    """Up to this share of the TTL is subtracted at random, so that entries made together do not expire together."""
     stale_while_revalidate: Duration = 0
     """After the TTL: serve stale for this long while one refresh runs (RFC 5861)."""
     stale_if_error: Duration = 0
-    """After the TTL: serve stale for this long where the backend fails (RFC 5861)."""
+    """After the TTL: serve stale for this long if the backend fails (RFC 5861)."""
     refresh_ahead: bool = False
-    """Refresh popular answers shortly before they expire, by probability (XFetch)."""
+    """Refresh popular answers shortly before they expire, at random (XFetch)."""
     max_bytes: int = 256 * MIB
-    """Of the in-process tier, all overhead counted; 0 turns it off, and with it the similar tier."""
+    """Size of the in-process tier, including all overhead; 0 turns it off, and with it the similar tier."""
     max_item_bytes: int = 1 * MIB
-    """Of one answer; a stream of single words fits with some twenty thousand."""
+    """Size limit of one answer; a stream of some twenty thousand words fits."""
     semantic: bool | Literal["auto"] = "auto"
+    """Whether to compare by meaning; "auto": if the extras for it are installed."""
     max_error_rate: float = 0.01
-    """Bound on the share of wrong answers among the similar ones served; 0 serves none."""
+    """Largest share of wrong answers among similar hits; 0 turns similar hits off."""
     shadow: float | Literal["auto"] = "auto"
-    """Share of similar hits re-asked behind the caller's back; 0 leaves the tier unverified."""
+    """Share of similar hits checked by a call of the backend in the background; 0 leaves the tier unverified."""
     shadow_limit: int = 1000
-    """Such calls that one function may cost in an hour, whatever the share; 0: no limit."""
+    """At most so many checks of a function per hour, whatever the share; 0: no limit."""
     fresh: Literal["auto", "bypass", "off"] | Callable[[str], bool] = "auto"
-    """Questions that ask for what changes by the hour ("now", "latest", prices, weather): 'auto' keeps their answers
-    for `fresh_ttl` at most; 'bypass' also never compares them by meaning; or a function of the text that tells them."""
+    """Questions about things that change by the hour ("now", "latest", prices, weather): 'auto' keeps their answers for
+    at most `fresh_ttl`; 'bypass' also never compares them by meaning. A function of the text replaces the detection."""
     fresh_ttl: Duration = "10m"
+    """TTL of such answers, at most."""
     quarantine: int = 0
-    """How many principals must have been given an answer before it is served by similarity to others than its
-    author (see `CacheLayer.scope`); below 2 nobody waits for a second."""
+    """How many principals (see `CacheLayer.scope`) must have been given an answer before it is served by similarity to
+    anyone but its author; below 2 it is served at once."""
     write_quota: int = 1000
-    """Findable answers that one named principal may add in an hour to a scope that others write to; 0: no limit."""
+    """How many findable answers a principal may add per hour to a scope that others also write to; 0: no limit."""
     budgets: Budgets = field(default_factory=Budgets)
     sampled: bool = True
-    """Whether answers of a temperature above 0 are cached."""
+    """Whether answers sampled at a temperature above 0 are cached."""
     variants: int = 1
     """How many different answers are kept for one request."""
     normalize: Normalize = field(default_factory=Normalize)
     cache_if: Callable[[Any], bool] | None = None
-    """A veto on answers: False keeps one out."""
+    """A function of the answer; an answer for which it returns False is not kept."""
     pure: bool = True
-    """False: never called but for a caller (no shadow checks, no refreshes behind the caller's back)."""
+    """False: call the function only when a caller waits for it (no shadow checks, no background refreshes)."""
     keep_truncated: bool = False
     """Whether answers cut by a token limit (`finish_reason="length"`) are kept."""
     rider_wait: Duration = "30s"
-    """How long a caller waits for another's identical call before making its own."""
+    """How long a caller waits for another caller's identical call before making its own."""
     flight_age: Duration = "5m"
-    """How old a call in flight may be for newcomers still to join it."""
+    """Callers no longer join a call in flight that is older than this."""
     record: Trace | str | None = None
-    """Record what was asked and who answered: a `Trace`, or the directory alone. Hits cost more while it is on."""
+    """Record requests and who answered them: a `Trace`, or just a directory. Hits are slower while this is on."""
 
     def __post_init__(self) -> None:
         for name in ("stale_while_revalidate", "stale_if_error", "rider_wait", "flight_age", "fresh_ttl"):
@@ -210,7 +212,7 @@ class Policy(_Settings):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tightening(_Settings):
-    """What a request asked to be stricter about."""
+    """What a request restricts beyond the policy."""
 
     no_cache: bool = False
     """Do not read."""
@@ -222,7 +224,7 @@ class Tightening(_Settings):
     """Seconds; an older answer is a miss."""
 
     def and_(self, own: float | None = None, /, **fields: Any) -> Tightening:
-        """These and the given ones, the stricter of each. Raises LooseningError where one would loosen.
+        """The stricter of these and the given fields. Raises LooseningError if a given one is looser.
 
         `own`: the highest max_error_rate that any policy allows.
         """
@@ -255,7 +257,7 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
 
 
 def is_coroutine_function(given: object) -> bool:
-    """Whether calling it gives a coroutine, which is true whatever it would say."""
+    """Whether calling it returns a coroutine: truthy, whatever it would return when awaited."""
     return inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None))  # noqa: B004
 
 

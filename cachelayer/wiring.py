@@ -1,7 +1,8 @@
-"""Which parts stand behind the doors: from what is installed and what the owner gave."""
+"""Builds the parts of a layer from its arguments and from what is installed."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -27,6 +28,13 @@ from .tiers import Tiers
 
 BY_CHOICE = "semantic=False"
 _LOCAL = ("onnxruntime", "tokenizers")
+
+
+class SystemClock:
+    """The machine's clocks, in seconds."""
+
+    monotonic = staticmethod(time.monotonic)
+    time = staticmethod(time.time)
 
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
