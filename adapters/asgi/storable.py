@@ -11,7 +11,10 @@ from typing import NamedTuple
 Headers = Sequence[tuple[bytes, bytes]]
 Terms = float | tuple[float | None, float] | None
 """Seconds for which a response itself says it is fresh; with its age, where another cache had it before."""
-_PLAIN_VARY = frozenset({b"accept-encoding", b"origin", b"content-type", b"accept"})
+_PLAIN_VARY = frozenset({
+    b"accept-encoding", b"origin", b"content-type", b"accept", b"access-control-request-method",
+    b"access-control-request-headers",
+})  # fmt: skip
 """What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
 asked for is that of the request's own form."""
 CARRIERS = frozenset({
@@ -20,6 +23,7 @@ CARRIERS = frozenset({
 })  # fmt: skip
 """Cookies by which Cloudflare, AWS and Azure tell and steer connections: what is answered does not depend on them.
 api.openai.com sends two of them with every answer."""
+_NAME = re.compile(rb"[a-z0-9-]{1,40}|\*")
 _AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?([^\",;\s]*)")
 
 
@@ -38,6 +42,7 @@ class Judged(NamedTuple):
 def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[bytes]) -> Judged:
     """`vary`: request headers, in lower case, that are part of the key."""
     media = language = encoding = expires = b""
+    asked_anew = False
     why = "" if status == 200 else f"status {status}"
     ttl: float | None = None
     age = 0.0
@@ -57,30 +62,39 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
             if b"no-store" in control or b"private" in control:
                 why = why or "cache-control"
             ttl = _fresh_for(control, ttl)
+            asked_anew = asked_anew or b"no-cache" in control
         elif name == b"age" and value.isdigit():
             age = float(value[:12])
         elif name == b"vary":
-            wanted = {part.strip().lower() for part in value.split(b",")}
+            wanted = {part.strip().lower() for part in value.split(b",")} - {b""}
             if not wanted <= vary | _PLAIN_VARY:
-                why = why or "vary"
+                why = why or _varies(wanted - vary - _PLAIN_VARY)
         elif name == b"trailer":
             why = why or "trailers"
         elif name == b"expires":
             expires = value
     if expires and ttl is None:
         ttl = max(0.0, seconds_until(expires.decode("latin-1")) or 0.0)  # RFC 9111, section 5.3
+    kind = media.partition(b";")[0].strip().lower()
+    is_stream = kind == b"text/event-stream"
+    if asked_anew and not is_stream:  # of event streams frameworks say so, whatever they carry
+        ttl = 0.0
     terms: Terms = ttl
     if age:  # another cache had it for so long
         terms = None if ttl is None else max(0.0, ttl - age), age
     if encoding in (b"identity",):
         encoding = b""
-    kind = media.partition(b";")[0].strip().lower()
-    is_stream = kind == b"text/event-stream"
     if not why and not is_stream and not kind.endswith((b"/json", b"+json")):
         why = "content-type"
     if not why and encoding and (is_stream or encoding not in (b"gzip", b"deflate")):
         why = "content-encoding"
     return Judged(why, media, language, encoding, terms, is_stream)
+
+
+def _varies(names: set[bytes]) -> str:
+    """Why an answer that depends on these headers is not kept."""
+    told = sorted(name.decode() for name in names if _NAME.fullmatch(name))
+    return " ".join(["vary", *told[:3]])
 
 
 def fresh_for(terms: Terms) -> float | None:
@@ -94,10 +108,7 @@ def age_of(terms: Terms) -> float:
 
 
 def _fresh_for(control: bytes, known: float | None) -> float | None:
-    """Shared lifetimes go before private ones; `no-cache` means that every use asks the app, and so does a number that
-    makes no sense (RFC 9111, section 4.2.1)."""
-    if b"no-cache" in control:
-        return 0.0
+    """Shared lifetimes go before private ones; a number that makes no sense is none (RFC 9111, section 4.2.1)."""
     lifetimes: dict[bytes, float] = {}
     for name, value in _AGE.findall(control):
         seconds = float(value[:12]) if value.isdigit() else 0.0

@@ -1,0 +1,54 @@
+"""What API servers say of every answer, as recorded of them, keeps none away that may be kept; what does is named."""
+
+from __future__ import annotations
+
+import pytest
+from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi.settings import VARY
+from upstream import Upstream
+
+from cachelayer import CacheLayer
+
+CORS = "origin, access-control-request-method, access-control-request-headers"
+GOOGLE = "Origin, X-Origin, Referer"
+NEVER = "private, max-age=0, no-store, no-cache, must-revalidate"
+
+
+@pytest.fixture
+def c(upstream: Upstream, layer: CacheLayer) -> Client:
+    return Client(CacheLayerMiddleware(upstream, layer=layer))
+
+
+@pytest.mark.parametrize(("stream", "headers", "why"), [
+    (False, {"vary": CORS}, ""), (True, {"vary": CORS, "cache-control": "no-cache"}, ""),  # DeepSeek, Bedrock, TGI
+    (True, {"vary": "Origin", "cache-control": "no-cache"}, ""),  # Groq, OpenRouter, Anthropic
+    (True, {"cache-control": "no-cache, no-transform"}, ""),  # Hugging Face
+    (False, {"vary": "Accept-Encoding, "}, ""),
+    (False, {"cache-control": NEVER}, "kept:cache-control"),
+    (True, {"cache-control": "no-store"}, "kept:cache-control"),
+    (False, {"vary": GOOGLE}, "kept:vary referer x-origin"), (True, {"vary": "*"}, "kept:vary *"),
+    (False, {"vary": "a b, X-One\", x-two"}, "kept:vary x-two"),
+])  # fmt: skip
+async def test_what_is_said_of_every_answer_keeps_none_away(
+    c: Client, stream: bool, headers: dict[str, str], why: str
+) -> None:
+    script = {"say": "a b", "headers": headers}
+    first, again = [await c.chat(script, stream=stream) for _ in range(2)]
+    assert again.hit == (not why)
+    if why:
+        assert first.header("cache-status").endswith(f' {why}"')
+
+
+async def test_a_whole_answer_that_is_to_be_asked_for_anew_is(c: Client, upstream: Upstream) -> None:
+    script = {"say": "a b", "headers": {"cache-control": "no-cache"}}
+    assert not [await c.chat(script) for _ in range(2)][1].hit and len(upstream.requests) == 2
+
+
+async def test_a_header_that_is_named_as_what_answers_differ_by_can_be_made_part_of_the_key(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    app = CacheLayerMiddleware(upstream, layer=layer, vary=[*VARY, "referer", "x-origin"])
+    pages = [Client(app, referer=f"https://{page}.example") for page in "abab"]
+    hits = [(await page.chat({"say": "x", "headers": {"vary": GOOGLE}})).hit for page in pages]
+    assert hits == [False, False, True, True]
