@@ -172,9 +172,7 @@ def set_up_library(extras: Sequence[str]) -> None:
 def set_up_triton() -> None:
     """A Triton server for the CPU, in an environment of its own: it needs an older numpy."""
     if sys.version_info >= (3, 13):
-        raise Failed(
-            "it needs a numpy that this Python is too new for", "its tests run on Python 3.11 and 3.12"
-        )
+        raise Failed("its numpy needs an older Python", "its tests run on Python 3.11 and 3.12")
     library = f"libpython{sys.version_info.major}.{sys.version_info.minor}"
     places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}")
     if not any(Path(str(place), f"{library}.so.1.0").exists() for place in places):
