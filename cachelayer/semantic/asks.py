@@ -1,4 +1,4 @@
-"""What the similar tier is asked, what it knows of an entry, and whether it serves."""
+"""The data of the similar tier: a request (`Ask`), a findable answer (`Entry`), the tier's state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .inflight import Flight
 
 
 class State(StrEnum):
-    """Whether the tier serves."""
+    """Whether the tier serves: only READY does."""
 
     COLD = "cold"
     WARMING = "warming"
@@ -26,36 +26,39 @@ Same = Callable[[str, str], Awaitable[bool]]
 
 @dataclass(slots=True)
 class Ask:
-    """One request as the tier sees it, and what it found, for learning from the true answer."""
+    """One request, filled in by the lookup with what it found, so that the true answer can teach something later."""
 
     function: str
     partition: bytes
+    """The scope, as a key of the index partition: only entries of the same one are candidates."""
     text: str
     turns: tuple[Turn, ...]
+    """Earlier turns of the chat, oldest first."""
     max_error_rate: float
     principal: str = ""
     quarantine: int = 0
     write_quota: int = 0
     checkable: bool = True
-    """Whether a hit may be asked again behind the caller's back."""
+    """Whether a hit may be checked by a call of the backend."""
     preview: bool = False
-    """Only to explain: nothing is accounted."""
+    """Only to explain: nothing is counted or learned."""
     boards: bool = False
-    """Whether it may wait for a near-duplicate in flight, and be waited for."""
+    """Whether it may wait for a near-duplicate in flight, and others for it."""
     flight: Flight | None = None
-    """Its own, which near-duplicates may wait for."""
+    """Its own flight, which near-duplicates may wait for."""
     generation: int = 0
-    """Of the model that made the query's vector."""
+    """Which of the tier's models made the query's vector; see `Lookup.generation`."""
     query: Query | None = None
     candidates: list[Candidate] = field(default_factory=list)
     withheld: list[Candidate] = field(default_factory=list)
-    """Candidates that this asker may not be served: in quarantine, or hubs."""
+    """Candidates that must not be served to this principal: quarantined, or hubs."""
     decision: Decision | None = None
     judge: Same | None = None
-    """The owner's, of answers; None where they are compared here."""
+    """The owner's comparison of answers; None for the built-in one."""
     argument: Any = None
-    """What is compared where that is no text: the owner's embedder reads it."""
+    """The input of the owner's embedder, if what is compared is not text."""
     timings: dict[str, float] = field(default_factory=dict)
+    """Seconds by stage: embed, search, verify."""
 
     @property
     def subject(self) -> Any:
@@ -65,7 +68,7 @@ class Ask:
 
 @dataclass(slots=True)
 class Entry:
-    """What the tier knows of a kept answer."""
+    """A kept answer that can be found by meaning."""
 
     function: str
     partition: bytes
@@ -73,14 +76,14 @@ class Entry:
     turns: tuple[Turn, ...]
     answer: str | None
     value: Any
-    """The engine's own: the slot."""
+    """What the tier hands back on a hit: the engine's slot."""
     words: int = 0
-    """The key under which it is found by its words; 0 for none."""
+    """The hash under which it is found by its words alone; 0 if it is not."""
 
 
 @dataclass(slots=True)
 class Explained:
-    """What the similar tier would say: no reason means a hit."""
+    """What the similar tier would answer; no reason means a hit."""
 
     reason: Reason | None
     candidates: list[dict[str, Any]] = field(default_factory=list)

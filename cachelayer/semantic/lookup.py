@@ -1,4 +1,4 @@
-"""A lookup by meaning: words to an entry at once, or text to vector, vector to candidates, candidates to a decision."""
+"""Lookups by meaning: the same words at once, else text to vector, vector to candidates, candidates to decision."""
 
 from __future__ import annotations
 
@@ -25,11 +25,15 @@ from .retyped import Retyped
 from .verifier import load
 
 NEIGHBOURS = 8
+"""Candidates per decision."""
 _NO_VECTOR: Final = np.zeros(0, np.float32)
 
 
 class Lookup:
-    """Embedder, index and decider, and what they are asked. Faults are reasons, never errors of a caller."""
+    """The reading half of `SimilarTier`: finds the entry to serve.
+
+    A fault of embedder, index or decider becomes the reason of a miss; `start` alone raises.
+    """
 
     def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
                  background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
@@ -39,7 +43,7 @@ class Lookup:
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
-        """What fills the index before the tier serves."""
+        """Fills the index before the tier serves, where answers survive a restart."""
         self._faults, self._background = faults, background
         self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
@@ -49,16 +53,16 @@ class Lookup:
         self.state = State.COLD
         self._maintaining = False
         self.repaired = 0
-        """Candidates whose entry was gone."""
+        """How many candidates had lost their entry."""
         self.failure = ""
 
     def decide_by(self, decider: Decider) -> None:
-        """From now on."""
+        """Use this decider from now on."""
         self.decider = decider
         self._retyping = decider if isinstance(decider, Retyping) else None
 
     async def start(self) -> None:
-        """Load the model. Raises what the embedder raises; until done lookups are misses with reason WARMING."""
+        """Load model and index; until then lookups miss with reason WARMING. Raises what the embedder raises."""
         if self.state is State.READY:
             return
         self.state = State.WARMING
@@ -76,7 +80,7 @@ class Lookup:
         self.state = State.READY
 
     def warm(self) -> None:
-        """Begin to load the model behind the callers' backs, once."""
+        """Start to load the model in the background, once."""
         if self.state is State.COLD:
             self.state = State.WARMING
             if not self._background.spawn(self._warm):
@@ -86,7 +90,7 @@ class Lookup:
         await self._faults.attempt("warm-up", self.start(), None)
 
     def again(self, ask: Ask) -> Entry | None:
-        """The entry that the request repeats but for how it is typed, by words alone; None where vectors must tell."""
+        """The entry whose text differs only in how it is typed, found by words alone; None if vectors must decide."""
         fit = self.state is State.READY and ask.argument is None and ask.quarantine < 2
         if not fit or (retyping := self._retyping) is None:
             return None
@@ -109,7 +113,7 @@ class Lookup:
         return self.entries.get(decision.entry)
 
     async def meet(self, ask: Ask) -> None:
-        """Find the neighbours of a request that was answered without: what its check teaches, it teaches of them."""
+        """Find the neighbours of a request that `again` answered without them, for its check to learn from."""
         if ask.query is not None or self.state is not State.READY:
             return
         served, ask.generation = ask.candidates, self.generation
@@ -119,7 +123,7 @@ class Lookup:
             ask.candidates = [*(c for c in served if c.entry not in near), *ask.candidates]
 
     async def find(self, ask: Ask, budgets: Budgets | None) -> Entry | Flight | Reason:
-        """The entry to serve, one in flight, or why none; fills `ask`. Without budgets it takes its time."""
+        """The entry to serve, a call in flight to wait for, or why neither; fills `ask`. No budgets: no time limits."""
         if self.state is not State.READY:
             self.warm()
             return Reason.FAULT if self.state is State.FAILED else Reason.WARMING
@@ -136,7 +140,7 @@ class Lookup:
         return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
 
     def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
-        """Join a flight by the rules for entries, or open one's own: in one step, so that no two of a kind take off."""
+        """Join a call in flight by the rules for entries, or open one; in one step, so that equals never both open."""
         if (query := ask.query) is None:
             return reason
         joined = self._faults.attempt_now("verify", self._join, ask, query)
@@ -196,7 +200,7 @@ class Lookup:
         return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
 
     def _searches(self, index: VectorIndex) -> Searches:
-        """The door to the index, made when it is first searched."""
+        """The queue of searches in the index, made at the first one."""
         if self._door is None or self._door.index is not index:
             self._door = Searches(index)
         return self._door

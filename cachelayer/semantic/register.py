@@ -1,4 +1,4 @@
-"""The functions and scopes that a decider knows, bounded, and what is told of them."""
+"""The bounded table of functions and scopes behind a decider, and its statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .wording import Signatures
 
 
 class Register:
-    """Functions by name, scopes by key within them; the least recently used go first."""
+    """Functions by name, and scopes by key within them; the least recently used are evicted first."""
 
     def __init__(self, prior: Prior, max_functions: int, max_scopes: int, signatures: Signatures) -> None:
         self._prior, self._signatures = prior, signatures
@@ -40,12 +40,12 @@ class Register:
         return found
 
     def _home(self, place: tuple[str, bytes] | None) -> Scope | None:
-        """The scope of that function and key, where it is known still."""
+        """The scope at (function, key), or None if it is gone."""
         fn = self._functions.get(place[0]) if place is not None else None
         return fn.scopes.get(place[1]) if fn is not None and place is not None else None
 
     def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
-        """Whether an entry's answer is taken for the same as another that was learned; None where either is unknown."""
+        """Whether an entry's answer counts as the same as `answer`; None if either is unknown."""
         fn = self._functions.get(function)
         here = fn.scopes.get(scope) if fn is not None else None
         mine = here.entries.get(entry) if here is not None else None

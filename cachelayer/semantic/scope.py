@@ -1,4 +1,4 @@
-"""What the decider remembers of one scope (entries, answers, evidence) and of one function (calibrated strength)."""
+"""What the decider remembers: per scope entries, answers and evidence; per function the calibration and the budget."""
 
 from __future__ import annotations
 
@@ -27,37 +27,38 @@ MAX_ACCOUNTS: Final = 8
 
 
 def digest(answer: str) -> bytes:
-    """16 bytes that stand for a normalized answer (BLAKE2b: equal digests, equal answers)."""
+    """16 bytes of BLAKE2b over the normalized answer: equal digests mean equal answers."""
     return blake2b(normalize(answer).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 class Scope:
-    """Entries of one scope and the answers that they hold."""
+    """Entries of one scope and the answers they hold. An answer has an id (an int) within its scope."""
 
     def __init__(self, dimension: int, shared: Shared) -> None:
         self.hood = Neighbourhood(dimension, shared)
         self.entries: dict[int, int] = {}
+        """The id of each entry's answer."""
         self.retired: set[int] = set()
         """Entries that must not be served or counted again."""
         self.leaving: list[int] = []
-        """Those of them that the index does not know of yet."""
+        """Those of them that the index still has to drop."""
         self.alarm: Alarm | None = None
         self.caution = Caution()
         self.shift = Shift()
         self.changed = 0
-        """How many labels the function had at the last change of answers here."""
+        """The function's number of labels when answers last changed here."""
         self.stopped = False
         self.regained = 1.0
-        """Wealth of the bet that a stopped scope is right again."""
+        """Wealth of the bet that a stopped scope is right again; starts at 1."""
         self._ids: dict[bytes, int] = {}
         self._digests: dict[int, set[bytes]] = {}
         self._members: dict[int, set[int]] = {}
         self._said: dict[int, bytes] = {}
-        """The digest of each entry's own wording; kept where its answer had to make room."""
+        """The digest of each entry's own wording; it stays when the answer is evicted."""
         self._sayings = Sayings(dimension)
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
-        """Candidates with their answers; one whose answer had to make room and was not seen since is left out."""
+        """Candidates with the ids of their answers, without those whose answer was evicted and not seen since."""
         out = []
         for place, c in enumerate(candidates):
             answer = self.entries.get(c.entry)
@@ -76,8 +77,8 @@ class Scope:
     ) -> tuple[int, bool]:
         """The id of an answer, and whether it is new.
 
-        `vector`: of a prose answer, to be compared by meaning; `foretold`: the id that the neighbours expected,
-        with little risk where `likely`.
+        `vector`: (d,) of a prose answer, which is then compared by meaning. `foretold`: the id that the neighbours
+        predicted, -1 for none; `likely`: they did so with little risk.
         """
         key = digest(text)
         found = self._ids.get(key)
@@ -104,7 +105,7 @@ class Scope:
         self._digests[answer].add(key)
 
     def _joined(self, answer: int, foretold: int, likely: bool) -> int:
-        """Two answers become one where the neighbours take one for the other and their wordings agree."""
+        """Merge an answer into the one the neighbours predicted if their wordings agree; returns the id to use."""
         if (
             foretold in (-1, answer)
             or foretold not in self._digests
@@ -121,7 +122,7 @@ class Scope:
         return foretold
 
     def _part(self, key: bytes) -> None:
-        """A wording turned out to say something else than the answer it was taken for."""
+        """A wording differs from the answer it was taken for: give it and its entries an answer of their own."""
         old, answer = self._ids[key], self._fresh()
         self._digests[old].discard(key)
         self._name(key, answer)
@@ -132,10 +133,11 @@ class Scope:
             self.entries[entry] = answer
 
     def find(self, text: str) -> int | None:
-        """The id of an answer that was seen, or None."""
+        """The id of an answer, or None if it was never seen."""
         return self._ids.get(digest(text))
 
     def keep(self, entry: int, text: str, vector: Vector | None = None) -> int:
+        """Add an entry with this answer; returns the answer's id."""
         self.drop(entry)
         answer, _ = self.answer(text, vector)
         self.entries[entry] = answer
@@ -144,7 +146,7 @@ class Scope:
         return answer
 
     def drop(self, entry: int) -> None:
-        """The entry is gone; an answer that nothing else speaks for goes with it."""
+        """Remove an entry, and its answer if nothing else supports it."""
         answer = self.entries.pop(entry, None)
         self.retired.discard(entry)
         self._said.pop(entry, None)
@@ -163,7 +165,7 @@ class Scope:
             self.leaving.append(entry)
 
     def restart(self) -> None:
-        """Nothing learned so far holds: start from no evidence, and never serve what was kept before."""
+        """Forget all evidence, and never serve the present entries again."""
         for entry in list(self.entries):
             self.retire(entry)
         shared = self.hood.shared
@@ -175,7 +177,7 @@ class Scope:
         self._sayings = Sayings(shared.metric.inverse.shape[0])
 
     def _evict(self) -> None:
-        """Make room: the oldest answer with least support."""
+        """Evict the least supported of the oldest 64 answers."""
         count = self.hood.answers.count
         oldest = list(self._digests)[:64]
         victim = min(oldest, key=lambda a: (count[a] > 1, count[a]))
@@ -193,7 +195,7 @@ class Scope:
 
 
 class Foretold(Protocol):
-    """What a judgement foretells, and by which road."""
+    """The predicted risk of a judgement, and which rule predicted it."""
 
     @property
     def risk(self) -> float: ...
@@ -204,32 +206,32 @@ class Foretold(Protocol):
 
 
 class Account:
-    """One function under one bound."""
+    """The budget of one function under one `max_error_rate`, with its checks."""
 
     def __init__(self, bound: float) -> None:
         self.ledger = Ledger(bound)
         self.alarm = Alarm(bound)
         self.interval = Interval()
         self.repeats = self.repeats_checked = 0
-        """Hits on what was asked before but for how it was typed, outside of the budget; checks of them."""
+        """Hits on requests that differ only in how they are typed, which the budget does not cover; checks of them."""
 
 
 class Function:
-    """What is shared by all scopes of one function."""
+    """What all scopes of one function share."""
 
     def __init__(self, dimension: int, prior: Prior, signatures: Signatures) -> None:
         self.shared = Shared(dimension, signatures)
         self.model = RiskModel(prior)
         self.calibration = Calibration()
         self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
-        """Of what the pair verifier foretold."""
+        """Calibrates the pair verifier, as `calibration` does the risk model."""
         self.form = Form()
         self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
         self.accounts: dict[float, Account] = {}
         self.labelled = 0
         self._evidence = Evidence()
         self._before: list[Any] = []
-        """States of model and calibration, the last two that were kept."""
+        """The last two saved states of model and calibration."""
 
     def corrected(self, judged: Foretold) -> float:
         """The calibrated risk of a judgement."""
@@ -238,7 +240,7 @@ class Function:
         return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
 
     def learn(self, principal: str, lesson: Lesson) -> None:
-        """What one label teaches all scopes, as far as this principal is heeded."""
+        """Learn from one label what holds for all scopes, as far as evidence from this principal is accepted."""
         if self._evidence.joins(principal):
             self.model = RiskModel(self.model.prior)
             for calibration in (self.calibration, self.pairs):
@@ -253,18 +255,19 @@ class Function:
             self.shared.record.learn(told.objected, not told.reading_right)
 
     def keep_state(self) -> None:
-        """Every hundred labels while nothing looks like a change: what to return to if one comes."""
+        """Save the state every hundred labels, while answers seem stable, to return to when they change."""
         if self.labelled % 100 == 0:
             self._before = [*self._before[-1:], (self.model.state(), self.calibration.state())]
 
     def return_to_state(self) -> None:
-        """Answers changed: what readings mean did not, so what the change taught about them is unlearned."""
+        """The answers changed, not the meaning of evidence: undo what the change taught about it."""
         if self._before:
             model, calibration = self._before[0]
             self.model.restore(model)
             self.calibration.restore(calibration)
 
     def account(self, bound: float) -> Account:
+        """The account of this bound; of more than `MAX_ACCOUNTS` the oldest is dropped."""
         found = self.accounts.get(bound)
         if found is None:
             if len(self.accounts) >= MAX_ACCOUNTS:

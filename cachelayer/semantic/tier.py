@@ -1,4 +1,4 @@
-"""The similar tier: what is findable by meaning, from an answer that is kept to an entry that is gone."""
+"""The similar tier: adds, learns from and removes what is found by meaning; `Lookup` does the finding."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from .lookup import Lookup
 
 
 class SimilarTier(Lookup):
-    """Embedder, index and decider behind one door. Faults are reasons; nothing here reaches a caller as an error."""
+    """Embedder, index and decider as one tier of the cache."""
 
     async def keep(self, ask: Ask, entry_id: int, answer: str | None, value: Any) -> bool:
-        """Make a kept answer findable, and learn from it; False where it cannot be found by meaning."""
+        """Make a new answer findable and learn from it; False if it cannot be found by meaning or must not be added."""
         if self.state is not State.READY or not ask.text or not self.watch.may_write(ask):
             return False
         if ask.query is None or ask.generation != self.generation:
@@ -36,7 +36,10 @@ class SimilarTier(Lookup):
     async def adopt(
         self, ask: Ask, entry_id: int, answer: str | None, value: Any, vector: NDArray[np.float32] | None
     ) -> bool:
-        """Make an entry findable that was made elsewhere or earlier; one without a vector is embedded anew."""
+        """Make an entry of another process or an earlier run findable; without a usable `vector` its text is embedded.
+
+        Returns False if it cannot be found by meaning. Raises what the embedder raises.
+        """
         assert self.index is not None
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
         known = vector if held is None else held
@@ -66,14 +69,14 @@ class SimilarTier(Lookup):
         return True
 
     def forget_texts(self) -> None:
-        """Sweep the dead out of the index now, and forget every remembered text: an erased tenant's must not stay."""
+        """Remove dropped entries from the index and forget all texts now, so that none of an erased tenant stays."""
         self._sweep(least=1)
         for part, forget in ((self.embedder, "clear"), (self.decider, "forget_texts")):
             getattr(part, forget, lambda: None)()
 
     def replace(self, embedder: Embedder, index: VectorIndex, decider: Decider, talks: Conversations,
                 gone: Iterable[int]) -> None:  # fmt: skip
-        """Serve with another model from now on; `gone` left while its index was made."""
+        """Switch to another model; the entries `gone` were dropped while its index was being built."""
         with self._lock:
             self.embedder, self.index = embedder, index
             self.decide_by(decider)
@@ -87,11 +90,11 @@ class SimilarTier(Lookup):
 
     @property
     def due(self) -> bool:
-        """Whether the index has upkeep to do."""
+        """Whether the index needs maintenance."""
         return bool(getattr(self.index, "due", False)) and not self._maintaining
 
     async def maintain(self) -> None:
-        """Let the index grow its graphs and shed its dead, off the loop and beside the searches."""
+        """Let the index train its codes and drop removed rows, in a thread beside the searches."""
         self._maintaining = True
         try:
             await offload(self.index.maintain)  # type: ignore[union-attr]
@@ -99,7 +102,7 @@ class SimilarTier(Lookup):
             self._maintaining = False
 
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
-        """Tell the decider a true answer to what was asked."""
+        """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss."""
         if ask.query is not None:
             self.watch.heard(ask, answer)
             with self._lock:
@@ -107,7 +110,7 @@ class SimilarTier(Lookup):
             leave(self.decider, self.forget)
 
     def forget(self, entry_id: int) -> None:
-        """An entry is gone: never again a candidate; its vector follows in the next batch."""
+        """Drop an entry: it is no candidate from now on; its vector is removed in the next batch."""
         if (entry := self.entries.pop(entry_id, None)) is not None:
             self._talks.drop(entry_id, entry.partition, entry.turns)
             self._retyped.drop(entry_id, entry)
@@ -124,12 +127,12 @@ class SimilarTier(Lookup):
                 self.decider.forget(entry_id)
 
     def report_wrong(self, entry_id: int) -> None:
-        """The owner says that what this entry answered was wrong."""
+        """The owner says that this entry's answer is wrong."""
         with self._lock:
             self.decider.report_wrong(entry_id)
 
     def stats(self) -> dict[str, Any]:
-        """State, size and what the decider knows."""
+        """State, number of entries and the decider's statistics."""
         with self._lock:
             decided = self.decider.stats()
         out = {"state": str(self.state), "entries": len(self.entries), "repaired": self.repaired, "decider": decided,
