@@ -1,4 +1,4 @@
-"""Who pays what: every answer's bill, made once and kept with its entry."""
+"""The cost of every answer, computed once and kept with its entry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the path carries: a wrapped function, one call of it, and what its flight brought back."""
+"""Data that travels along the path of a request: the wrapped function, one call of it, the result of its flight."""
 
 from __future__ import annotations
 

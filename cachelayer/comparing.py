@@ -1,4 +1,4 @@
-"""A cheap model beside a reference: a sampled share of what it answers is asked of the other behind callers' backs."""
+"""Compares a cheap model with a reference, which is asked a sampled share of the same questions in the background."""
 
 from __future__ import annotations
 

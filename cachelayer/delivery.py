@@ -1,4 +1,4 @@
-"""What a caller is given of a landing: counted, timed, and an answer of the caller's own."""
+"""Hands a finished flight's answer to one caller: counts and times it, and gives the caller a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All in-process memories of a layer behind one lock: by tag, scope and id, and what was declared invalid."""
+"""All in-process entries of a layer, by tag, scope and id, and what was invalidated; behind one lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recalled from the process and what is kept in it: admission, freezing, freshness."""
+"""Reads and writes the in-process tier: admission, freezing, freshness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of a backend's answer: weighed at once, kept then or behind its caller's back; streams at their ends."""
+"""Decides on keeping a backend's answer: judged at once, kept then or in the background; streams when they end."""
 
 from __future__ import annotations
 

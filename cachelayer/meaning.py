@@ -1,4 +1,4 @@
-"""A call as the similar tier sees it: whether it is compared, by what, and what a found entry means for its caller."""
+"""Translates between a call and the similar tier: whether and by what it is compared, and what a hit returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doors: what a part must offer to be plugged into the path. Each has a contract suite in `tests/contracts`."""
+"""The interfaces of pluggable parts. Each has a contract suite in `tests/contracts`."""
 
 from __future__ import annotations
 
@@ -14,62 +14,77 @@ from .types import Candidate, Decision, Embedded, Findable, Query, Record, Vecto
 
 @runtime_checkable
 class Clock(Protocol):
-    """Time, handed in. Both in seconds."""
+    """The time, in seconds. Passed in, so that tests can set it."""
 
-    def monotonic(self) -> float: ...
-    def time(self) -> float: ...
+    def monotonic(self) -> float:
+        """Never goes backwards; TTLs in process count by it."""
+
+    def time(self) -> float:
+        """Unix time; what leaves the process is stamped with it."""
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to vectors, off the event loop. Constructing one does no I/O; `start` loads."""
+    """Turns texts into vectors, off the event loop. Constructing one does no I/O; `start` loads the model."""
 
     @property
     def identity(self) -> str:
-        """Model, revision, pooling and quantization. Vectors of two identities never meet."""
+        """Model, revision, pooling and quantization. Vectors of different identities are never compared."""
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Length of a vector; 0 while it is unknown."""
 
-    async def start(self) -> None: ...
-    async def embed(self, texts: Sequence[str]) -> Embedded: ...
-    async def aclose(self) -> None: ...
+    async def start(self) -> None:
+        """Load the model. Until then lookups miss with reason WARMING; if it raises, with reason FAULT."""
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """One vector per text, in order. What it raises is a miss of these texts."""
+
+    async def aclose(self) -> None:
+        """Release the model."""
 
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Partitioned inner-product search over normalized vectors. Synchronous, thread-safe.
+    """Inner-product search over normalized vectors, in partitions that a search never crosses.
 
-    Search never crosses partitions.
+    Synchronous and thread-safe.
     """
 
     dimension: int
 
     def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
-        """Add rows under unique ids. Raises ValueError for a wrong dimension, NaN, zero or unnormalized rows."""
+        """Add n vectors (n, d) under n unique ids.
+
+        Raises ValueError for a wrong dimension, NaN, zero or unnormalized vectors.
+        """
 
     def remove(self, ids: NDArray[np.int64]) -> int:
-        """Remove what is known of `ids`; returns how many were."""
+        """Remove those of `ids` that are known; returns how many were."""
 
     def search(
         self, partition: bytes, queries: Vectors, k: int
     ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """Scores (q, k), descending, and ids (q, k); rows short of k are padded with -inf and -1."""
+        """For queries (q, d) the scores (q, k), descending, and ids (q, k), padded with -inf and -1."""
 
     def size(self, partition: bytes) -> int:
-        """Live vectors in one partition."""
+        """Number of vectors in one partition."""
 
     def __len__(self) -> int: ...
 
 
 @runtime_checkable
 class Verifier(Protocol):
-    """The probability that two requests take the same answer."""
+    """Estimates the probability that two requests have the same answer."""
 
     identity: str
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> Sequence[tuple[float, str]]:
-        """One (probability in [0, 1], name of the guard that spoke or '') per candidate. Pure; microseconds."""
+        """Per candidate a probability in [0, 1] and the name of the guard that objects, or ''.
+
+        Has no effects, and takes microseconds: it runs on the event loop.
+        """
 
 
 @runtime_checkable
@@ -84,7 +99,7 @@ class Decider(Protocol):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision:
-        """The entry to serve, or why none. What is served is accounted."""
+        """The entry to serve, or why none. A hit counts against the error budget."""
 
     def preview(
         self,
@@ -94,7 +109,7 @@ class Decider(Protocol):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision:
-        """What `decide` would say now; nothing is accounted."""
+        """What `decide` would return now; nothing is counted."""
 
     def observe(
         self,
@@ -105,27 +120,29 @@ class Decider(Protocol):
         answer: str,
         served: int | None,
     ) -> None:
-        """Learn from a true answer to a query whose candidates were known: a miss answered by the backend
-        (served=None) or a shadow check of a hit (served=its entry)."""
+        """Learn from the true answer to a query, given the candidates it had.
+
+        `served` is None for a miss that the backend answered, and the served entry for a shadow check of a hit.
+        """
 
     def stored(self, entry: int, function: str, scope: bytes, query: Query, answer: str) -> None:
-        """A new entry was kept."""
+        """A new entry became findable."""
 
     def forget(self, entry: int) -> None:
         """An entry is gone."""
 
     def report_wrong(self, entry: int) -> None:
-        """The owner says that what this entry answered was wrong."""
+        """The owner says that this entry's answer is wrong."""
 
     def stats(self) -> dict[str, Any]: ...
 
 
 @runtime_checkable
 class Leaving(Protocol):
-    """A decider that finds out which entries must not be served again."""
+    """A decider that notices entries which must not be served again."""
 
     def leaving(self) -> Sequence[int]:
-        """Entries found wrong since last asked, for the index to drop."""
+        """Entries found wrong since the last call, for the index to drop."""
 
 
 @runtime_checkable
@@ -133,12 +150,12 @@ class Hearing(Protocol):
     """A decider that compares prose answers by meaning."""
 
     def heard(self, answer: str, vector: NDArray[np.float32]) -> None:
-        """The (d,) vector of a prose answer, told before `observe` and `stored`."""
+        """The vector (d,) of a prose answer, given before `observe` and `stored`."""
 
 
 @runtime_checkable
 class Retyping(Protocol):
-    """A decider that knows by its words a request which was only typed otherwise than an earlier one."""
+    """A decider that recognizes, by words alone, a request that differs from an earlier one only in how it is typed."""
 
     def again(
         self,
@@ -148,19 +165,18 @@ class Retyping(Protocol):
         candidates: Sequence[Candidate],
         max_error_rate: float,
     ) -> Decision | None:
-        """The entry to serve, of candidates that share the query's words, its vector unknown; None where that must be
-        asked. What is served is accounted."""
+        """`decide` among candidates with the query's words, without its vector; None if the vector is needed."""
 
 
 @runtime_checkable
 class Judged(Protocol):
-    """A decider that knows which answers say the same, and takes in what people found."""
+    """A decider that knows which answers say the same, and that learns from people's verdicts."""
 
     def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
-        """Whether an entry's answer says the same as another that was learned; None where it cannot tell."""
+        """Whether an entry's answer says the same as `answer`; None if it cannot tell."""
 
     def verdict(self, function: str, confidence: float, right: bool, detail: str) -> None:
-        """A person judged a hit that was picked for being doubtful; `detail` as in its decision."""
+        """A person judged a hit that was chosen because it was doubtful; `detail` is that of its decision."""
 
 
 @runtime_checkable
@@ -172,9 +188,10 @@ class Lease(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """A shared tier outside the process. Every method may be slow or raise; the engine budgets and breaks.
+    """A shared tier outside the process.
 
-    One whose attribute `bounded` is true keeps to the budget of `get` by itself, which is cheaper than a timeout.
+    Every method may be slow or raise: callers bound the time, and a circuit breaker leaves a failing store alone.
+    A store with a true attribute `bounded` enforces the budget of `get` itself, which is cheaper than a timeout.
     """
 
     name: str
@@ -182,24 +199,24 @@ class Store(Protocol):
     async def start(self) -> None: ...
 
     async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
-        """The record under `key` whose canonical bytes are equal, fresh or stale, else None.
+        """The record under `key`, fresh or stale, if its canonical bytes are equal; else None.
 
-        One that is `bounded` raises StoreFault with reason BUDGET after `budget` seconds.
+        A `bounded` store raises StoreFault with reason BUDGET after `budget` seconds.
         """
 
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
-        """Store records. Of a key whose lease is among `leases`, an entry by a later holder of it stays."""
+        """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept."""
 
     async def delete(self, keys: Sequence[bytes]) -> int: ...
 
     async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
-        """Declare everything under these tags and scopes invalid, in O(number given)."""
+        """Invalidate everything under these tags and scopes, in O(number of them)."""
 
     async def acquire(self, key: bytes, ttl: float) -> Lease | None:
-        """The lease for `key`, renewed until released, or None where another holds it."""
+        """The lease for `key`, which lasts `ttl` seconds and is renewed until released; None if another holds it."""
 
     async def wait(self, key: bytes, timeout: float) -> None:
-        """Return when the holder of the lease for `key` released it or died, or after `timeout` seconds."""
+        """Return when the lease for `key` was released or its holder died, or after `timeout` seconds."""
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
         """Invalidations made by other processes; a lost connection yields a Change with `everything` set."""
@@ -209,14 +226,17 @@ class Store(Protocol):
 
 @runtime_checkable
 class Feed(Protocol):
-    """A store that also tells every process what became findable by meaning, whoever stored it."""
+    """A store that also announces to every process which entries became findable by meaning."""
 
     async def publish(self, findable: Sequence[Findable]) -> None:
-        """Tell of entries that were stored a moment ago."""
+        """Announce entries that were just stored."""
 
     async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
-        """What was published after a position (b"" for the beginning), oldest first, where to go on, and
-        whether that is all for now. Bounded: the oldest are forgotten."""
+        """At most `limit` announcements after a position (b"" for the beginning), oldest first.
+
+        Also returns the position to continue from, and whether there is nothing more for now. The oldest
+        announcements are forgotten.
+        """
 
 
 class Change(Protocol):

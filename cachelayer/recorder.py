@@ -1,4 +1,4 @@
-"""Recording traffic: what was served goes to a file behind the callers' backs, for `replay` and `calibrate`."""
+"""Records served traffic to files in the background, for `replay` and `calibrate`."""
 
 from __future__ import annotations
 

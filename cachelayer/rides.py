@@ -1,4 +1,4 @@
-"""Near-duplicates of a request in flight: they wait for its answer, by the rules that decide hits."""
+"""Lets near-duplicates of a request in flight wait for its answer, by the rules that decide hits."""
 
 from __future__ import annotations
 

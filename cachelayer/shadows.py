@@ -1,4 +1,4 @@
-"""Shadow checks: a sampled share of similar hits is asked again behind the caller's back, and learned from."""
+"""Shadow checks: a sampled share of similar hits is verified by calling the backend in the background."""
 
 from __future__ import annotations
 

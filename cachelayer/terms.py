@@ -1,4 +1,4 @@
-"""On what terms an answer is kept: for how long, and under which tags. The owner's functions are asked here."""
+"""How long an answer is kept, and under which tags; calls the owner's functions for both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nouns: where an answer came from, why a tier missed, what is kept with an entry."""
+"""Shared data types: where an answer came from, why a tier missed, what is kept with an entry."""
 
 from __future__ import annotations
 

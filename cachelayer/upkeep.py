@@ -1,4 +1,4 @@
-"""What owners do to a cache by hand: invalidate, erase, report a wrong answer, look at it."""
+"""Operations for the owner: invalidate, erase, change the model, statistics."""
 
 from __future__ import annotations
 

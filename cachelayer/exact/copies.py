@@ -1,4 +1,4 @@
-"""What can be handed out as it is, what values weigh, and plain recursive copies."""
+"""Which values can be shared instead of copied, their size in bytes, and plain recursive copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who must go: the eviction policy of the in-process tier. Pure; weights in bytes, times in seconds.
+"""The eviction policy of the in-process tier. Pure; weights in bytes, times in seconds.
 
 Two queues as in ARC (Megiddo and Modha, FAST 2003): entries used once wait in the window, entries used again in the
 main queue, and fingerprints of what was evicted, when it is asked for again, tell which of the two was cut too short.

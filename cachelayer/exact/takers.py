@@ -1,4 +1,4 @@
-"""The other direction of a compiled constructor: takes apart a value of a shape that was met before.
+"""The inverse of a compiled constructor: takes apart a value of a known shape.
 
 Straight-line code that checks the classes, lengths and keys it expects and gives up at the first surprise, three
 times as fast as finding the shape anew.

@@ -1,4 +1,4 @@
-"""Work that is begun at once and ends in its own time; who cares waits for it."""
+"""Work that starts at once and is awaited only by those who need its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage inside its budget: what is slow or broken becomes a reason, never an error of the caller's."""
+"""Runs one stage within its time budget: slowness and faults become reasons, never errors of the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work behind the callers' backs, bounded: refreshes, shadow checks, warm-up."""
+"""Bounded background work: refreshes, shadow checks, warm-up."""
 
 from __future__ import annotations
 

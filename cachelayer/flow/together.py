@@ -1,4 +1,4 @@
-"""What several callers of one request turn out to need is fetched by one call."""
+"""One fetch for what several callers of the same request turn out to need."""
 
 from __future__ import annotations
 

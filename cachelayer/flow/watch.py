@@ -1,4 +1,4 @@
-"""A block that ends when a sign is given: the caller left, so the work for him is cancelled."""
+"""A block that is cancelled when its caller leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write-back: what was answered is stored behind the caller's back, bounded, and drained on close."""
+"""Write-back: answers are stored in the background, bounded, and drained on close."""
 
 from __future__ import annotations
 
