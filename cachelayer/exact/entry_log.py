@@ -48,6 +48,7 @@ class EntryLog:
         self._live: dict[int, int] = {}
         """Bytes of what is alive, by id."""
         self._size = self._alive = 0
+        self._latest = 0  # the highest id in the file
         self._file = -1
         self._lock = threading.Lock()
         """Held to collect; never while the disk is waited for."""
@@ -73,7 +74,7 @@ class EntryLog:
         os.lseek(self._file, whole, os.SEEK_SET)
         self._size = whole
         self._live = {key: len(body) for key, body in alive.items()}
-        self._alive = sum(self._live.values())
+        self._alive, self._latest = sum(self._live.values()), max(alive, default=0)
         return list(_parsed(alive))
 
     def _set_aside(self) -> None:
@@ -138,16 +139,16 @@ class EntryLog:
             except OSError:
                 self._give_up(pending)
                 raise
+            self._latest = max(self._latest, *pending)
 
     def _give_up(self, pending: dict[int, bytes]) -> None:
         """Entries that could not be written are not kept; deaths must be written sooner or later."""
         with self._lock:
             for key, part in pending.items():
-                if len(part) == _PART.size + _SUM.size:
-                    self._pending.setdefault(key, part)
-                elif key not in self._pending:
+                if len(part) != _PART.size + _SUM.size and key not in self._pending:
                     self._alive -= self._live.pop(key, 0)
-                    self._pending[key] = _part(key, b"")  # an older version of it may be in the file
+                if key <= self._latest:  # it, or an older version of it, may be in the file
+                    self._pending.setdefault(key, _part(key, b""))
 
     def clear(self) -> None:
         """Forget everything; needs no room on the disk. Blocks."""

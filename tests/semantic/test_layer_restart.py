@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
+from cachelayer.exact.entry_log import EntryLog
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Query
+from cachelayer.types import Candidate, Findable, Query, Record
 
 TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
 
@@ -183,6 +184,18 @@ async def test_a_full_disk_costs_persistence_not_answers(tmp_path: Path) -> None
             await layer.flush()
     _, outcomes = await asked(layer_in(tmp_path), "the red garden", "the blue garden")
     assert outcomes[0].source is Source.BACKEND
+
+
+def test_of_entries_that_a_full_disk_refused_nothing_waits(tmp_path: Path) -> None:
+    log, key = EntryLog(tmp_path / "entries"), b"k" * 16
+    log.load()
+    with full_disk((tmp_path / "entries").stat().st_size):
+        log.put(1, Findable(key, b"", b"", "f", "t", 1.0), Record(key, b"", b"", 0.0, 1.0, 1.0))
+        log.drop(1)
+        log.put(2, Findable(key, b"", b"", "f", "t", 1.0), Record(key, b"", b"", 0.0, 1.0, 1.0))
+        with pytest.raises(OSError):
+            log.flush()
+    assert not log.due
 
 
 def test_one_directory_serves_one_process_and_no_shared_store(tmp_path: Path) -> None:
