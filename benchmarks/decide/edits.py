@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from cachelayer.semantic import lexicon as lx
+from cachelayer.semantic.opposites import ANTONYMS
 
 from .data import Stream
 
@@ -42,11 +42,11 @@ def _direction(text: str, rng: random.Random) -> str:
 
 def _opposite(text: str, rng: random.Random) -> str:
     words = text.split()
-    places = [i for i, w in enumerate(words) if lx.ANTONYMS.get(w.lower())]
+    places = [i for i, w in enumerate(words) if ANTONYMS.get(w.lower())]
     if not places:
         return ""
     at = rng.choice(places)
-    words[at] = rng.choice(sorted(lx.ANTONYMS[words[at].lower()]))
+    words[at] = rng.choice(sorted(ANTONYMS[words[at].lower()]))
     return " ".join(words)
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from . import lexicon as lx
 from .lexemes import stem
 from .moods import ordered
+from .opposites import ANTONYMS
 from .signature import Signature
 
 _APART: Final = {
@@ -51,7 +52,7 @@ def opposed(a: Signature, b: Signature) -> bool:
     if len(a.words) != len(b.words) or b.vocabulary.isdisjoint(a.against):
         return False
     one, *other = _only(a.words, b.words) or ("",)
-    return bool(other) and other[0] in lx.ANTONYMS.get(one, ()) and _FILLED.isdisjoint(a.vocabulary)
+    return bool(other) and other[0] in ANTONYMS.get(one, ()) and _FILLED.isdisjoint(a.vocabulary)
 
 
 def _only(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Final
 
 from . import lexicon as lx
 from .lexemes import JOINING, stem
+from .opposites import ANTONYMS
 from .signature import Signature
 
 Guard = Callable[[Signature, Signature], bool]
@@ -76,12 +77,12 @@ def antonyms(a: Signature, b: Signature) -> bool:
         return False
     only_left, only_right = left - right, right - left
     for word in only_left & _OPPOSED:
-        if not only_right.isdisjoint(lx.ANTONYMS[word]):
+        if not only_right.isdisjoint(ANTONYMS[word]):
             return True
     return _negated(only_left, only_right) or _negated(only_right, only_left)
 
 
-_OPPOSED: Final = frozenset(lx.ANTONYMS)
+_OPPOSED: Final = frozenset(ANTONYMS)
 
 
 def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:

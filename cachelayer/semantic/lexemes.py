@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from . import lexicon as lx
+from .opposites import ANTONYMS
 
 NONE: Final[frozenset[str]] = frozenset()
 POSSESSORS: Final = {
@@ -32,7 +33,7 @@ _MARKED: Final = frozenset().union(
     lx.QUANTIFIERS, lx.MODALS, lx.NEGATIONS, lx.FOREIGN - lx.FUNCTION_WORDS, JOINING,
 )  # fmt: skip
 """Words of which a reader notes more than that they are there."""
-_LISTED: Final = _MARKED.union(lx.FUNCTION_WORDS, lx.ANTONYMS, CONDITIONS, PREPOSITIONS, POSSESSORS)
+_LISTED: Final = _MARKED.union(lx.FUNCTION_WORDS, ANTONYMS, CONDITIONS, PREPOSITIONS, POSSESSORS)
 
 
 Aligned = tuple[str, str, int, bool, float]
@@ -75,6 +76,7 @@ class Lexeme:
 
 _DOTTED: Final = re.compile(r"\w(?:\.\w)+")
 """'p.m', 'u.s.a'."""
+_SHORT: Final = {"w/o": "without", "w/out": "without"}
 _KEY: Final = re.compile(r"_|[+#]\w|[^\W_]{2}\.[^\W_]{2}")
 
 
@@ -87,7 +89,7 @@ class Lexemes(dict[str, Lexeme]):
         self._log_size = math.log1p(len(ids))
 
     def __missing__(self, low: str) -> Lexeme:
-        word = low.replace("\u2019", "'")
+        word = _SHORT.get(low) or low.replace("\u2019", "'")
         if _DOTTED.fullmatch(word) and (
             (bare := word.replace(".", "")) in lx.UNITS or bare not in lx.FUNCTION_WORDS
         ):
@@ -124,7 +126,7 @@ class Lexemes(dict[str, Lexeme]):
 def _look_up(found: Lexeme) -> None:
     """What the lexicon says of a word that it has."""
     word = found.word
-    found.against = (*sorted(lx.ANTONYMS.get(word, ())), *found.against)
+    found.against = (*sorted(ANTONYMS.get(word, ())), *found.against)
     found.foreign = found.foreign or word in lx.FOREIGN
     found.negation = found.negation or word in lx.NEGATIONS
     found.number = word in lx.CARDINALS or word in lx.MULTIPLIERS or word in lx.ORDINALS

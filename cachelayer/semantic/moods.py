@@ -9,6 +9,7 @@ from typing import Final
 from . import lexicon as lx
 from .lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
 from .signature import ASKING, Signature
+from .tenses import rooted
 
 _CIVIL: Final = frozenset("please pls plz kindly hi hey hello ok okay so now just and then".split())
 _REQUESTS: Final = frozenset("can could would will".split())
@@ -58,7 +59,7 @@ def _apart(orders: Signature, other: Signature) -> bool:
     if asks in _ASKS:
         return ordered(orders) != ""
     if asks == "how" and rest and rest[0] in _DONE:
-        return stem(ordered(orders)) in other.stems
+        return stem(ordered(orders)) in rooted(other.stems)
     return _wished(orders, other)
 
 

@@ -13,8 +13,9 @@ from .exchanges import ADDED, exchanges, opposed
 from .guards import modality
 from .lexemes import NONE, POSSESSORS, stem
 from .moods import moods
+from .phrases import apart
 from .signature import Signature
-from .tenses import tenses
+from .tenses import rooted, tenses
 from .voices import voices
 
 _PLACES: Final = {
@@ -60,9 +61,9 @@ def relations(a: Signature, b: Signature) -> bool:
     """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
     if a.words == b.words:
         return False
-    if demands(a, b) or moods(a, b) or opposed(a, b):
+    if demands(a, b) or moods(a, b) or opposed(a, b) or apart(a, b):
         return True
-    if not (a.stems ^ b.stems) <= _COMPARED:
+    if not (a.stems ^ b.stems) <= _COMPARED and not rooted(a.stems) ^ rooted(b.stems) <= _COMPARED:
         return voices(a, b)
     left, right = frozenset(_places(a)), frozenset(_places(b))
     if left != right or modality(a, b) or _turned(a.words, b.words) or _asks_else(a, b):

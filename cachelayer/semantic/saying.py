@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from . import lexicon as lx
 from .answers import is_prose
+from .opposites import ANTONYMS
 from .signature import signature
 
 Vector = NDArray[np.float32]
@@ -31,7 +32,7 @@ MAX_ATOMS: Final = 1024
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
-_EMPTY: Final = lx.FUNCTION_WORDS - lx.NEGATIONS - frozenset(lx.ANTONYMS)
+_EMPTY: Final = lx.FUNCTION_WORDS - lx.NEGATIONS - frozenset(ANTONYMS)
 APART, ONE, OPEN = "apart", "one", "open"
 
 

@@ -24,6 +24,14 @@ _DONE: Final = frozenset(
     """lost stolen broken frozen sent paid sold made done gone written shown known born built held cut hit set put
     found shut given taken seen sworn torn worn left kept caught""".split()
 )
+_IRREGULAR: Final = """
+    came/come went/go began/begin became/become chose/choose flew/fly drew/draw fell/fall grew/grow knew/know
+    rose/rise spoke/speak took/take threw/throw wore/wear wrote/write ran/run gave/give won/win bought/buy
+    brought/bring built/build held/hold kept/keep left/leave lost/lose made/make met/meet paid/pay said/say sold/sell
+    sent/send spent/spend taught/teach thought/think drove/drive ate/eat drank/drink sang/sing swam/swim broke/break
+    froze/freeze stole/steal shook/shake led/lead felt/feel slept/sleep stood/stand understood/understand
+"""
+_ROOTS: Final = {stem(was): stem(base) for was, base in (pair.split("/") for pair in _IRREGULAR.split())}
 _CONTRACTED: Final = _IS - {"isn't", "aren't"}
 
 
@@ -33,6 +41,13 @@ def tenses(a: Signature, b: Signature) -> bool:
         return True
     left, right = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
     return _past(left, right, a, b) or _past(right, left, b, a)
+
+
+def rooted(stems: frozenset[str]) -> frozenset[str]:
+    """With the plain form of a verb for its irregular past: 'came' is 'come'."""
+    if stems.isdisjoint(_ROOTS):
+        return stems
+    return frozenset(_ROOTS.get(one, one) for one in stems)
 
 
 def _will_be(s: Signature) -> bool:
@@ -48,7 +63,7 @@ def _has_been(s: Signature, other: Signature) -> bool:
         return False
     if "been" in s.vocabulary and "been" not in other.vocabulary:
         return True
-    ended = {stem(w) for w in s.vocabulary - other.vocabulary if w.endswith("ed")}
+    ended = _ended(s.vocabulary - other.vocabulary)
     return any(not w.endswith("ed") and stem(w) in ended for w in other.vocabulary - s.vocabulary)
 
 
@@ -59,11 +74,17 @@ def _past(now: frozenset[str], then: frozenset[str], a: Signature, b: Signature)
         return not _resulting(a) and not _resulting(b)
     if not then.isdisjoint(_DID) and not now.isdisjoint(_DOES):
         return a.question != "why"
-    ended = {stem(w) for w in then if w.endswith("ed")}
+    ended = _ended(then)
     if not ended:
         return False
     goes_on = not a.vocabulary.isdisjoint(_CONTRACTED)
     return any(stem(w) in ended for w in now if w.endswith("s") or (goes_on and w.endswith("ing")))
+
+
+def _ended(words: frozenset[str]) -> set[str]:
+    """Plain forms of the verbs whose past is there."""
+    past = {w: stem(w) for w in words}
+    return {_ROOTS.get(root, root) for w, root in past.items() if w.endswith("ed") or root in _ROOTS}
 
 
 def _resulting(s: Signature) -> bool:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .lexemes import Lexemes
-from .lexicon import ANTONYMS, without_prefix
+from .lexicon import without_prefix
+from .opposites import ANTONYMS
 from .weights import load_arrays
 
 Floats = NDArray[np.float32]

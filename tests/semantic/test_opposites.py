@@ -1,0 +1,84 @@
+"""Opposites and phrases that say the contrary forbid an answer; others that say the same do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.opposites import ANTONYMS
+from cachelayer.semantic.phrases import apart
+from cachelayer.semantic.relations import relations
+from cachelayer.semantic.signature import signature
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.types import Candidate, Query
+
+ZERO = np.zeros(384, np.float32)
+
+PHRASES = [
+    ("invite everybody apart from Kim", "invite everybody including Kim"),
+    ("is there a fee regardless of weight", "is there a fee depending on weight"),
+    ("will they pay although the lock was open", "will they pay provided the lock was open"),
+    ("which floods result from logging", "which floods result in logging"),
+    ("may I swim prior to the exam", "may I swim following the exam"),
+    ("what is served during the flight", "what is served ahead of the flight"),
+    ("is the bakery still open", "is the bakery open yet"),
+    ("which drinks are part of the menu", "which drinks are extra to the menu"),
+    ("am I obliged to report it", "am I entitled to report it"),
+    ("is the locker to be had free of charge", "is the locker to be had for a fee"),
+    ("take the bus instead of the train", "take the bus as well as the train"),
+]
+WORDS = [
+    ("reasons of the famine", "effects of the famine"),
+    ("is it safer to sail at dusk", "is it riskier to sail at dusk"),
+    ("are fires permitted on the beach", "are fires prohibited on the beach"),
+    ("is a vest required in a canoe", "is a vest recommended in a canoe"),
+    ("the gross wage of a baker", "the net wage of a baker"),
+    ("tea with lemon", "tea w/o lemon"),
+]
+TENSES = [
+    ("which bands came to town", "which bands are coming to town"),
+    ("what did the mill make, it made flour", "what does the mill make, it makes flour"),
+]
+SAME = [
+    ("invite everybody apart from Kim", "invite everybody except Kim"),
+    ("may I swim prior to the exam", "may I swim before the exam"),
+    ("will they pay although it rained", "will they pay even though it rained"),
+    ("what led to the strike", "what resulted in the strike"),
+    ("is a vest required in a canoe", "is a vest mandatory in a canoe"),
+    ("tea without lemon", "tea w/o lemon"),
+    ("as soon as it is open, call me", "once it is open, call me"),
+    ("which bands came to town", "which bands have come to town"),
+]
+
+
+def judge(a: str, b: str) -> float:
+    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, 0.999, b, None)])[0][0]
+
+
+@pytest.mark.parametrize(("a", "b"), [*PHRASES, *WORDS, *TENSES])
+def test_the_contrary_is_never_served_whatever_the_similarity(a: str, b: str) -> None:
+    assert judge(a, b) == judge(b, a) == 0.0
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_other_words_for_the_same_are_left_to_the_trees(a: str, b: str) -> None:
+    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
+
+
+def test_opposites_are_so_from_either_side_and_none_is_its_own() -> None:
+    assert all(word in ANTONYMS[other] for word, others in ANTONYMS.items() for other in others)
+    assert not any(word in others for word, others in ANTONYMS.items())
+
+
+TEXTS = st.lists(
+    st.sampled_from("apart from other than including still yet once until the bus no matter as well".split())
+)
+
+
+@given(TEXTS, TEXTS)
+def test_phrases_are_heard_from_either_side(left: list[str], right: list[str]) -> None:
+    a, b = signature(" ".join(left)), signature(" ".join(right))
+    assert apart(a, b) == apart(b, a)
+    assert not apart(a, a)
