@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _TOP = ("id", "created", "model", "system_fingerprint", "service_tier")
+_PADDING = "obfuscation"
+"""Random letters by which OpenAI makes chunks of any text equally long."""
 _KINDS = {"chat.completion.chunk": "chat.completion"}
 
 
@@ -23,7 +25,7 @@ def body_of(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
                 body["object"] = _KINDS.get(value, value) or body.get("object", "")
             elif name in _TOP:  # Azure's words on what its filter found bear "" and 0
                 body[name] = body.get(name) or value
-            elif value is not None:
+            elif value is not None and name != _PADDING:
                 body[name] = value
     for choice in choices.values():
         choice.setdefault("finish_reason", None)

@@ -6,6 +6,7 @@ import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.adapters.asgi.settings import VARY
+from cachelayer.adapters.openai_wire import body_of
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -52,3 +53,9 @@ async def test_a_header_that_is_named_as_what_answers_differ_by_can_be_made_part
     pages = [Client(app, referer=f"https://{page}.example") for page in "abab"]
     hits = [(await page.chat({"say": "x", "headers": {"vary": GOOGLE}})).hit for page in pages]
     assert hits == [False, False, True, True]
+
+
+def test_what_pads_chunks_is_no_part_of_the_whole_that_they_make() -> None:
+    delta = {"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}
+    made = body_of([{"id": "1", "choices": [delta], "obfuscation": "C63r", "provider": "p"}])
+    assert "obfuscation" not in made and made["provider"] == "p"
