@@ -77,6 +77,19 @@ async def test_no_path_leads_out_of_an_upstreams_own(gateway: Any, serving: Serv
     assert upstream.targets == [b"/tenants/a/a..b/..."]
 
 
+@pytest.mark.parametrize(("base", "sent"), [
+    ("", "/v1"), ("/v1", "/v1"), ("/proxy", "/proxy/v1"), ("/v1beta/openai", "/v1beta/openai"),
+    ("/api/paas/v4/", "/api/paas/v4"), ("/v1/projects/p/openapi", "/v1/projects/p/openapi"), ("/vast", "/vast/v1"),
+])  # fmt: skip
+async def test_an_address_with_a_version_in_its_path_is_a_whole_base_url(
+    gateway: Any, serving: Serving, base: str, sent: str
+) -> None:
+    upstream = Seen()
+    c = gateway(serving(upstream).url + base)
+    assert [(await c.chat("x")).hit for _ in range(2)] == [False, True]
+    assert upstream.targets == [f"{sent}/chat/completions".encode()]
+
+
 @pytest.mark.parametrize("told", ["h2c", "TLS/1.3", "foo/2, bar"])
 async def test_an_offer_of_another_protocol_changes_nothing(
     gateway: Any, serving: Serving, told: str

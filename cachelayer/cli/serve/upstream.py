@@ -30,6 +30,8 @@ _AGAIN = frozenset({429, 502, 503, 504, 529})
 _LONGEST = 3600.0
 """Seconds for which an upstream that asks to be left alone is asked last, at most."""
 _PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
+_VERSION = re.compile(r"/v\d\w*(?:/|$)")
+"""Makes a URL a client's whole base URL, as .../v1beta/openai is Google's and .../paas/v4 Z.ai's."""
 MAX_BODY = 64 * 2**20
 """Bytes of a request that are held so that it can be sent again."""
 
@@ -56,11 +58,12 @@ class Upstream:
         self.key = (part.key_header.encode(), f"{scheme}{key}".encode()) if key else None
         self.keyed = own_keys or bool(key)
         """Whether the clients' own keys stay here."""
+        self._versioned = _VERSION.search(self.http.path) is not None
 
     async def send(self, scope: Any, body: bytes) -> Answer:
         """Send a request on; again where the server closed a kept connection meanwhile. Raises HttpFault."""
         path = scope["raw_path"].decode("latin-1")
-        if self.http.path.endswith("/v1") and path.startswith("/v1/"):
+        if self._versioned and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
         query, headers = scope.get("query_string", b""), [*self._headers(scope["headers"])]
         if _cached(scope):
