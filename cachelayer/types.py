@@ -119,19 +119,6 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Provenance:
-    """How an entry was made."""
-
-    function: str
-    created: float
-    """Unix seconds."""
-    seconds: float
-    """How long the backend took."""
-    tokens: int = 0
-    principal: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Record:
     """An entry as it travels outside the process (Redis, snapshots). Times are Unix seconds."""
 

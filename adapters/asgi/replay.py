@@ -81,7 +81,6 @@ class Replayed:
 
     def __init__(self, *, openai: bool, usage: bool, recorded_usage: bool) -> None:
         self._framer = Framer()
-        self._openai = openai
         self._drop_usage = openai and recorded_usage and not usage
         self._marks: Marks | None = None if openai else NONE
         self._fresh = Fresh(b"", b"")

@@ -32,11 +32,6 @@ class Delta:
     stop_reason: str | int | None = None
     logprobs: Any = None
 
-    @property
-    def visible(self) -> bool:
-        """True where a reader sees something: the moment of the first token."""
-        return bool(self.text or self.reasoning or self.tool_calls)
-
 
 @dataclass(slots=True)
 class Usage:

@@ -15,7 +15,7 @@ from ...errors import ConfigurationError, MissingExtra, Unusable
 from ...types import Reason
 
 SIGNED, ENCRYPTED = 2, 4
-NONCE, GCM_TAG, MAC = 12, 16, 32
+NONCE, MAC = 12, 32
 PLAIN_ID = bytes(4)
 
 

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...errors import ConfigurationError
 from ...flow.background import offload
 from ...types import Embedded
 from .checks import normalized
 
-Own = Callable[[Any], ArrayLike | Awaitable[ArrayLike]]
-"""One argument to its (d,) vector; a plain function runs in a thread."""
-
 
 class OwnEmbedder:
-    """An `Embedder` whose texts are arguments of any kind. The dimension is that of the first vector.
+    """An `Embedder` whose texts are arguments of any kind.
 
-    Raises ConfigurationError where `vector` is no callable; `embed` raises ValueError for a vector that is zero, not
-    finite or of another dimension than the first.
+    `vector` takes one argument and returns its vector (d,); it may be async, and otherwise runs in a thread. The first
+    vector settles d. Raises ConfigurationError if `vector` is not callable; `embed` raises ValueError for a vector
+    that is zero, not finite or of another dimension.
     """
 
     def __init__(self, vector: object, identity: str) -> None:
