@@ -62,8 +62,9 @@ class Background:
 
 
 async def offload(work: Callable[[], T]) -> T:
-    """The result of `work()`, run in a thread of the loop's default executor."""
-    return await asyncio.get_running_loop().run_in_executor(None, _ended, work)
+    """The result of `work()`, run in a thread of the loop's default executor, in this context: its tenant, its span."""
+    here = contextvars.copy_context()
+    return await asyncio.get_running_loop().run_in_executor(None, here.run, _ended, work)
 
 
 def _ended(work: Callable[[], T]) -> T:

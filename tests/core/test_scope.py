@@ -270,3 +270,13 @@ async def test_the_whole_conversation_is_the_identity() -> None:
     others += [said("order 1", "cancel it?", "yes", system="t")]
     assert len({await chat(o) for o in others} | {a}) == 5
     assert await chat(said("order 1", "cancel it?", "yes"), model="n") not in {a}
+
+
+async def test_what_a_function_in_a_thread_asks_is_asked_for_its_callers_tenant() -> None:
+    layer, user = CacheLayer(semantic=False), ContextVar("user", default="nobody")
+    profile = layer.wrap(lambda key: user.get(), name="profile")
+    page = layer.wrap(lambda key: profile("mine"), name="page", vary=[user])
+    for name in ("ann", "bob"):
+        user.set(name)
+        with layer.scope(tenant=name):
+            assert await page.aio("home") == name
