@@ -156,7 +156,7 @@ class Keeper(Holdings):
         `wall`: now, in Unix seconds. `riders`: others may want answers made of it.
         """
         landing = Landing(REDIS if wall < record.fresh_until else STALE)
-        landing.answer, landing.age = answer, wall - record.created
+        landing.answer, landing.age = answer, max(wall - record.created, 0.0)  # clocks jump
         landing.seconds, landing.tokens = record.seconds, record.tokens
         slot = landing.slot = self.adopt(call, record, answer, wall)
         if slot is not None:
@@ -190,7 +190,13 @@ class Keeper(Holdings):
         offset = now - wall
         tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
         slot = self._slot(
-            call, frozen, tags, record.seconds, record.created + offset, record.fresh_until + offset, entry
+            call,
+            frozen,
+            tags,
+            record.seconds,
+            min(record.created, wall) + offset,
+            record.fresh_until + offset,
+            entry,
         )
         slot.tokens = record.tokens
         memory = call.function.memory

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
-from redis_records import eventually
+from redis_records import Skewed, eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
@@ -87,3 +87,15 @@ async def test_what_a_partial_binds_by_position_is_part_of_what_is_asked(server:
             ask = layer.wrap(functools.partial(call, model), name="ask")
             assert await ask("a question") == f"{model} on a question"
             await layer.flush()
+
+
+async def test_an_answer_is_no_younger_than_new_where_a_clock_jumped_back(server: Server) -> None:
+    clock = Skewed(0.0)
+    async with layer_on(server.url) as one, CacheLayer(store=server.url, semantic=False, clock=clock) as two:
+        here, there = (layer.wrap(Gate(opened=True), name="ask") for layer in (one, two))
+        await here("q")
+        await one.flush()
+        clock.by = -60.0
+        for source in (Source.REDIS, Source.MEMORY):
+            outcome = await there.outcome("q")
+            assert outcome.source is source and outcome.age is not None and outcome.age >= 0.0
