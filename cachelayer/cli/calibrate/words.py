@@ -71,12 +71,12 @@ def verdict(found: Calibrated) -> str:
             "the part that settings were chosen on; look at the wrong ones in `cachelayer replay`."
         )
     sure = (
-        f"kept wrong answers under {target} on the part it was chosen on, interval included"
+        f"On the part it was chosen on, wrong answers stayed under {target}, interval included."
         if choice.verdict == "shown"
-        else f"does not contradict {target} there, but there is too little evidence to show it "
-        f"(it takes {evidence(found.target):,} similar answers without an error, more with some)"
+        else f"Wrong answers seem to stay under {target}, but there is too little evidence to show it: that takes "
+        f"{evidence(found.target):,} similar answers without an error, and more if there are any."
     )
-    return f"Recommended: max_error_rate={choice.run.bound:g}, which {sure}."
+    return f"Recommended: max_error_rate={choice.run.bound:g}. {sure}"
 
 
 def evidence(target: float) -> int:

@@ -130,4 +130,7 @@ def notes(found: Replayed) -> Iterator[str]:
         for name, bounds in run.state.items():
             for bound, told in bounds.items():
                 if isinstance(told, dict) and "state" in told:
-                    yield f"{run.name}: {told['state']} under {bound} ({name}), {told.get('checks', 0)} checks"
+                    again = told.get("repeats_checked", 0)
+                    beside = f", and {again} of repeats, which the budget does not cover" if again else ""
+                    checks = f"{told.get('checks', 0)} checks{beside}"
+                    yield f"{run.name}: {told['state']} under {bound} ({name}), {checks}"

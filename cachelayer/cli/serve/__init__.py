@@ -103,6 +103,6 @@ def _run(options: argparse.Namespace) -> int:
     config = load(options.config, os.environ, flags)
     if options.check:
         Gateway(config)
-        print(f"{options.config or 'the settings'}: fine; {len(config.upstream)} upstream(s)")
+        print(f"{options.config or 'settings'}: fine, {len(config.upstream)} upstream(s)")
         return 0
     return serve(config)
