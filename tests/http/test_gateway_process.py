@@ -29,7 +29,9 @@ def test_what_was_begun_is_ended_and_nothing_new_is_taken(
     serving: Callable[..., Server], upstream: Upstream, workers: int, told: signal.Signals
 ) -> None:
     options = ["--upstream", serving(upstream).url, "--port", "0", "--workers", str(workers)]
-    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*COMMAND, *options], stdout=subprocess.PIPE, text=True, preexec_fn=_hears_hangups
+    ) as process:
         assert process.stdout is not None
         (url,) = {json.loads(process.stdout.readline())["base_url"] for _ in range(workers)}
         script = json.dumps({"say": "a b c", "hold": "held", "hold_after": 2})
@@ -87,6 +89,11 @@ def test_the_collector_passes_over_what_a_gateway_starts_with(
         assert process.stdout is not None and process.stdout.readline()
         process.terminate()
         assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
+
+
+def _hears_hangups() -> None:
+    """Also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def _until_refused(url: str) -> None:
