@@ -1,11 +1,13 @@
 """Build the table of words that the pair verifier reads: vectors and lexical relations.
 
-    python -m benchmarks.decide.build_words --wordnet DIR --data DATA --out cachelayer/semantic/weights/words.npz
+    python -m benchmarks.decide.build_words --wordnet DIR --common FILE FILE --rare FILE FILE --data DATA --out OUT
 
-`DIR` holds WordNet 3.0's data.noun, index.noun, ... (Debian package wordnet-base). Vocabulary: whole words of the
-embedder's own tokenizer, words that WordNet counts in text, and those of the
-training texts. A word's vector is what the embedder makes of the word alone, reduced by principal
-components and kept in int8; relations (senses, kinds, opposites, kin) are WordNet's.
+`DIR` holds WordNet 3.0's data.noun, index.noun, ... (Debian package wordnet-base), the files common and rare words of
+English by American and by British spelling, one a line, which are kept for spelling alone (SCOWL's up to size 60 and
+up to 70: /usr/share/dict of Debian's wamerican, wbritish, wamerican-large and wbritish-large). Vocabulary: whole
+words of the embedder's own tokenizer, words that WordNet counts in text, and those of the training texts. A word's
+vector is what the embedder makes of the word alone, reduced by principal components and kept in int8; relations
+(senses, kinds, opposites, kin) are WordNet's.
 """
 
 from __future__ import annotations
@@ -22,11 +24,20 @@ from numpy.typing import NDArray
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.semantic.spelling import LEAST, Rare
 
 from .sources import texts
 from .wordnet import WordNet
 
 WIDTH, SENSES = 40, 8
+RARE = 240_000
+"""Bytes of the filter of all words."""
+FORMS = {
+    "our": "or", "is": "iz", "ys": "yz", "re": "er", "ll": "l", "l": "ll", "ogue": "og", "enc": "ens", "ae": "e",
+    "oe": "e", "pp": "p", "e": "", "que": "ck", "gramme": "gram", "ough": "ow", "xion": "ction", "grey": "gray",
+    "mould": "mold",
+}  # fmt: skip
+"""What is written in British, and what in American English."""
 
 
 def vocabulary(limit: int, net: WordNet, folder: Path, texts: list[str]) -> list[str]:
@@ -106,11 +117,57 @@ def relations(net: WordNet, words: list[str]) -> dict[str, NDArray[np.int32]]:
     }
 
 
+def spelled(args: argparse.Namespace, net: WordNet) -> dict[str, NDArray[np.uint8]]:
+    """`common`: words that may be meant by others; `british`, `american`: forms of one word; `rare`: which words there
+    are, from LEAST letters on, names too.
+    """
+    american, british = (
+        {w for w in file.read_text("utf-8").split() if _word(w) and w.islower()} for file in args.common
+    )
+    pairs = forms(british, american - british)
+    table = json.loads(prepare(None).tokenizer.read_text("utf-8"))["model"]["vocab"]
+    files = (*args.rare, Path(__file__).with_name("names.txt"))
+    every = {w.lower() for file in files for w in file.read_text("utf-8").split()}
+    every |= {lemma for lemma, _ in net.index} | set(table)
+    return {
+        "common": _text(sorted(american | british)),
+        "british": _text(list(pairs)),
+        "american": _text(list(pairs.values())),
+        "rare": Rare.of((w for w in every if _word(w) and len(w) >= LEAST), RARE),
+    }
+
+
+def forms(british: set[str], american: set[str]) -> dict[str, str]:
+    """`american` forms, that British English has not, by British ones: where one change leads to one word."""
+    found: dict[str, str] = {}
+    for word in sorted(british):
+        others = {
+            word[: at.start()] + there + word[at.end() :]
+            for here, there in FORMS.items()
+            for at in re.finditer(here, word)
+        } & american
+        if len(others) == 1 and len(word) >= LEAST <= len(other := others.pop()):
+            found[word] = other
+    return found
+
+
+def _text(words: list[str]) -> NDArray[np.uint8]:
+    return np.frombuffer(" ".join(words).encode("ascii"), np.uint8)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--wordnet", type=Path, required=True, help="folder with data.noun, index.noun, ...")
+    parser.add_argument(
+        "--common",
+        type=Path,
+        nargs=2,
+        required=True,
+        help="files of common words, one a line: American, British",
+    )
+    parser.add_argument("--rare", type=Path, nargs="+", required=True, help="files of all words there are")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument(
         "--words", type=int, default=12000, help="words taken from the tokenizer (default %(default)s)"
@@ -122,8 +179,7 @@ def main() -> None:
     found = relations(net, words)
     print(f"{len(words)} words, {len(found['opposites'])} opposites, {len(found['kin'])} kin")
     vectors = reduce(asyncio.run(embed(words)), WIDTH)
-    text = np.frombuffer(" ".join(words).encode("ascii"), np.uint8)
-    np.savez_compressed(args.out, words=text, vectors=vectors, **found)
+    np.savez_compressed(args.out, words=_text(words), vectors=vectors, **found, **spelled(args, net))
     print(f"{args.out}: {args.out.stat().st_size / 1e6:.2f} MB")
 
 

@@ -81,7 +81,7 @@ class Reading:
             length = math.sqrt(float(mean @ mean))
             self.mean = mean / length if length > 0.0 else mean
         elif name == "core":
-            self.core = core(self._text, self.signature.words, self._table.ids)
+            self.core = core(self._text, self.signature.words, self._table.spelling)
         elif name in _OF_TURNS:
             said = self.signature
             self.idle = _idle(said.words) or _SMILES.issuperset(self._text)

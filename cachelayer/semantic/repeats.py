@@ -8,17 +8,19 @@ what is asked. What numbers, dates, identifiers and capitals say is the guards' 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from .signature import ASKING, asks
+from .spelling import LEAST as SLIPPED
+from .spelling import Spelling
 
 LEAST: Final = 3
 """Words that must be left."""
-SLIPS: Final = 2
-"""Words of a text at most that are taken for slips."""
-LONG: Final = 5
-"""Letters from which a word with two of them swapped is taken for a slip of the pen."""
+SLIPS: Final = 3
+"""Words of a text at most that are taken for slips; the third where they are every third at most."""
+STRANGE: Final = 4
+"""Words that nobody knows, up to which a text is looked through for slips."""
 Phrases = dict[str, list[tuple[str, ...]]]
 
 
@@ -65,6 +67,10 @@ _OF_WORDS: Final = frozenset(
     sentiment classify tone sagt heißt heissen bedeutet übersetze dice decir significa traduce dit dire signifie
     traduis""".split()
 )
+_SPELLED: Final = _OF_WORDS.union(
+    "typo typos misspelled misspelt misspelling misspellings proofread proofreading letters correctly".split()
+)
+"""With one of these a slip may be what is asked about: "Is recieve spelled correctly?"."""
 _MEANING: Final = frozenset("mean means meaning meant".split())
 _POINTING: Final = _OF_WORDS.difference(_MEANING).union("it this that these those following".split())
 """With none of these, what stands after the last stop is not what is asked for: "What does E12 mean? Thanks!"."""
@@ -78,7 +84,8 @@ _ASKS: Final = ASKING.union(
 )
 _LONG_FORMS: Final = {
     "i'm": "i am", "im": "i am", "i've": "i have", "ive": "i have", "i'll": "i will", "you're": "you are",
-    "it's": "it is", "that's": "that is", "there's": "there is", "what's": "what is", "whats": "what is",
+    "it's": "it is", "that's": "that is", "there's": "there is", "theres": "there is",
+    "what's": "what is", "whats": "what is",
     "where's": "where is", "who's": "who is", "how's": "how is", "we're": "we are", "we've": "we have",
     "they're": "they are", "don't": "do not", "dont": "do not", "doesn't": "does not", "doesnt": "does not",
     "didn't": "did not", "didnt": "did not", "isn't": "is not", "isnt": "is not", "aren't": "are not",
@@ -87,21 +94,25 @@ _LONG_FORMS: Final = {
     "shouldn't": "should not", "haven't": "have not", "hasn't": "has not", "hadn't": "had not",
 }  # fmt: skip
 _EXPANDED: Final = {short: long.split() for short, long in _LONG_FORMS.items()}
-
+_TYPED: Final = {
+    "teh": "the", "hte": "the", "adn": "and", "waht": "what", "whta": "what", "wehn": "when", "hwo": "how",
+    "taht": "that", "u": "you", "ur": "your",
+}  # fmt: skip
+"""Slips and short forms of short words."""
 _PASSED_OVER: Final = frozenset(
     word
     for phrases in (_OPENINGS, _CLOSINGS)
     for same in phrases.values()
     for phrase in same
     for word in phrase
-).union(_PLEASE, _EXPANDED, *_EXPANDED.values())
+).union(_PLEASE, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
 """Words that may go, come or be written otherwise."""
 
 
-def core(text: str, words: tuple[str, ...], known: Container[str]) -> tuple[str, ...]:
+def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ...]:
     """What is left of a text's `words`, lower-case; () if that is little. Texts with one core repeat each other.
 
-    A question mark counts where the words alone would state something. `known`: the words of the language.
+    A question mark counts where the words alone would state something. Of a text that speaks of words none is a slip.
     """
     left = list(words)
     if _OF_WORDS.isdisjoint(left):
@@ -112,7 +123,8 @@ def core(text: str, words: tuple[str, ...], known: Container[str]) -> tuple[str,
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     if len(left) < LEAST:
         return ()
-    left = _mended(left, known)
+    if _SPELLED.isdisjoint(left):
+        left = _mended(left, text, spelling)
     return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
 
 
@@ -121,18 +133,23 @@ def _asks(words: list[str], text: str) -> bool:
     return asks(words) or any(word.lower() in _ASKS for word in _FIRST.findall(text))
 
 
-def _mended(words: list[str], known: Container[str]) -> list[str]:
-    """With words for slips of the pen, if they are few."""
-    slips = [i for i, word in enumerate(words) if len(word) >= LONG and word not in known]
-    meant = {i: word for i in slips if (word := _meant(words[i], known))}
-    return [meant.get(i, word) for i, word in enumerate(words)] if 0 < len(meant) <= SLIPS else words
+def _mended(words: list[str], text: str, spelling: Spelling) -> list[str]:
+    """In American forms, and with words for slips of the pen, if they are few."""
+    slips = [i for i, word in enumerate(words) if len(word) >= SLIPPED and word not in spelling]
+    if 0 < len(slips) <= STRANGE:
+        meant = {i: m for i in slips if (m := spelling.meant(words[i], name=_named(words[i], text)))}
+        if len(meant) < SLIPS or len(meant) == SLIPS <= len(words) // 3:
+            words = [meant.get(i, word) for i, word in enumerate(words)]
+    forms = spelling.forms
+    for i, word in enumerate(words):
+        if (other := forms.get(word) or _TYPED.get(word)) and not _named(word, text):
+            words[i] = other
+    return words
 
 
-def _meant(word: str, known: Container[str]) -> str:
-    """The one word that another is but for two neighbours inside it, or ''."""
-    swapped = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
-    found = {other for other in swapped if other in known}
-    return found.pop() if len(found) == 1 else ""
+def _named(word: str, text: str) -> bool:
+    """Whether it is written as a name is: not once in small letters, though other words are."""
+    return word not in text[:1].lower() + text[1:] and text.upper() != text
 
 
 def _bare(words: list[str], text: str) -> list[str]:
@@ -170,7 +187,10 @@ def _closing(words: list[str]) -> int:
 
 
 def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether what is left of two texts' words may be the same, by a look that costs a tenth of `core`. Pure."""
+    """Whether what is left of two texts' words may be the same, by a look that costs a tenth of `core`. Pure.
+
+    Texts with more than `2 * SLIPS` words that the other has not are none, in whatever form these are.
+    """
     if not mine or not theirs:
         return False
     if mine[0] in _NAMED or theirs[0] in _NAMED:
@@ -179,4 +199,4 @@ def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     if len(strange) > 2 * SLIPS:
         return False
     strange += [word for word in mine if word not in theirs and word not in _PASSED_OVER]
-    return all(len(word) >= LONG for word in strange)
+    return all(len(word) >= SLIPPED for word in strange)

@@ -64,5 +64,5 @@ def _key(said: Ask | Entry) -> int:
     if len(said.text) > LONGEST:
         return 0
     said_words = _WORD.findall(said.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    left = core(said.text, tuple(said_words), words().ids)
+    left = core(said.text, tuple(said_words), words().spelling)
     return hash((said.partition, said.turns, left)) or 1 if left else 0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .lexemes import Lexemes
 from .lexicon import without_prefix
 from .opposites import ANTONYMS
+from .spelling import Rare, Spelling
 from .weights import load_arrays
 
 Floats = NDArray[np.float32]
@@ -28,7 +29,7 @@ class Words:
     """The table. `width` is the length of a vector; a word that is not in the table has id -1 and a zero vector."""
 
     def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
-        names = arrays["words"].tobytes().decode("ascii").split(" ")
+        names = _split(arrays["words"])
         self.ids = {word: i for i, word in enumerate(names)}
         vectors = arrays["vectors"].astype(np.float32)
         self.width = vectors.shape[1]
@@ -36,6 +37,9 @@ class Words:
             [vectors / np.linalg.norm(vectors, axis=1, keepdims=True), 0.0 * vectors[:1]]
         )
         self.lexemes = Lexemes(self.ids)
+        common, british, american = (_split(arrays[name]) for name in ("common", "british", "american"))
+        forms = dict(zip(british, american, strict=True))
+        self.spelling = Spelling(frozenset(common), self.ids, Rare(arrays["rare"]), forms)
         self._senses, self._kinds = arrays["senses"], arrays["kinds"]
         self._size = len(names)
         self._names = names
@@ -125,3 +129,7 @@ def slip(a: str, b: str) -> bool:
 def words() -> Words:
     """The shipped table; read once, at the first call."""
     return Words(load_arrays("words.npz"))
+
+
+def _split(text: NDArray[np.generic]) -> list[str]:
+    return text.tobytes().decode("ascii").split(" ")

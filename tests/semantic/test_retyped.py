@@ -13,6 +13,7 @@ from cachelayer.semantic.asks import Ask, Entry
 from cachelayer.semantic.repeats import akin, core
 from cachelayer.semantic.retyped import FEW, LONGEST, Retyped
 from cachelayer.semantic.signature import signature
+from cachelayer.semantic.spelling import Spelling
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Embedded, Outcome, Turn
 
@@ -162,6 +163,6 @@ _TEXTS = st.lists(st.sampled_from(["hi", "dear", "acme", "team", "how", "do", "i
 @given(_TEXTS, _TEXTS)
 def test_the_quick_look_passes_over_no_repeat(mine: list[str], theirs: list[str]) -> None:
     a, b = signature(" ".join(mine)).words, signature(" ".join(theirs)).words
-    known = {"reset", "how"}
+    known = Spelling((), {"reset", "how"})
     cores = core(" ".join(mine), a, known), core(" ".join(theirs), b, known)
     assert akin(a, b) or not cores[0] or cores[0] != cores[1]

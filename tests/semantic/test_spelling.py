@@ -1,0 +1,104 @@
+"""A word that nobody knows stands for the one that was meant, where an error of the pen leads to one word alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.repeats import core
+from cachelayer.semantic.signature import signature
+from cachelayer.semantic.spelling import Spelling
+from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.words import words
+from cachelayer.types import Candidate, Query
+
+VECTOR = np.zeros(4, np.float32)
+
+
+def repeats(text: str, other: str) -> bool:
+    return PairVerifier().repeated(Query(text, VECTOR), [Candidate(1, 0.9, other, None)]) is not None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("rseet", "reset"),
+        ("pasword", "password"),
+        ("passsword", "password"),
+        ("accomodation", "accommodation"),
+        ("diffrence", "difference"),
+        ("definately", "definitely"),
+        ("seperate", "separate"),
+        ("thermostaat", "thermostat"),
+        ("invoicce", "invoice"),
+        ("symtoms", "symptoms"),
+    ],
+)
+def test_an_error_that_people_make_is_mended(typed: str, meant: str) -> None:
+    assert words().spelling.meant(typed, name=False) == meant
+
+
+@pytest.mark.parametrize(
+    "word",
+    "crypto kubectl heroku copay iphones airtag e12 straße qwzx rseett sketchr roverr rustjs".split(),
+)
+def test_a_word_that_is_merely_unknown_stands_for_itself(word: str) -> None:
+    assert words().spelling.meant(word, name=False) == ""
+
+
+@pytest.mark.parametrize(
+    "word",
+    """router warranty invoice modem voicemail reset paypal apologised venmo flickr tumblr fiverr frontend
+    macarons""".split(),
+)
+def test_words_that_people_use_are_known(word: str) -> None:
+    assert word in words().spelling
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("how do I resset my pasword", "How do I reset my password?"),
+        ("what is teh diffrence of a lease and a loan", "What is the difference of a lease and a loan?"),
+        ("can u mend my umbrela", "Can you mend my umbrella?"),
+        ("Who was teh frist presidnet of the Romans?", "Who was the first president of the Romans?"),
+        ("how do I organise the neighbours' theatre", "how do I organize the neighbors' theater"),
+        ("how do I cancle a cancelled order", "how do I cancel a canceled order"),
+    ],
+)
+def test_a_request_with_two_slips_repeats_the_one_without(text: str, other: str) -> None:
+    assert repeats(text, other)
+    assert repeats(other, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Is recieve spelled correctly?", "Is receive spelled correctly?"),
+        ("is there a typo in accomodation here", "is there a typo in accommodation here"),
+        ("who leads the Labour party", "who leads the Labor party"),
+        ("how do you spell colour today", "how do you spell color today"),
+        ("is this story long", "is this storey long"),
+        ("where does Mr Alisson live now", "where does Mr Allison live now"),
+        ("resset teh umbrela of my pasword", "reset the umbrella of my password"),
+        ("how do I unlock my iphone", "how do I unlock my phone"),
+        ("is venmo safe for my dog", "is venom safe for my dog"),
+        ("who won what AIIMS wanted", "who won what aims wanted"),
+    ],
+)
+def test_spelling_that_is_asked_about_names_and_many_slips_are_left_alone(text: str, other: str) -> None:
+    assert not repeats(text, other)
+    assert not repeats(other, text)
+
+
+@given(st.text("abcdeilnorstu", min_size=3, max_size=9), st.text("abcdeilnorstu", min_size=3, max_size=9))
+def test_what_was_meant_is_a_common_word_with_the_same_first_letter(word: str, other: str) -> None:
+    meant = Spelling({word, other}, ()).meant(word + "e", name=False)
+    assert meant in ("", word, other) and (not meant or meant[0] == word[0])
+
+
+def test_mending_changes_no_text_whose_words_are_known() -> None:
+    text = "how do i return a router under warranty"
+    assert core(text, signature(text).words, words().spelling) == tuple(text.split())
