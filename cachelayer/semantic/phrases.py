@@ -12,8 +12,9 @@ from .signature import Signature
 Phrase = tuple[str, ...]
 _CONTRARY: Final = (
     (
-        "except, excluding, apart from, aside from, other than, all but, everything but, everyone but, everybody but",
-        "including, along with, together with, as well as, everything in, everything and, everyone and",
+        "except, excluding, leaving out, left out, without, apart from, aside from, other than, all but,"
+        "everything but, everyone but, everybody but",
+        "including, with, along with, together with, as well as, everything in, everything and, everyone and",
     ),
     ("regardless of, irrespective of, no matter, independent of", "depending on, dependent on, based on"),
     (

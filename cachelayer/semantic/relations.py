@@ -8,7 +8,10 @@ from itertools import pairwise
 from typing import Final
 
 from . import lexicon as lx
+from .acts import acts
+from .causes import causes
 from .demands import demands
+from .duties import duties
 from .exchanges import ADDED, exchanges, opposed
 from .guards import modality
 from .lexemes import NONE, POSSESSORS, stem
@@ -57,11 +60,15 @@ _POLES: Final = (
 _POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
+_ANYWHERE: Final = (demands, moods, acts, opposed, apart, causes, duties)
+"""What tells two texts apart though they share few words."""
+
+
 def relations(a: Signature, b: Signature) -> bool:
     """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
     if a.words == b.words:
         return False
-    if demands(a, b) or moods(a, b) or opposed(a, b) or apart(a, b):
+    if any(guard(a, b) for guard in _ANYWHERE):
         return True
     if not (a.stems ^ b.stems) <= _COMPARED and not rooted(a.stems) ^ rooted(b.stems) <= _COMPARED:
         return voices(a, b)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from . import lexicon as lx
-from .lexemes import stem
+from .lexemes import POSSESSORS, PREPOSITIONS, stem
 from .signature import Signature
 
 _BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
@@ -20,6 +20,9 @@ _IRREGULAR: Final = frozenset(
 _PEOPLE: Final = frozenset("i you he she it we they".split())
 _ASKED: Final = "?"
 """Stands for whom a question asks."""
+_ARTICLES: Final = frozenset("a an the this that these those all which who whom what".split()).union(
+    POSSESSORS
+)
 _LONGEST: Final = 16
 """Words up to which a text is taken for one clause."""
 
@@ -29,7 +32,9 @@ _Parts = tuple[str, frozenset[str]]
 
 def voices(a: Signature, b: Signature) -> bool:
     """The same things, and who acts in one text is acted upon in the other."""
-    if ("by" in a.vocabulary) != ("by" in b.vocabulary) and _in_place(a.words, b.words):
+    if ("by" in a.vocabulary) != ("by" in b.vocabulary) and (
+        _in_place(a.words, b.words) or _done_to(a.words, b.words) or _done_to(b.words, a.words)
+    ):
         return True
     if len(a.words) > _LONGEST or len(b.words) > _LONGEST or len(a.stems) < 2:
         return False
@@ -54,6 +59,22 @@ def _in_place(left: Sequence[str], right: Sequence[str]) -> bool:
     if not 1 <= len(does) <= 2 < len(suffers) <= 4 or suffers[0] not in _BEING or suffers[-1] != "by":
         return False
     return does[-1][:2] == suffers[-2][:2]  # 'beat', 'beaten'
+
+
+def _done_to(suffers: Sequence[str], does: Sequence[str]) -> bool:
+    """'Countries conquered by Rome' / 'countries that conquered Rome': the same follows, with 'by' and without."""
+    for i, word in enumerate(suffers):
+        if word == "by" and i and suffers[i - 1].endswith(_PARTICIPLES):
+            deed, by = stem(suffers[i - 1]), _thing(suffers[i + 1 :])
+            if by and any(stem(w) == deed and _thing(does[k + 1 :]) == by for k, w in enumerate(does)):
+                return suffers[0] == does[0]
+    return False
+
+
+def _thing(words: Sequence[str]) -> str:
+    """The first word behind articles and the like."""
+    word = next((w for w in words if w not in _ARTICLES), "")
+    return "" if word in PREPOSITIONS else stem(word)
 
 
 def _exchanged(passive: _Parts | None, active: _Parts | None) -> bool:

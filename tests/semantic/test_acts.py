@@ -1,0 +1,70 @@
+"""What is to be done, what is allowed and what comes of what is part of a request: no two of them share an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.acts import acts
+from cachelayer.semantic.causes import causes
+from cachelayer.semantic.duties import duties
+from cachelayer.semantic.relations import relations
+from cachelayer.semantic.signature import signature
+from cachelayer.semantic.voices import voices
+
+_APART = [
+    (acts, "Outline a speech about rivers", "Please grade a speech about rivers"),
+    (acts, "can you summarize this letter for me", "can you translate this letter for me"),
+    (acts, "I want you to proofread the poem", "I want you to rewrite the poem"),
+    (duties, "How many sick days may I take?", "How many sick days do I have to take?"),
+    (duties, "Does a lease have to be signed here?", "Is a lease able to be signed here?"),
+    (duties, "am I allowed to feed the geese", "am I required to feed the geese"),
+    (causes, "Why were the trams cancelled?", "What came as a result of the trams being cancelled?"),
+    (causes, "how does rust come about on steel", "what does rust do to steel"),
+    (causes, "Does stress cause headaches?", "Do headaches cause stress?"),
+    (causes, "Does depression make people gain weight?", "Does gaining weight make people depressed?"),
+    (voices, "towns burnt by the Vikings", "towns that burnt the Vikings"),
+    (voices, "events triggered by the strike", "events that triggered the strike"),
+]
+
+
+@pytest.mark.parametrize(("guard", "text", "other"), _APART)
+def test_another_act_leave_or_cause_forbids(guard: object, text: str, other: str) -> None:
+    assert callable(guard) and guard(signature(text), signature(other))
+    assert relations(signature(text), signature(other)) and relations(signature(other), signature(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("Summarize the report", "Write a summary of the report"),
+        ("Compare tea and coffee", "Explain how tea and coffee compare"),
+        ("Recommend a book on ants", "can you suggest a book on ants"),
+        ("Fix the bug in this loop", "please debug this loop"),
+        ("Book a table for two", "Reserve a table for two"),
+        ("What do I have to do to cancel?", "What can I do to cancel?"),
+        ("How can I pay the toll?", "How do I have to pay the toll?"),
+        ("Do I need to register my dog?", "Must I register my dog?"),
+        ("Can you tell me whether I have to sign it?", "Do I have to sign it?"),
+        ("What skills are required to teach chess?", "How can I teach chess?"),
+        ("Why does my knee hurt?", "What makes my knee hurt?"),
+        ("What happens if I miss a payment?", "What are the consequences of a missed payment?"),
+        ("Explain causes and effects of floods", "What are the causes and consequences of floods?"),
+        ("Will tariffs affect prices?", "How will prices be affected by tariffs?"),
+        ("Who painted the ceiling?", "Who was the ceiling painted by?"),
+        ("the song written by Prince", "the song that Prince has written"),
+    ],
+)
+def test_the_same_wish_in_other_words_is_not_forbidden(text: str, other: str) -> None:
+    a, b = signature(text), signature(other)
+    for guard in (acts, duties, causes, voices):
+        assert not guard(a, b) and not guard(b, a)
+
+
+@pytest.mark.parametrize("guard", [acts, duties, causes])
+@pytest.mark.parametrize(
+    "text", ["", "?", "must", "can", "why", "please", "make", "write", "what does do to"]
+)
+def test_fragments_are_no_trouble(guard: object, text: str) -> None:
+    assert callable(guard)
+    for other in ("", "must", "make", "write it", "may be", "what"):
+        assert guard(signature(text), signature(other)) in (True, False)
