@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import partial, update_wrapper
+from operator import attrgetter
 from typing import Any, Generic
 
 from .call import Call, Function, Scope
@@ -200,6 +202,7 @@ class InThread(Handle):
             handle.function, handle.engine, handle._scope, tenancy_required=handle.tenancy_required,
             invoke=handle._invoke,
         )  # fmt: skip
+        update_wrapper(self, handle.function.fn, updated=())
 
     def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call, its function run in a thread."""
@@ -216,10 +219,33 @@ class Bound(partial[Any]):
     """A wrapped method bound to its object: called, and asked, without naming the object again."""
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__self__":
+            return self.args[0]
         if name.startswith("__"):
-            raise AttributeError(name)
+            if name not in ("__name__", "__qualname__", "__annotations__", "__globals__"):
+                raise AttributeError(name)
+            return getattr(inspect.unwrap(self.func), name)
         attribute = getattr(self.func, name)
+        if isinstance(attribute, InThread):
+            bound = Bound(attribute, *self.args)
+            bound.__dict__.update(_told(attribute))
+            return bound
         return partial(attribute, *self.args) if callable(attribute) else attribute
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self.func is other.func and self.args[0] is other.args[0]
+
+    def __hash__(self) -> int:
+        return hash((self.func, id(self.args[0])))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = f"{self.__name__}.aio" if isinstance(self.func, InThread) else self.__name__
+        return attrgetter(path), self.args
+
+
+def _told(cached: Any) -> dict[str, Any]:
+    """What a class says of its objects unless they say it themselves."""
+    return {"__module__": cached.__module__, "__doc__": cached.__doc__}
 
 
 class Method(Generic[P, R]):
@@ -229,9 +255,11 @@ class Method(Generic[P, R]):
         self.__wrapped__ = cached
         self.__name__ = cached.__name__
         self.__doc__ = cached.__doc__
+        # a class of its own holds them, so that binding costs no more
+        self._bound = type(Bound.__name__, (Bound,), _told(cached))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self.__wrapped__ if instance is None else Bound(self.__wrapped__, instance)
+        return self.__wrapped__ if instance is None else self._bound(self.__wrapped__, instance)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.__wrapped__(*args, **kwargs)

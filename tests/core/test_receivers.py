@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -29,6 +31,19 @@ class Fixed:
 
 class Other(Fixed):
     """The same methods."""
+
+
+shelf = CacheLayer(semantic=False)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    place: str
+
+    @shelf.cached
+    def find(self, title: str) -> str:
+        """Where a book stands."""
+        return f"{title} in {self.place}"
 
 
 def canonical(fn: Any, **options: Any) -> bytes:
@@ -68,3 +83,23 @@ async def test_what_self_key_names_of_a_wrapped_methods_object_is_read_at_each_c
 def test_a_self_key_where_there_is_no_self_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="is no method of anything"):
         CacheLayer(semantic=False).wrap(canonical, self_key="model")
+
+
+def test_a_wrapped_method_tells_of_itself_what_any_bound_method_tells() -> None:
+    """Those who make tools, routes or nodes of methods read names and descriptions and compare methods."""
+    find: Any = Shelf("hall").find
+    for told in (find, find.aio):
+        assert (told.__name__, told.__qualname__, told.__module__) == ("find", "Shelf.find", __name__)
+        assert inspect.getdoc(told) == "Where a book stands."
+        assert get_type_hints(told) == {"title": str, "return": str}
+        assert list(inspect.signature(told).parameters) == ["title"]
+        assert told.__self__ == Shelf("hall")
+    here = find.__self__
+    assert here.find == here.find != Shelf("hall").find
+    assert {here.find: "found"}[here.find] == "found"
+
+
+async def test_a_wrapped_method_can_be_sent_to_another_process_and_asked_from_a_loop() -> None:
+    find: Any = pickle.loads(pickle.dumps(Shelf("attic").find))
+    assert find("Emma") == "Emma in attic"
+    assert (await pickle.loads(pickle.dumps(find.aio)).outcome("Emma")).source == "memory"
