@@ -47,6 +47,12 @@ class CachedChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return self.model._llm_type
 
+    @property
+    def model_name(self) -> str:
+        """The model's own name, by which agents know what it can do; they would take `model` for it."""
+        named = (getattr(self.model, name, None) for name in ("model_name", "model", "model_id"))
+        return next((name for name in named if name and isinstance(name, str)), self._llm_type)
+
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         return self.model._get_llm_string(stop=stop, **kwargs)
 

@@ -101,6 +101,18 @@ async def test_callbacks_tags_and_the_form_of_answers_are_the_models(layer: Cach
     assert CachedChatModel(model=inner, cache=model.cache, tags=["own"]).tags == ["own"]
 
 
+def test_a_cached_model_goes_by_the_models_name(layer: CacheLayer) -> None:
+    """By which `create_agent` knows whether it gives structured output."""
+
+    class Named(Counting):
+        model: str = "small"
+
+    cache = CacheLayerCache(layer)
+    cached = CachedChatModel(model=Named(), cache=cache)
+    assert cached.model_name == CachedChatModel(model=cached, cache=cache).model_name == "small"
+    assert CachedChatModel(model=Counting(), cache=cache).model_name == "counting"
+
+
 async def test_a_model_that_does_not_stream_here_is_invoked(layer: CacheLayer) -> None:
     model = CachedChatModel(model=Later(), cache=CacheLayerCache(layer))
     assert [chunk.content for chunk in model.stream("a")] == ["odd"]
