@@ -101,6 +101,10 @@ def test_a_pair_is_two_requests_in_a_scope_of_its_own(tmp_path: Path) -> None:
         ({"question": "Q", "answer": "A", "at": "soon"}, "line 2, field 'at': 'soon' is no time; give Unix"),
         ({"question": "Q", "answer": "A", "latency": -1}, "line 2, field 'latency': -1"),
         ({"question": "Q", "answer": "A", "turns": "x"}, "line 2, field 'turns'"),
+        (f'{{"q": "Q", "label": "A", "at": {"9" * 400}}}', "line 2, field 'at': 999"),
+        (f'{{"q": "Q", "label": "A", "tokens": {"9" * 400}}}', "line 2, field 'tokens': 999"),
+        (f'{{"q": "Q", "label": "A", "at": {"9" * 5000}}}', "line 2: cannot be read .Exceeds the limit"),
+        ("[" * 100_000 + "]" * 100_000, "line 2: cannot be read .maximum recursion depth"),
         ({"q1": "a", "q2": "b"}, "line 2, field 'same': None; give true or false"),
         ({"q1": "a", "q2": None, "same": 1}, "line 2, field 'q2': not a text"),
     ],
@@ -122,6 +126,9 @@ def test_a_missing_an_empty_and_a_foreign_file_are_told_apart(tmp_path: Path) ->
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b'{"q":"x","label":"y"}\n' * 99)[:-9])
     with pytest.raises(TraceError, match=r"cut.gz: cannot be read"):
         read([tmp_path / "cut.gz"])
+    (tmp_path / "damaged.gz").write_bytes(gzip.compress(b"")[:10] + b"\xff" * 20)
+    with pytest.raises(TraceError, match=r"damaged.gz: cannot be read: Error -3"):
+        read([tmp_path / "damaged.gz"])
     (tmp_path / "folder").mkdir()
     with pytest.raises(TraceError, match=r"folder: no .jsonl file"):
         read([tmp_path / "folder"])

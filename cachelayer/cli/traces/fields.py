@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -38,9 +39,19 @@ def number(row: Mapping[str, Any], name: str, fault: Fault) -> float | None:
     value = row.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+    told = _finite(value)
+    if told is None or told < 0:
         raise fault(name, f"{value!r} is no number from 0 up", "give seconds (latency) or a count (tokens)")
-    return float(value)
+    return told
+
+
+def _finite(value: Any) -> float | None:
+    """A number of JSON; None for what is none, or is beyond all bounds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    with suppress(OverflowError):
+        return float(value) if math.isfinite(value) else None
+    return None
 
 
 def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
@@ -49,8 +60,8 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
     if name is None:
         return None
     value = row[name]
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return value / 1000.0 if value > _MILLISECONDS else float(value)
+    if (told := _finite(value)) is not None:
+        return told / 1000.0 if told > _MILLISECONDS else told
     if isinstance(value, str):
         try:
             return datetime.fromisoformat(value).timestamp()

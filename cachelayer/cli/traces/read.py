@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,7 +123,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for at, line in enumerate(lines, 1):
                 if line.strip():
                     yield at, _object(line, Where(path, at))
-    except (OSError, EOFError) as fault:
+    except (OSError, EOFError, zlib.error) as fault:
         raise TraceError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     except UnicodeDecodeError as fault:
         raise TraceError(f"{path}: not UTF-8 at byte {fault.start}; write it as UTF-8") from None
@@ -131,10 +132,11 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _object(line: str, where: Where) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except json.JSONDecodeError as fault:
+    except (ValueError, RecursionError) as fault:
+        broken = isinstance(fault, json.JSONDecodeError)
+        told = f"no JSON ({fault.msg}, column {fault.colno})" if broken else f"cannot be read ({fault})"
         raise TraceError(
-            f"{where.path}, line {where.line}: no JSON ({fault.msg}, column {fault.colno}); "
-            "write one JSON object a line, or cut the broken line out"
+            f"{where.path}, line {where.line}: {told}; write one JSON object a line, or cut the broken line out"
         ) from None
     if not isinstance(row, dict):
         raise TraceError(
