@@ -107,6 +107,11 @@ class Where:
         """The error for a field in this place."""
         return TraceError(f"{self.path}, line {self.line}, field {field!r}: {what}; {remedy}")
 
+    def broken(self, what: str) -> TraceError:
+        """The error for a line as a whole."""
+        remedy = "write one JSON object a line, or cut the broken line out"
+        return TraceError(f"{self.path}, line {self.line}: {what}; {remedy}")
+
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.is_dir():
@@ -132,12 +137,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _object(line: str, where: Where) -> dict[str, Any]:
     try:
         row = json.loads(line)
+    except json.JSONDecodeError as fault:
+        raise where.broken(f"no JSON ({fault.msg}, column {fault.colno})") from None
     except (ValueError, RecursionError) as fault:
-        broken = isinstance(fault, json.JSONDecodeError)
-        told = f"no JSON ({fault.msg}, column {fault.colno})" if broken else f"cannot be read ({fault})"
-        raise TraceError(
-            f"{where.path}, line {where.line}: {told}; write one JSON object a line, or cut the broken line out"
-        ) from None
+        raise where.broken(f"cannot be read ({fault})") from None
     if not isinstance(row, dict):
         raise TraceError(
             f"{where.path}, line {where.line}: {type(row).__name__}, not an object; write one JSON object a line"
