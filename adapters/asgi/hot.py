@@ -109,12 +109,12 @@ class Hot:
         if known is None:
             return []
         message = await receive()
-        body = message.get("body", b"")
+        body = message.get("body")
         now = self._served.now()
         if (
             message.get("more_body", False)
+            or type(body) is not bytes  # none where the caller left
             or len(body) > self._limit
-            or type(body) is not bytes
             or now >= known[1].until
         ):
             return [message]

@@ -186,6 +186,18 @@ async def test_work_after_the_response_is_waited_for(layer: CacheLayer) -> None:
     assert done == [1]
 
 
+async def test_a_known_caller_who_leaves_before_he_asked_anything_disturbs_nobody(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    for _ in range(3):
+        await c.chat("x")
+    call = c.chatting("x")
+    call._messages.clear()
+    call.leave()
+    assert (await call.wait()).status == 0 and len(upstream.requests) == 1
+
+
 async def test_an_app_that_looks_for_its_client_in_vain_goes_on(layer: CacheLayer) -> None:
     """As Starlette's `is_disconnected` does: it asks for a message and gives up at once."""
 
