@@ -7,8 +7,9 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
+import httpx
 import pytest
-from asgi_client import Client
+from asgi_client import Client, ask
 from upstream import Server, Upstream
 
 from cachelayer.cli.serve.config import load
@@ -69,6 +70,15 @@ async def test_another_upstream_answers_for_one_whose_answer_cannot_be_used(
     assert first.json()["choices"][0]["message"]["content"] == "You said: hello" and again.hit
     alone = await gateway(await saying(said)).chat("hello")
     assert alone.status == 502 and "cannot be reached" not in alone.json()["error"]["message"]
+
+
+async def test_a_control_character_in_an_upstreams_header_costs_nobody_the_answer(
+    gateway: Any, saying: Any, serving: Serving
+) -> None:
+    url = await saying(JSON + b"x-a: b\x0b\x01c\td\r\ncontent-length: %d\r\n\r\n%b" % (len(WHOLE), WHOLE))
+    async with httpx.AsyncClient(base_url=serving(gateway(url).app).url) as client:
+        answer = await client.post("/v1/chat/completions", json=ask("hello"))
+    assert answer.content == WHOLE and answer.headers["x-a"] == "b  c\td"
 
 
 @pytest.mark.parametrize(("said", "path"), [(EVENTS, "/v1/chat/completions"), (AUDIO, "/v1/audio/speech")])

@@ -121,3 +121,11 @@ async def test_where_the_gateway_has_a_key_for_the_upstream_clients_keep_theirs(
     await gateway(serving(upstream).url, own=own, bearer=None).chat("x", headers={"x-api-key": "sk-mine"})
     (seen,) = upstream.heads
     assert seen.get(b"x-api-key") == (None if own else b"sk-mine")
+
+
+async def test_a_server_that_echoes_requests_tells_nobody_the_gateways_key(
+    gateway: Any, serving: Serving
+) -> None:
+    upstream = Busy(200)
+    answer = await gateway(serving(upstream).url, own=True).post("/v1/models", b"", method="TRACE")
+    assert (answer.status, upstream.heads) == (405, [])

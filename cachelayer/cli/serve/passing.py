@@ -13,6 +13,8 @@ HOP = frozenset({
     b"transfer-encoding", b"upgrade", b"host", b"expect",
 })  # fmt: skip
 """Headers that are between two neighbours only (RFC 9110, section 7.6.1)."""
+_SEEN = bytes(32 if (one < 32 and one != 9) or one == 127 else one for one in range(256))
+"""A control character in a header is a space (RFC 9110, section 5.5): the server that we run in refuses it."""
 MAX_HELD = 2**20
 """Bytes of a JSON answer on a cached route that are held until its end: who waits for it wants all of it."""
 
@@ -32,7 +34,7 @@ async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     stream, whole = kind == "text/event-stream", kind.endswith(("/json", "+json"))
     pieces = response.pieces()
     early, over = await _early(pieces, held if whole else 0)
-    given = [(name.lower(), value) for name, value in response.headers]
+    given = [(name.lower(), value.translate(_SEEN)) for name, value in response.headers]
     hop = HOP | {b"date"} | options(given)
     headers = [one for one in given if one[0] not in hop]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})

@@ -136,6 +136,9 @@ class Upstreams:
         if self._below and _PARENT.search(unquote_to_bytes(scope["raw_path"])):
             await send_error(send, 400, "the path leads out of the upstream's own", "invalid_path")
             return
+        if scope["method"] == "TRACE":  # a server's echo would tell the key that the gateway asks with
+            await send_error(send, 405, "the gateway sends no TRACE on", "method_not_allowed")
+            return
         body = await body_of(receive, send)
         if body is None:
             return
