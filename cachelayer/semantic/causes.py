@@ -42,6 +42,8 @@ _MAKING: Final = frozenset(
     worsen worsens prevent prevents""".split()
 )
 _BEING: Final = frozenset("am is are was were be been being get gets got".split())
+_STOPPING: Final = frozenset("stop stops stopped prevent prevents prevented keep keeps".split())
+_PREVENTING: Final = _STOPPING.union("without avoid avoids avoiding stopping preventing no not never".split())
 _BARE: Final = frozenset("people person someone anyone something thing things".split()).union(_MAKING)
 _ROOT: Final = 5
 """Letters by which two forms of one word are told: 'depression', 'depressed'."""
@@ -49,7 +51,11 @@ _Sides = tuple[frozenset[str], frozenset[str]]
 
 
 def causes(a: Signature, b: Signature) -> bool:
-    """One text asks where it comes from and the other what comes of it, or cause and effect are exchanged."""
+    """One text asks where it comes from and the other what comes of it, or cause and effect are exchanged, or one makes
+    what the other prevents.
+    """
+    if _stops(a) != _stops(b) and _PREVENTING.isdisjoint(a.vocabulary & b.vocabulary):
+        return _PREVENTING.isdisjoint((b if _stops(a) else a).vocabulary)
     if not _HINTS.isdisjoint(a.vocabulary) and not _HINTS.isdisjoint(b.vocabulary):
         mine, theirs = _asks(a.words), _asks(b.words)
         if mine and theirs and mine != theirs:
@@ -83,6 +89,18 @@ def _does_to(words: Sequence[str]) -> bool:
         return False
     rest = words[words.index("what") + 1 :]
     return any(w in _DOING and rest[i + 1 : i + 2] == ("to",) for i, w in enumerate(rest))
+
+
+def _stops(s: Signature) -> bool:
+    """'Stop the baby from crying'."""
+    if "from" not in s.vocabulary or _STOPPING.isdisjoint(s.vocabulary):
+        return False
+    words = s.words
+    at = next(i for i, word in enumerate(words) if word in _STOPPING)
+    return any(
+        w == "from" and words[i + 1 : i + 2] and words[i + 1].endswith("ing")
+        for i, w in enumerate(words[at:], at)
+    )
 
 
 def _sides(words: Sequence[str]) -> _Sides:

@@ -43,6 +43,7 @@ _CONTRARY: Final = (
     ("nothing but, only", "anything but, everything but"),
     ("sooner than, earlier than", "later than"),
     ("more than", "up to, at most, no more than, less than, fewer than"),
+    ("up to, until, till, leading up to", "onwards, onward, from then on"),
     ("up to, at most, no more than", "at least, no less than, no fewer than"),
     ("for the first time", "again, once more, for the last time"),
     ("on behalf of", "against"),
@@ -83,7 +84,9 @@ def _phrases(words: Sequence[str]) -> frozenset[Phrase]:
     found = []
     for i, word in enumerate(words):
         for phrase in _BY_FIRST.get(word, ()):
-            if tuple(words[i : i + len(phrase)]) == phrase:
+            if tuple(words[i : i + len(phrase)]) == phrase and (
+                phrase[-1] != "by" or i + len(phrase) < len(words)
+            ):
                 found.append(phrase)
                 break
     return frozenset(found)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .asked import asked
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
 from .repeats import core
@@ -81,9 +82,10 @@ class Reading:
             length = math.sqrt(float(mean @ mean))
             self.mean = mean / length if length > 0.0 else mean
         elif name == "core":
-            self.core = core(self._text, self.signature.words, self._table.spelling)
+            self.core = core(asked(self._text), self.signature.words, self._table.spelling)
         elif name in _OF_TURNS:
-            said = self.signature
+            plain = asked(self._text) is self._text
+            said = self.signature if plain else signature(self._text, self._table.lexemes)
             self.idle = _idle(said.words) or _SMILES.issuperset(self._text)
             self.chatter, self.reply = _chatter(said), _reply(said)
         else:
@@ -101,7 +103,8 @@ class Reading:
         self.total = sum(self.weights) or 1e-6
         self.foreign = not signed.english
         if not self.foreign and not all(self.known):
-            strange = [base for word, base, at, *_ in kept if at < 0 and word.isalpha()]
+            common = self._table.spelling.common
+            strange = [base for w, base, at, *_ in kept if at < 0 and w.isalpha() and w not in common]
             unnamed = sum(base not in signed.names for base in strange)
             self.foreign = unnamed > len(signed.words) - len(kept)
         links = [one for one in said if one.links]
@@ -131,7 +134,7 @@ _OF_TURNS: Final = ("chatter", "idle", "reply")
 
 def read(text: str, table: Words) -> Reading:
     """Pure; about 4 us a word."""
-    return Reading(text, signature(text, table.lexemes), table)
+    return Reading(text, signature(asked(text), table.lexemes), table)
 
 
 _SMILES: Final = frozenset(":;-=()[]DPp^.!~ \N{HORIZONTAL ELLIPSIS}\U0001f642\U0001f60a\U0001f604\U0001f602")

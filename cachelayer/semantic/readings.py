@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
+from .asked import asked
 from .lexemes import Lexemes
 from .reading import Reading
 from .signature import Signature, signature
@@ -42,7 +43,7 @@ class Readings:
             return found
         signed = self._kept.get(text)
         if signed is None:
-            signed = signature(text, table.lexemes)
+            signed = signature(asked(text), table.lexemes)
             self._keep(text, signed, table.lexemes)
         else:
             self._kept.move_to_end(text)

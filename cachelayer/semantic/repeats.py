@@ -60,19 +60,19 @@ _GO_ON: Final = ASKING.union(
 """What may follow a greeting without a stop: "hi how do I", but not "hello kitty", nor "well water"."""
 _STOP: Final = re.compile(r"[^\s,.!?:;\n\u2013\u2014-]+\s*([,.!?:;\n\u2013\u2014-]*)")
 _PLEASE: Final = frozenset(("please", "pls", "plz", "kindly"))
-_OF_WORDS: Final = frozenset(
+OF_WORDS: Final = frozenset(
     """say says saying said translate translates translated translating translation mean means meaning meant word words
     phrase phrases spell spelled spelling pronounce pronounced write writes writing written wrote reply replies
     respond quote greet greets greeting greetings sentence sentences summarize rewrite rephrase paraphrase grammar
     sentiment classify tone sagt heißt heissen bedeutet übersetze dice decir significa traduce dit dire signifie
     traduis""".split()
 )
-_SPELLED: Final = _OF_WORDS.union(
+_SPELLED: Final = OF_WORDS.union(
     "typo typos misspelled misspelt misspelling misspellings proofread proofreading letters correctly".split()
 )
 """With one of these a slip may be what is asked about: "Is recieve spelled correctly?"."""
 _MEANING: Final = frozenset("mean means meaning meant".split())
-_POINTING: Final = _OF_WORDS.difference(_MEANING).union("it this that these those following".split())
+_POINTING: Final = OF_WORDS.difference(_MEANING).union("it this that these those following".split())
 """With none of these, what stands after the last stop is not what is asked for: "What does E12 mean? Thanks!"."""
 _LAST: Final = re.compile(r"[.?!\n]\s*([^.?!\n]+?)[\s.?!]*$")
 _FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014]|\s-)\s*([^\W\d_]+)")
@@ -115,7 +115,7 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ..
     A question mark counts where the words alone would state something. Of a text that speaks of words none is a slip.
     """
     left = list(words)
-    if _OF_WORDS.isdisjoint(left):
+    if OF_WORDS.isdisjoint(left):
         left = [word for word in _bare(left, text) if word not in _PLEASE]
     elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
         left = _bare_end(left, len(last[1].split()))

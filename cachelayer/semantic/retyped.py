@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..types import Candidate
+from .asked import asked
 from .asks import Ask, Entry
 from .repeats import core
 from .words import words
@@ -63,6 +64,7 @@ def _key(said: Ask | Entry) -> int:
     """0 where too little is left."""
     if len(said.text) > LONGEST:
         return 0
-    said_words = _WORD.findall(said.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    left = core(said.text, tuple(said_words), words().spelling)
+    text = asked(said.text)
+    said_words = _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    left = core(text, tuple(said_words), words().spelling)
     return hash((said.partition, said.turns, left)) or 1 if left else 0

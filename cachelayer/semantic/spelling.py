@@ -70,21 +70,21 @@ class Spelling:
         rare: Container[str] = (),
         forms: Mapping[str, str] | None = None,
     ) -> None:
-        self._common, self._table, self._rare = common, table, rare
+        self.common, self._table, self._rare = common, table, rare
         self.forms: Mapping[str, str] = forms or {}
 
     def __contains__(self, word: object) -> bool:
-        return word in self._table or word in self._common or word in self._rare
+        return word in self._table or word in self.common or word in self._rare
 
     def meant(self, word: str, *, name: bool) -> str:
         """The one word that an unknown, lower-case word was meant to be, or ''. `name`: it is written as names are."""
         if name or not LEAST <= len(word) <= MOST or not word.isalpha() or not word.isascii():
             return ""
-        found = {other for other in _swapped(word) if other in self._common or other in self._table}
+        found = {other for other in _swapped(word) if other in self.common or other in self._table}
         if not found and not _NAMED.search(word):
-            found = {other for other in _doubled(word) if other in self._common}
+            found = {other for other in _doubled(word) if other in self.common}
             if not found and len(word) >= LONG:
-                found = {other for other in _changed(word) if other in self._common}
+                found = {other for other in _changed(word) if other in self.common}
         if len(found) > 1:
             found = {self.forms.get(other, other) for other in found}
         return found.pop() if len(found) == 1 else ""

@@ -15,6 +15,8 @@ _IS: Final = frozenset(
     """is are am isn't aren't i'm it's he's she's we're they're that's there's what's who's where's when's
     how's""".split()
 )
+_BEING: Final = frozenset("am is are be being isn't aren't".split())
+"""Beside these a participle tells of no past: 'is made by'."""
 _WAS: Final = frozenset("was were wasn't weren't".split())
 _DOES: Final = frozenset("do does don't doesn't".split())
 _DID: Final = frozenset("did didn't".split())
@@ -51,10 +53,17 @@ def rooted(stems: frozenset[str]) -> frozenset[str]:
 
 
 def _will_be(s: Signature) -> bool:
-    """By 'will', where that is no last will."""
+    """By 'will', where that is no last will, or 'going to'."""
     if s.vocabulary.isdisjoint(_FUTURE):
-        return False
+        return "going" in s.vocabulary and any(
+            word == "going" and _verb(s.words[i + 1 : i + 3]) for i, word in enumerate(s.words)
+        )
     return any(w in _FUTURE and (not i or s.words[i - 1] not in _OWNED) for i, w in enumerate(s.words))
+
+
+def _verb(words: tuple[str, ...]) -> bool:
+    """'to direct', but not 'to Rome': what no article or name follows 'to'."""
+    return len(words) == 2 and words[0] == "to" and words[1] not in _OWNED
 
 
 def _has_been(s: Signature, other: Signature) -> bool:
@@ -63,7 +72,9 @@ def _has_been(s: Signature, other: Signature) -> bool:
         return False
     if "been" in s.vocabulary and "been" not in other.vocabulary:
         return True
-    ended = _ended(s.vocabulary - other.vocabulary)
+    if not s.vocabulary.isdisjoint(_DID) and other.vocabulary.isdisjoint(_DID):
+        return True
+    ended = _ended(s.vocabulary - other.vocabulary) if s.vocabulary.isdisjoint(_BEING) else set()
     return any(not w.endswith("ed") and stem(w) in ended for w in other.vocabulary - s.vocabulary)
 
 
@@ -74,7 +85,7 @@ def _past(now: frozenset[str], then: frozenset[str], a: Signature, b: Signature)
         return not _resulting(a) and not _resulting(b)
     if not then.isdisjoint(_DID) and not now.isdisjoint(_DOES):
         return a.question != "why"
-    ended = _ended(then)
+    ended = _ended(then) if b.vocabulary.isdisjoint(_BEING) else None
     if not ended:
         return False
     goes_on = not a.vocabulary.isdisjoint(_CONTRACTED)

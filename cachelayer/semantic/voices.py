@@ -8,6 +8,7 @@ from typing import Final
 
 from . import lexicon as lx
 from .lexemes import POSSESSORS, PREPOSITIONS, stem
+from .moods import TELLING
 from .signature import Signature
 
 _BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
@@ -23,6 +24,8 @@ _ASKED: Final = "?"
 _ARTICLES: Final = frozenset("a an the this that these those all which who whom what".split()).union(
     POSSESSORS
 )
+_EARLY: Final = 3
+"""Words within which one that asks is no relative."""
 _LONGEST: Final = 16
 """Words up to which a text is taken for one clause."""
 
@@ -99,7 +102,9 @@ def _passive(words: Sequence[str]) -> _Parts | None:
 
 def _active(words: Sequence[str]) -> _Parts | None:
     """'Y does X', 'does Y do X', 'who does X', 'whom does Y do'."""
-    named, asks, helps = _named(words), _first(words, _WHO), _first(words, _ASKING)
+    named, asks, helps = _named(words), _first(words[:_EARLY], _WHO), _first(words, _ASKING)
+    if len(named) > 1 and words[named[0][0]] in TELLING:
+        named = named[1:]  # 'explain how'
     agent = named[0][1] if named else ""
     if asks >= 0:
         turned = [s for i, s in named if i > helps > asks]
@@ -114,7 +119,7 @@ def _first(words: Sequence[str], of: frozenset[str]) -> int:
 def _named(words: Sequence[str]) -> list[tuple[int, str]]:
     """Words that carry meaning, and whom the text asks for, with their places."""
     out = [(i, stem(w)) for i, w in enumerate(words) if w not in lx.FUNCTION_WORDS]
-    asks = _first(words, _WHO)
+    asks = _first(words[:_EARLY], _WHO)
     return out if asks < 0 else sorted([*out, (asks, _ASKED)])
 
 

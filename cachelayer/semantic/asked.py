@@ -1,0 +1,167 @@
+"""What a request asks, without the manners around it: 'Hi, hope you're well, I was wondering how long it takes, if you
+don't mind my asking' asks how long it takes."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from .repeats import OF_WORDS
+
+LEAST: Final = 3
+"""Words that must be left."""
+LONGEST: Final = 600
+"""Characters up to which a text is looked at."""
+
+
+def _any(patterns: str) -> str:
+    """One pattern a line."""
+    return "(?:" + "|".join(line.strip() for line in patterns.strip().splitlines()) + ")"
+
+
+_PLEASE = "(?:(?:please|pls|plz|kindly|possibly|maybe|perhaps|just|quickly) )*"
+_YOU = "(?:you|u|ya|someone|somebody|anyone|anybody)"
+_COULD = f"{_PLEASE}(?:can|could|would|will|cud|wud) {_YOU} {_PLEASE}"
+_ASK = "(?:ask|know|find out|learn)(?: you)?"
+_KIND = "(?:quick|simple|small|silly|dumb|stupid|random)"
+_NICE = "(?:good|great|nice|lovely|wonderful)"
+_NEXT = r"""(?=(?:how|what|when|where|who|whose|whom|which|why|if|whether|is|are|was|were|do|does|did|can|could|may|
+should|will|has|have|what's|how's|where's)\b)""".replace("\n", "")
+"""What may follow where a question is put off."""
+_GREETING = rf"""(?:hi+|hey+|hello+|heya|hiya|yo|greetings|good (?:morning|afternoon|evening|day))
+(?: (?:there|all|everyone|everybody|guys|folks|team|again))?\s*
+(?:[,.!;\u2013\u2014-]+\s|{_NEXT}|(?=(?:sorry|hope|quick|just|thanks|please|pls|any)\b))""".replace("\n", "")
+_ASIDE = _any(rf"""
+    (?:excuse|pardon) me
+    (?:so )?sorry(?: (?:to|for) (?:bother|bothering|disturb|disturbing|trouble)(?: you)?)?
+    (?:i )?hope (?:you(?:'re| are)|this finds you|all is) (?:doing )?(?:well|fine|ok|okay|good|great)
+    (?:i )?hope you(?:'re| are) having a {_NICE} \w+
+    (?:just )?(?:a )?{_KIND} (?:question|one|q)(?: for you)?
+    (?:i have|i've got|got) a (?:{_KIND} )?question(?: for you)?
+    thanks in advance
+    (?:just )?(?:out of curiosity|curious)
+    no rush
+    pretty please
+    forgive (?:me|my ignorance)
+    if you don't mind(?: (?:my|me) asking)?
+    if (?:it's|it is|that's) not too much (?:trouble|to ask|bother)
+    if i may ask
+    if possible
+    dear (?:sir|madam|sir or madam|all|team|support|assistant|friends?)
+""")
+_PUTTING_OFF = _any(rf"""
+    {_COULD}(?:help me (?:out )?(?:and )?)?(?:tell|inform|remind|show|advise|explain to) (?:me|us) {_PLEASE}
+    {_COULD}let (?:me|us) know {_PLEASE}
+    {_COULD}point me to \b
+    {_PLEASE}(?:tell|inform) (?:me|us) {_PLEASE}
+    {_PLEASE}let (?:me|us) know {_PLEASE}
+    (?:do|does|would) {_YOU} (?:happen to |maybe |by chance |by any chance )?know \b
+    any (?:idea|clue|chance you know) \b
+    i(?:'m| am| was|'ve been| have been) (?:just |only )?(?:wondering|curious|trying to find out)(?:,\s| )(?:about )?
+    (?:just )?wondering \b
+    (?:i )?(?:just )?(?:want|wanted|need|wish|would like|'d like|'d love|would love|like) to {_ASK} \b
+    i'd (?:like|love) to {_ASK} \b
+    (?:may|can|could|might) i (?:just |please |quickly )?ask(?: you)?[,:]? \b
+    my question is[,:]? \b
+""")
+_FIRST: Final = re.compile(
+    rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|{_COULD}do me a fav(?:or|our) and |{_PUTTING_OFF}{_NEXT})",
+    re.IGNORECASE,
+)
+_CLOSING = _any(rf"""
+    (?:(?:so )?many )?(?:thanks+|thanx|thx|ty|tysm|cheers|thank (?:you+|u))
+    (?:thanks|thank you|thx) (?:a (?:lot|bunch|million|ton)|so much|very much|again)
+    (?:many )?(?:thanks|thank you|thx)(?: (?:so|very) much)? in advance
+    (?:many )?(?:thanks|thank you|thx) for (?:your|any|the|all) (?:\w+ )?help
+    (?:please|pls|plz)
+    (?:it|that|this) would (?:mean a lot|help a lot|be (?:great|lovely|awesome|(?:very |so )?helpful))
+    (?:any help|it|that|this)(?: is| would be|'d be)? (?:much |greatly |really )?appreciated
+    much (?:appreciated|obliged)
+    i(?:'d| would)? (?:really )?appreciate (?:it|that|any help)
+    if (?:that's|that is|it's) (?:ok|okay|alright|possible|not too much (?:trouble|to ask|bother))(?: (?:with|for) you)?
+    if (?:possible|i may ask|you don't mind(?: (?:my|me) asking)?|you (?:could|can)|you (?:happen to )?know)
+    (?:have a|enjoy your) (?:{_NICE} )?(?:day|evening|weekend|one)
+    (?:just )?(?:curious|wondering|asking)
+    no rush
+""")
+_LAST: Final = re.compile(rf"[\s,.!;?\u2013\u2014-]+{_CLOSING}[\s.!?,;)]*$", re.IGNORECASE)
+_FAR: Final = 80
+"""Characters from the end within which what is cut begins."""
+_BEGINS: Final = frozenset(
+    """hi hey hello heya hiya yo greetings good dear excuse pardon so sorry i i'm i've i'd do hope just a quick
+    quickly simple small silly dumb stupid random got thanks out curious no pretty if forgive please pls plz
+    kindly possibly maybe perhaps can could would will cud wud tell inform let does any wondering want wanted need
+    wish like may might my""".split()
+)
+"""Words that a text must begin with for anything to be cut there."""
+_ENDS: Final = frozenset(
+    """thanks thanx thx ty tysm cheers you u much again lot bunch million ton advance help please pls plz great
+    lovely awesome helpful appreciated obliged it that ok okay alright possible trouble ask bother asking mind
+    could can know day evening weekend one curious wondering rush""".split()
+)
+"""Words that a text must end with for anything to be cut from its end."""
+_PEOPLE: Final = frozenset("i you we they he she it there one".split())
+_HELPING: Final = frozenset("am is are was were can could may should will would must has have".split())
+_WHAT: Final = frozenset("what who where when how".split())
+_ARTICLES: Final = frozenset("the a an my your our his her their this that these those".split())
+_BEING: Final = frozenset("is are was were".split())
+_QUOTING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+
+
+def asked(text: str) -> str:
+    """`text` without what frames it; `text` itself where there is nothing of the kind, or where it speaks of words."""
+    if len(text) > LONGEST:
+        return text
+    said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    at = _begin(said)
+    end = _finish(said, at)
+    rest = said[at:end]
+    if len(rest) == len(text) or len(rest.split()) < LEAST or _QUOTING.search(said):
+        return text
+    if not OF_WORDS.isdisjoint(_WORD.findall(said.lower())):
+        return text
+    if at:
+        return _direct(rest.split())
+    return f"{rest}?" if "?" in said[end:] else rest
+
+
+def _direct(words: list[str]) -> str:
+    """An indirect question as a direct one: 'if I can go' is 'can I go?', 'what the fee is' is 'what is the fee'."""
+    first, second, third = words[0].lower(), words[1].lower(), words[2].lower()
+    if first in ("if", "whether"):
+        turn = second in _PEOPLE and third in _HELPING
+        words = [third, second, *words[3:]] if turn else words[1:]
+        return " ".join(words).rstrip(" .?!") + "?"
+    if first in _WHAT and second in _ARTICLES:
+        at = next((i for i, word in enumerate(words) if word.rstrip(" .?!").lower() in _BEING), 0)
+        if at:
+            words = [words[0], words[at].rstrip(" .?!"), *words[1:at], *words[at + 1 :]]
+    return " ".join(words)
+
+
+def _begin(text: str) -> int:
+    """Where the request begins."""
+    at = 0
+    first = text[:30].split(None, 1)
+    if first and _squeezed(first[0]) in _BEGINS:
+        while found := _FIRST.match(text, at):
+            at = found.end()
+    return at
+
+
+def _finish(text: str, at: int) -> int:
+    """Where it ends."""
+    end = len(text)
+    while _squeezed(text[max(end - 30, 0) : end].rstrip(" .!?,;)").rpartition(" ")[2]) in _ENDS:
+        found = _LAST.search(text, max(at, end - _FAR), end)
+        if not found:
+            break
+        end = found.start()
+    return end
+
+
+def _squeezed(word: str) -> str:
+    """In small letters, without stops and letters drawn out at its end: 'heyyy', 'youuu'."""
+    word = word.strip(" .!?,;:)\u2013\u2014-").lower()
+    return word.rstrip(word[-1]) + word[-1] if word else ""

@@ -1,0 +1,66 @@
+"""Manners around a request are no part of what it asks; what is asked is never cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.asked import asked
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Hi, could you tell me where the ferry leaves?", "where the ferry leaves?"),
+        (
+            "hello there! I was wondering how long yeast keeps, if you don't mind my asking",
+            "how long yeast keeps",
+        ),
+        ("sorry to bother you, do you happen to know who won the cup", "who won the cup"),
+        ("Good evening, hope you're well, a quick question: is the pool heated?", None),
+        ("Good evening, hope you're well, is the pool heated today?", "is the pool heated today?"),
+        ("Can you tell me if I can bring a dog? Thanks so much!", "can i bring a dog?"),
+        ("I'd like to know whether the museum is open, please", "the museum is open?"),
+        ("may I ask what the fee is for skis", "what is the fee for skis"),
+        ("heyyy how do i mend a tent, thank youuu", "how do i mend a tent"),
+        ("Mend the tent, please. That would be great.", "Mend the tent"),
+        ("how do I mend a tent?", "how do I mend a tent?"),
+    ],
+)
+def test_what_is_asked_is_left(text: str, left: str | None) -> None:
+    assert asked(text) == (text if left is None else left)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do you say thank you in Thai?",
+        "Write a poem that ends with thanks",
+        'What does "hi, could you tell me how" mean?',
+        "hello kitty backpack for a girl",
+        "good day trading strategies for beginners",
+        "can you tell me a joke about dogs",
+        "tell me the rules of chess",
+        "I want to know my balance",
+        "thanks a lot!",
+        "Help me, please",
+        "Do you know Ann?",
+        "",
+    ],
+)
+def test_what_only_looks_like_manners_stays(text: str) -> None:
+    assert asked(text) is text
+
+
+@given(st.text(max_size=700))
+def test_any_text_is_read(text: str) -> None:
+    assert len(asked(text)) <= len(text) + 1
+
+
+@given(
+    st.lists(st.sampled_from("hi , please can you tell me if how i can go thanks so much ? ! . 5 x".split()))
+)
+def test_manners_are_cut_once_and_for_all(words: list[str]) -> None:
+    text = " ".join(words)
+    assert asked(text) is text or len(asked(text)) <= len(text)
