@@ -32,7 +32,7 @@ def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) ->
     Clients of one layer share answers where they ask the same server (base URL, organization, project). Give callers
     who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai`.
     """
-    if not isinstance(client, OpenAI | AsyncOpenAI):
+    if type(client) is _Wrapped or not isinstance(client, OpenAI | AsyncOpenAI):
         raise ConfigurationError("client", client, "give openai.OpenAI(...) or openai.AsyncOpenAI(...)")
     return cast(ClientT, _Wrapped(client, "", _Endpoints(layer or CacheLayer(), client, options)))
 
@@ -82,6 +82,8 @@ class _Wrapped:
         self._client = inner if client is None else client
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_inner":  # of a copy in the making
+            raise AttributeError(name)
         found = getattr(self._inner, name)
         path = f"{self._path}.{name}".lstrip(".")
         if name in _PASSED:
@@ -96,6 +98,11 @@ class _Wrapped:
         if any(known.startswith(f"{path}.") for known in _CACHED):
             return _Wrapped(found, path, self._endpoints, self._client)
         return found
+
+    @property
+    def __class__(self) -> type:
+        """The class of what is wrapped: whoever is given a client asks whether it is one of `openai`'s."""
+        return type(self._inner)
 
     def __repr__(self) -> str:
         return f"<cached {self._inner!r}>"

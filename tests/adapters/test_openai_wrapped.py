@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -216,6 +217,21 @@ def test_another_server_is_another_scope_and_faults_come_through(
             with pytest.raises(openai.BadRequestError):
                 client.chat.completions.create(model="m", messages=failing)
         assert len(upstream.requests) == 3
+
+
+def test_a_wrapped_client_is_one_of_openais_for_whoever_asks(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    """Libraries that are given a client ask for its class, and copy what holds it."""
+    client = plain(url, layer)
+    assert isinstance(client, openai.OpenAI) and not isinstance(client, openai.AsyncOpenAI)
+    assert isinstance(client.chat.completions, openai.resources.chat.Completions)
+    said = [{"role": "user", "content": "a"}]
+    for one in (client, copy.copy(client)):
+        one.chat.completions.create(model="m", messages=said)  # type: ignore[arg-type]
+    assert len(upstream.requests) == 1
+    with pytest.raises(ConfigurationError, match="client"):
+        wrap(client, layer=layer)
 
 
 def test_what_is_no_client_is_refused() -> None:
