@@ -99,7 +99,7 @@ class _Wrapped:
             return _Wrapped(found, path, self._endpoints, self._client)
         return found
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:
         """The class of what is wrapped: whoever is given a client asks whether it is one of `openai`'s."""
         return type(self._inner)

@@ -6,7 +6,7 @@ import functools
 import os
 import random
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -32,7 +32,7 @@ from .tiers import Tiers
 from .types import Outcome, Undivided
 from .upkeep import EVERYBODY, Upkeep
 from .watching import Watched, Watching
-from .wrapped import CachedAsync, CachedPlain, Decorator, P
+from .wrapped import C, CachedAsync, CachedPlain, Decorator, P
 
 R = TypeVar("R")
 
@@ -123,9 +123,7 @@ class CacheLayer(Undivided, Watched, Partial):
     # wrapping ----------------------------------------------------------------------------------------------------
 
     @overload
-    def cached(  # type: ignore[overload-overlap]
-        self, fn: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    def cached(self, fn: Callable[P, C], /) -> CachedAsync[P, C]: ...  # type: ignore[overload-overlap]
     @overload
     def cached(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...  # type: ignore[overload-overlap]
     @overload
@@ -155,9 +153,7 @@ class CacheLayer(Undivided, Watched, Partial):
         return self._registry.wrap(fn, options=options, wire=False)
 
     @overload
-    def wrap(
-        self, fn: Callable[P, Coroutine[Any, Any, R]], /, **options: Any
-    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    def wrap(self, fn: Callable[P, C], /, **options: Any) -> CachedAsync[P, C]: ...
     @overload
     def wrap(
         self, fn: Callable[P, AsyncIterator[R]], /, **options: Any

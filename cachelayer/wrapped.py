@@ -12,6 +12,8 @@ from .types import Outcome
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
+C = TypeVar("C", bound=Coroutine[Any, Any, Any])
+"""What a coroutine function gives, as checkers see it: to Pyright it is of a narrower class than `Coroutine`."""
 R_co = TypeVar("R_co", covariant=True)
 
 
@@ -65,9 +67,7 @@ class Decorator(Protocol):
     """What `layer.cached(...)` returns, for type checkers."""
 
     @overload
-    def __call__(  # type: ignore[overload-overlap]
-        self, fn: Callable[P, Coroutine[Any, Any, R]], /
-    ) -> CachedAsync[P, Coroutine[Any, Any, R]]: ...
+    def __call__(self, fn: Callable[P, C], /) -> CachedAsync[P, C]: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, fn: Callable[P, AsyncIterator[R]], /) -> CachedAsync[P, AsyncIterator[R]]: ...  # type: ignore[overload-overlap]
     @overload
