@@ -53,6 +53,7 @@ class Handle:
         except NotKeyable as fault:
             if not function.keyed:
                 raise ConfigurationError("arguments", function.name, str(fault)) from None
+            self._keeper.tell(function, fault)
         except Exception as fault:
             if self._faults.forgives("key", fault) is not None:
                 call.reason = Reason.NOT_KEYABLE

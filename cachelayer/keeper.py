@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from .streams import replay_of, seen_of, short, stream_of, whole
 from .terms import lifetime, own_tags
 from .types import Reason, Record, Source
 
+_log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
 ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
@@ -48,6 +50,7 @@ class Keeper(Holdings):
         """Where to look for an entry by its canonical bytes, which prove it."""
         self._freezer = Freezer()
         self._ids = self.first_id = 0
+        self._told: set[str] = set()
 
     def ids_from(self, first: int) -> None:
         """Give ids above `first`: those below were given before a restart."""
@@ -121,7 +124,7 @@ class Keeper(Holdings):
             landing.frozen = self._freezer.freeze(answer, share=call.function.share)
             reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
         except NotKeepable as fault:
-            reason = fault.reason
+            reason = self.unkeepable(call, fault)
         if reason is not None:
             self.refuse(call, landing, reason)
         return reason is None
@@ -262,6 +265,18 @@ class Keeper(Holdings):
         if function.policy.refresh_ahead:
             slot.fresh_until -= min(10 * cost, 0.1 * (fresh - created))
         return slot
+
+    def unkeepable(self, call: Call, fault: NotKeepable) -> Reason:
+        """Why an answer is not kept; the log tells of what no copy can be made of."""
+        if fault.reason is Reason.NOT_KEEPABLE:
+            self.tell(call.function, fault)
+        return fault.reason
+
+    def tell(self, function: Function, fault: Exception) -> None:
+        """Say in the log, once a function, why calls go uncached: their callers see no difference."""
+        if function.name not in self._told:
+            self._told.add(function.name)
+            _log.warning("calls of %s go uncached: %.300s", function.name, fault)
 
     @staticmethod
     def refuse(call: Call, landing: Landing, reason: Reason) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
 from .accounts import account
@@ -124,11 +125,13 @@ class Keeping:
 
         why: list[Reason] = []
         limit = call.policy.max_item_bytes
-        freeze = _passing(self._keeper.freezing(call), limit, why)
+        freeze = _passing(self._keeper.freezing(call), limit, why, partial(self._keeper.unkeepable, call))
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": leave}
 
 
-def _passing(freeze: Freeze, limit: int, why: list[Reason]) -> Freeze:
+def _passing(
+    freeze: Freeze, limit: int, why: list[Reason], unkeepable: Callable[[NotKeepable], Reason]
+) -> Freeze:
     """Freezes a live stream's chunks; the first that cannot be kept ends the recording, as one too large does.
 
     Such a chunk goes to its readers as it is; `why` is told the reason.
@@ -140,7 +143,7 @@ def _passing(freeze: Freeze, limit: int, why: list[Reason]) -> Freeze:
         except NotKeepable as fault:
             if why:
                 return Frozen(chunk, None, OWN)
-            why.append(fault.reason)
+            why.append(unkeepable(fault))
             return Frozen(chunk, None, limit + 1)
 
     return frozen

@@ -94,6 +94,8 @@ class Plan:
     slots: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]], ...] = ()
     """(name, getter, setter) of every slot."""
     why: str = ""
+    once: bool = False
+    """Whether the first reader uses up a value."""
     hopeful: bool = field(init=False, default=False)
     """Whether a value may turn out fixed."""
 
@@ -187,7 +189,7 @@ def _object(cls: type) -> Plan:
     model = pydantic_base()
     pydantic = model is not None and issubclass(cls, model)
     if once := [name for name in ONCE if hasattr(cls, name)]:
-        return Plan(Kind.REFUSED, cls, why=f"can be used only once ({once[0]})")
+        return Plan(Kind.REFUSED, cls, why=f"can be used only once ({once[0]})", once=True)
     if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
         return Plan(Kind.REFUSED, cls, why="is none of the classes that can be copied truthfully")
     plain: Any = model if pydantic else object

@@ -152,7 +152,12 @@ class Walk:
                 self.take_special(value, depth)
             case _:
                 why = plan.why or "holds values that can change"
-                raise NotKeepable(f"{name_of(plan.cls)} {why}; return a plain value or choose share=True")
+                remedy = (
+                    "return what it gives, or be async"
+                    if plan.once
+                    else "return a plain value or choose share=True"
+                )
+                raise NotKeepable(f"{name_of(plan.cls)} {why}; {remedy}")
 
     def take_array(self, value: Any) -> None:
         if value.dtype.hasobject:

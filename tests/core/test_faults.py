@@ -185,3 +185,36 @@ async def test_a_plain_function_on_a_loops_thread_waits_for_no_thread_that_needs
         await asyncio.sleep(0)
     told = cached("a question")
     assert {told, await aside} <= {"from here", "from the loop"} and begun.is_set()
+
+
+async def test_the_log_says_once_of_a_function_why_its_calls_go_uncached(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its callers see no difference: without a word nobody learns that nothing is ever served."""
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(name="forgotten")
+    def forgotten(text: str) -> Any:
+        return asyncio.sleep(0, text)
+
+    @layer.cached(name="odd")
+    async def odd(text: Any) -> Any:
+        return text if isinstance(text, str) else type(text)
+
+    @layer.cached(name="pieces")
+    async def pieces(text: str) -> Any:
+        for piece in text:
+            yield {"piece": piece, "of": layer}
+
+    for secret in ("a secret", "a word"):
+        assert await forgotten(secret) == await odd(secret) == secret
+        assert await odd(layer) is CacheLayer
+        assert len([piece async for piece in pieces(secret)]) == len(secret)
+    told = [record.getMessage() for record in caplog.records]
+    assert [one.partition(" go uncached: ")[0] for one in told] == [
+        "calls of forgotten",
+        "calls of odd",
+        "calls of pieces",
+    ]
+    assert "be async" in told[0] and "ignore=['text']" in told[1] and "CacheLayer" in told[2]
+    assert "secret" not in caplog.text
