@@ -57,6 +57,12 @@ def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, s
     assert says in told and "hunter2" not in told and "4815" not in told
 
 
+def test_a_byte_order_mark_before_a_file_is_no_part_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(f"[server]\nport = 9000\n{UPSTREAM}", "utf-8-sig")
+    assert load(file, {}, {}).server.port == 9000
+
+
 def test_a_text_may_stand_bare_in_the_environment() -> None:
     given = {
         "CACHELAYER_UPSTREAM__0__URL": "http://h", "CACHELAYER_KEY__0__TENANT": "42",
@@ -84,6 +90,7 @@ def test_a_variable_that_cannot_be_is_named(tmp_path: Path, variable: str, says:
     ("CACHELAYER_SERVER_PORT", "SERVER__PORT"), ("CACHELAYER_PORT", "SERVER__PORT"),
     ("CACHELAYER_CACHE_MAX_BYTES", "CACHE__MAX_BYTES"), ("CACHELAYER_UPSTREAM", "UPSTREAM__0__URL"),
     ("CACHELAYER_UPSTREAM_1_KEY_ENV", "UPSTREAM__1__KEY_ENV"), ("CACHELAYER_KEY_TENANT", "KEY__0__TENANT"),
+    ("CACHELAYER__PORT", "SERVER__PORT"),
 ])  # fmt: skip
 def test_a_variable_that_almost_names_a_setting_is_a_mistake(variable: str, says: str) -> None:
     with pytest.raises(ConfigFault, match=f"^{variable}: .* write CACHELAYER_{says}$"):

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from upstream import Server, Upstream
 
-from cachelayer.cli.serve.config import load
+from cachelayer.cli.serve.config import ConfigFault, load
 from cachelayer.cli.serve.gateway import Gateway
 
 
@@ -60,6 +60,17 @@ async def test_an_upstream_has_a_certificate_that_somebody_named_vouches_for(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     (failed,) = [line for line in lines if line["event"] == "upstream_failed"]  # told once
     assert failed["upstream"] == url and "certificate" in failed["why"]
+
+
+def test_a_key_that_is_locked_is_a_mistake_and_asks_nobody_for_its_password(tmp_path: Path) -> None:
+    cert, key = certificate(tmp_path)
+    plain = serialization.load_pem_private_key(key.read_bytes(), None)
+    lock = serialization.BestAvailableEncryption(b"hunter2")
+    form = serialization.PrivateFormat.PKCS8
+    key.write_bytes(plain.private_bytes(serialization.Encoding.PEM, form, lock))
+    given = {"upstream": [{"url": "http://h"}], "server.tls_cert": str(cert), "server.tls_key": str(key)}
+    with pytest.raises(ConfigFault, match="^--tls-key: server.tls_key=.* is locked by a password"):
+        load(None, {}, given)
 
 
 def test_the_gateway_serves_https(

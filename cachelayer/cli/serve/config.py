@@ -34,7 +34,7 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     if path is not None:
         where = str(path)
         try:
-            text = path.read_text("utf-8")
+            text = path.read_text("utf-8-sig")
             raw = tomllib.loads(text)
         except OSError as fault:
             raise ConfigFault(f"{path}: {fault.strerror}; give --config a file that can be read") from None
@@ -239,8 +239,15 @@ def _check_tls(server: ServerPart, places: Places) -> None:
     if bool(server.tls_cert) != bool(server.tls_key):
         raise ConfigFault(f"{places.of('server.tls_cert')}: server.tls_cert and server.tls_key go together")
     if server.tls_cert:
+
+        def locked() -> str:
+            raise ConfigFault(
+                f"{places.of('server.tls_key')}: server.tls_key={server.tls_key!r} is locked by a password, which "
+                "nobody can give here; give one without (openssl pkey -in KEY -out NEW)"
+            )
+
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(server.tls_cert, server.tls_key)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(server.tls_cert, server.tls_key, locked)
         except OSError as fault:
             raise ConfigFault(
                 f"{places.of('server.tls_cert')}: server.tls_cert={server.tls_cert!r} and server.tls_key="

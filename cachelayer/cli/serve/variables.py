@@ -20,9 +20,9 @@ def known(environment: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]
     for variable, text in sorted(environment.items()):
         if variable == f"{PREFIX}SECRET":
             yield variable, ["cache", "secret"], text
-        elif variable.startswith(PREFIX) and "__" in variable:
-            name = variable.removeprefix(PREFIX).lower().split("__")
-            yield variable, name, _value(name, text)
+        elif variable.startswith(PREFIX) and "__" in (name := variable.removeprefix(PREFIX).lower()):
+            parts = name.split("__")
+            yield variable, parts, _value(parts, text)
 
 
 def _value(name: list[str], text: str) -> Any:
@@ -41,6 +41,7 @@ def meant(variable: str, text: str) -> str:
     name = variable.removeprefix(PREFIX).lower()
     if name in ("secret", variable.lower()) or "__" in name or text.startswith(_NEIGHBOURS):
         return ""
+    name = name.lstrip("_")
     for section, part in SECTIONS.items():
         for field in fields(part):
             if name in (field.name, f"{section}_{field.name}"):
