@@ -69,7 +69,7 @@ def test_a_key_that_is_locked_is_a_mistake_and_asks_nobody_for_its_password(tmp_
     form = serialization.PrivateFormat.PKCS8
     key.write_bytes(plain.private_bytes(serialization.Encoding.PEM, form, lock))
     given = {"upstream": [{"url": "http://h"}], "server.tls_cert": str(cert), "server.tls_key": str(key)}
-    with pytest.raises(ConfigFault, match="^--tls-key: server.tls_key=.* is locked by a password"):
+    with pytest.raises(ConfigFault, match=r"^--tls-key: server\.tls_key=.* is locked by a password"):
         load(None, {}, given)
 
 
