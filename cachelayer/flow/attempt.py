@@ -63,7 +63,7 @@ class Faults:
         """Count a fault that goes no further: its reason; None for what does: cancellations, configuration faults."""
         if fault is None or isinstance(fault, ConfigurationError):
             return None
-        if not isinstance(fault, Exception) and not _strayed(fault):
+        if interrupted(fault):
             return None
         return self.report(stage, fault)
 
@@ -96,6 +96,11 @@ class _Guard:
             return False
         self.reason = reason
         return True
+
+
+def interrupted(fault: BaseException) -> bool:
+    """Whether work stopped because it was to, by its task or its process, and not by a fault."""
+    return not isinstance(fault, Exception) and not _strayed(fault)
 
 
 def _strayed(fault: BaseException) -> bool:

@@ -32,6 +32,8 @@ class Background:
     ) -> bool:
         """Start `work()` on the running loop, in `context`; False where too much is going on."""
         if len(self._tasks) >= self.limit:
+            self._tasks -= {task for task in self._tasks if task.get_loop().is_closed()}
+        if len(self._tasks) >= self.limit:
             self.refused += 1
             return False
         task = asyncio.get_running_loop().create_task(work(), context=context)

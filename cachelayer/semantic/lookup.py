@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections import deque
@@ -10,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from ..flow.attempt import Faults
+from ..flow.attempt import Faults, interrupted
 from ..flow.background import Background, later, offload
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
@@ -55,6 +56,8 @@ class Lookup:
         self.repaired = 0
         """How many candidates had lost their entry."""
         self.failure = ""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """On which the model is loaded, while it is."""
 
     def decide_by(self, decider: Decider) -> None:
         """Use this decider from now on."""
@@ -65,7 +68,7 @@ class Lookup:
         """Load model and index; until then lookups miss with reason WARMING. Raises what the embedder raises."""
         if self.state is State.READY:
             return
-        self.state = State.WARMING
+        self.state, self._loop = State.WARMING, asyncio.get_running_loop()
         try:
             await self.embedder.start()
             await offload(load)
@@ -75,16 +78,23 @@ class Lookup:
             if self.restore is not None:
                 await self.restore()
         except BaseException as fault:
-            self.state, self.failure = State.FAILED, f"{type(fault).__name__}: {fault}"
+            if self.state is State.READY:  # by another's start
+                raise
+            # its loop ended, or its caller had no time: the next lookup begins again
+            self.state = State.COLD if interrupted(fault) else State.FAILED
+            self.failure = "" if interrupted(fault) else f"{type(fault).__name__}: {fault}"
             raise
-        self.state = State.READY
+        finally:
+            self._loop = None
+        self.state, self.failure = State.READY, ""
 
     def warm(self) -> None:
-        """Start to load the model in the background, once."""
-        if self.state is State.COLD:
-            self.state = State.WARMING
+        """Start to load the model in the background, once; again where the loop on which that was done ended."""
+        left = self._loop is not None and self._loop.is_closed()
+        if self.state is State.COLD or (left and self.state is State.WARMING):
+            self.state, self._loop = State.WARMING, asyncio.get_running_loop()
             if not self._background.spawn(self._warm):
-                self.state = State.COLD
+                self.state, self._loop = State.COLD, None
 
     async def _warm(self) -> None:
         await self._faults.attempt("warm-up", self.start(), None)
