@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from cachelayer import CacheLayer
+from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
@@ -71,7 +71,8 @@ async def test_the_layer_batches_for_embedders_that_gain_by_it():
             self.texts.append(len(texts))
             return await super().embed(texts)
 
-    layer = CacheLayer(embedder=OneDevice())
+    patient = Policy(budgets=Budgets(embed="20s", search="20s", verify="20s"))
+    layer = CacheLayer(embedder=OneDevice(), policy=patient)
 
     @layer.cached(name="ask")
     async def ask(question: str) -> str:
