@@ -31,7 +31,9 @@ def numbers(a: Signature, b: Signature) -> bool:
 
 def dates(a: Signature, b: Signature) -> bool:
     """Weekday, month or relative day differ."""
-    return a.dates != b.dates
+    if a.dates == b.dates:
+        return False
+    return a.dates ^ b.dates != {"autumn"} or "fall" not in a.vocabulary | b.vocabulary
 
 
 def identifiers(a: Signature, b: Signature) -> bool:

@@ -28,9 +28,10 @@ class Reading:
     """
 
     __slots__ = (
-        "_table", "_text", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
-        "mean", "possessors", "prepositions", "reply", "signature", "stems", "total", "vectors", "weights",
+        "_table", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
+        "mean", "possessors", "prepositions", "reply", "signature", "stems", "text", "total", "vectors", "weights",
     )  # fmt: skip
+    text: str
     signature: Signature
     content: tuple[str, ...]
     """Words that carry meaning, lower-case, in order; n of them."""
@@ -61,7 +62,7 @@ class Reading:
     """What `repeats` compares."""
 
     def __init__(self, text: str, signature: Signature, table: Words) -> None:
-        self._text, self.signature, self._table = text, signature, table
+        self.text, self.signature, self._table = text, signature, table
 
     @property
     def capitals(self) -> frozenset[str]:
@@ -82,11 +83,11 @@ class Reading:
             length = math.sqrt(float(mean @ mean))
             self.mean = mean / length if length > 0.0 else mean
         elif name == "core":
-            self.core = core(asked(self._text), self.signature.words, self._table.spelling)
+            self.core = core(asked(self.text), self.signature.words, self._table.spelling)
         elif name in _OF_TURNS:
-            plain = asked(self._text) is self._text
-            said = self.signature if plain else signature(self._text, self._table.lexemes)
-            self.idle = _idle(said.words) or _SMILES.issuperset(self._text)
+            plain = asked(self.text) is self.text
+            said = self.signature if plain else signature(self.text, self._table.lexemes)
+            self.idle = _idle(said.words) or _SMILES.issuperset(self.text)
             self.chatter, self.reply = _chatter(said), _reply(said)
         else:
             raise AttributeError(name)

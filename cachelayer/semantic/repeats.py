@@ -19,6 +19,8 @@ LEAST: Final = 3
 """Words that must be left."""
 SLIPS: Final = 3
 """Words of a text at most that are taken for slips; the third where they are every third at most."""
+SHORT: Final = 4
+"""Letters from which a word may be a slip of another's."""
 STRANGE: Final = 4
 """Words that nobody knows, up to which a text is looked through for slips."""
 Phrases = dict[str, list[tuple[str, ...]]]
@@ -67,7 +69,7 @@ OF_WORDS: Final = frozenset(
     sentiment classify tone sagt heißt heissen bedeutet übersetze dice decir significa traduce dit dire signifie
     traduis""".split()
 )
-_SPELLED: Final = OF_WORDS.union(
+SPELLED: Final = OF_WORDS.union(
     "typo typos misspelled misspelt misspelling misspellings proofread proofreading letters correctly".split()
 )
 """With one of these a slip may be what is asked about: "Is recieve spelled correctly?"."""
@@ -123,9 +125,14 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ..
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     if len(left) < LEAST:
         return ()
-    if _SPELLED.isdisjoint(left):
+    if SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
     return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
+
+
+def few(words: int) -> int:
+    """How many of a text's words may be slips."""
+    return SLIPS if words >= 3 * SLIPS else SLIPS - 1
 
 
 def _asks(words: list[str], text: str) -> bool:
@@ -137,17 +144,17 @@ def _mended(words: list[str], text: str, spelling: Spelling) -> list[str]:
     """In American forms, and with words for slips of the pen, if they are few."""
     slips = [i for i, word in enumerate(words) if len(word) >= SLIPPED and word not in spelling]
     if 0 < len(slips) <= STRANGE:
-        meant = {i: m for i in slips if (m := spelling.meant(words[i], name=_named(words[i], text)))}
-        if len(meant) < SLIPS or len(meant) == SLIPS <= len(words) // 3:
+        meant = {i: m for i in slips if (m := spelling.meant(words[i], name=named(words[i], text)))}
+        if len(meant) <= few(len(words)):
             words = [meant.get(i, word) for i, word in enumerate(words)]
     forms = spelling.forms
     for i, word in enumerate(words):
-        if (other := forms.get(word) or _TYPED.get(word)) and not _named(word, text):
+        if (other := forms.get(word) or _TYPED.get(word)) and not named(word, text):
             words[i] = other
     return words
 
 
-def _named(word: str, text: str) -> bool:
+def named(word: str, text: str) -> bool:
     """Whether it is written as a name is: not once in small letters, though other words are."""
     return word not in text[:1].lower() + text[1:] and text.upper() != text
 
@@ -199,4 +206,4 @@ def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
     if len(strange) > 2 * SLIPS:
         return False
     strange += [word for word in mine if word not in theirs and word not in _PASSED_OVER]
-    return all(len(word) >= SLIPPED for word in strange)
+    return all(len(word) >= SHORT for word in strange)

@@ -76,6 +76,10 @@ class Spelling:
     def __contains__(self, word: object) -> bool:
         return word in self._table or word in self.common or word in self._rare
 
+    def known(self, word: str) -> bool:
+        """Whether a word is in a list of such that are written so; the table has words of people, slips among them."""
+        return word in self.common or word in self._rare
+
     def meant(self, word: str, *, name: bool) -> str:
         """The one word that an unknown, lower-case word was meant to be, or ''. `name`: it is written as names are."""
         if name or not LEAST <= len(word) <= MOST or not word.isalpha() or not word.isascii():

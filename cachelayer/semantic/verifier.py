@@ -20,6 +20,7 @@ from .readings import Readings
 from .relations import relations
 from .repeats import akin
 from .signature import Signature, signature
+from .slips import slipped
 from .slots import slot
 from .weights import load_judge
 from .words import words
@@ -157,7 +158,7 @@ class PairVerifier:
 
 
 def _repeated(a: Reading, b: Reading) -> bool:
-    if not a.core or a.core != b.core:
+    if not a.core or not (a.core == b.core or slipped(a, b, words().spelling)):
         return False
     return not any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS)
 
