@@ -80,7 +80,9 @@ class _Standby:
     def __init__(self, loop: asyncio.AbstractEventLoop, ready: list[_Standby]) -> None:
         self.loop = loop
         self._given: asyncio.Future[_Given] = loop.create_future()
-        self.task: asyncio.Task[Any] = loop.create_task(_go_on(self._given, ready))
+        rest = _go_on(self._given, ready)
+        rest.send(None)  # what was not begun could not catch a cancellation
+        self.task: asyncio.Task[Any] = loop.create_task(rest)
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
 
@@ -90,11 +92,28 @@ class _Standby:
         self._given.set_result((work, waits_for, context, told))
 
 
+@types.coroutine
+def _begun() -> Generator[None, None, None]:
+    """Where what was begun waits for its task."""
+    yield
+
+
 async def _go_on(given: asyncio.Future[_Given], ready: list[_Standby]) -> Any:
-    work, waits_for, context, told = await given
+    cancelled: asyncio.CancelledError | None = None
+    try:
+        await _begun()
+        await given
+    except asyncio.CancelledError as early:
+        # before the task had its turn: timers of uvloop come before what is ready, a timeout of no length anywhere
+        if not given.done() or given.cancelled():
+            raise
+        cancelled = early
+    work, waits_for, context, told = given.result()
+    if cancelled is not None and waits_for is not None and waits_for.cancel():
+        cancelled = None  # it reaches the work from there, as it reaches any task that waits
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))
-    result = await steps(work, waits_for, context)
+    result = await steps(work, waits_for, context, cancelled)
     for one in told:
         one(result)
     return result

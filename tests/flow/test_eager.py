@@ -1,0 +1,68 @@
+"""What was started at once is cancelled as any task is, however soon."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from cachelayer.flow.eager import Starter
+
+
+async def ready(starter: Starter, warm: bool) -> None:
+    """With `warm`, a task that had its first turn stands ready."""
+
+    async def nothing() -> None:
+        return
+
+    if warm:
+        assert starter.start(asyncio.get_running_loop(), nothing()) == (None, None)
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("warm", [False, True])
+async def test_a_cancellation_before_the_tasks_turn_reaches_its_work(warm: bool) -> None:
+    loop, starter = asyncio.get_running_loop(), Starter()
+    waited: asyncio.Future[None] = loop.create_future()
+
+    async def work() -> str:
+        try:
+            await waited
+        except asyncio.CancelledError:
+            return "told"
+        return "not told"
+
+    await ready(starter, warm)
+    task, _ = starter.start(loop, work())
+    assert task is not None
+    task.cancel()  # as timers of uvloop do, which come before what is ready
+    assert await task == "told" and waited.cancelled()
+
+
+@pytest.mark.parametrize("warm", [False, True])
+async def test_a_timeout_of_no_length_ends_what_it_bounds_and_nothing_else(warm: bool) -> None:
+    loop, starter = asyncio.get_running_loop(), Starter()
+
+    async def work() -> str:
+        try:
+            async with asyncio.timeout(0):
+                await loop.create_future()
+        except TimeoutError:
+            await asyncio.sleep(0)
+            return "went on"
+        return "in time"
+
+    await ready(starter, warm)
+    task, _ = starter.start(loop, work())
+    assert task is not None and await task == "went on"
+
+
+async def test_a_task_that_stands_ready_may_be_cancelled() -> None:
+    loop, starter = asyncio.get_running_loop(), Starter()
+    for turns in range(3):
+        await ready(starter, True)
+        starter._ready[-1].task.cancel()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task, _ = starter.start(loop, asyncio.sleep(0, "done"))
+        assert task is not None and await task == "done"
