@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -34,8 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CacheLayerError as fault:
         print(f"cachelayer: {fault}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # whoever read has seen enough; nothing is left to be told at exit
+    except OSError as fault:
+        if fault.errno not in (errno.EPIPE, errno.ENOSPC):
+            raise
+        # whoever read has seen enough, or a disk is full; nothing is left to be told at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if fault.errno == errno.ENOSPC:
+            print(f"cachelayer: the output cannot be written: {fault.strerror}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -1,6 +1,10 @@
-"""--help of every command."""
+"""--help of every command, and what is told where its output cannot be written."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +37,23 @@ def test_help_uses_the_width_there_is_and_leaves_examples_as_written(
     assert len(narrow) > len(wide)
     example = "  CACHELAYER_SERVER__PORT=9000 cachelayer serve --config gateway.toml"
     assert example in narrow and example in wide
+
+
+def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text('{"q": "where", "label": "there"}\n')
+    command = [
+        sys.executable,
+        "-m",
+        "cachelayer",
+        "replay",
+        str(trace),
+        "--config",
+        "exact",
+        "--no-report",
+        "--quiet",
+    ]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "cachelayer: the output cannot be written: No space left on device\n"
