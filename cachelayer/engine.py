@@ -204,8 +204,11 @@ class Engine:
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call):
-            found = self.portal.run(self.tiers.find(call, patient=running_loop() is None))
-            if found is not None:
+            look = partial(self.tiers.find, call, patient=running_loop() is None)
+            found = self.faults.attempt_now(
+                "lookup", lambda: self.portal.run(look())
+            )  # another may close the layer
+            if isinstance(found, Landing):
                 return found
         call.epoch = self.keeper.epoch
         started = self.clock.monotonic()

@@ -51,7 +51,8 @@ class WriteBack(Generic[T]):
             self._queue.append(item)
             self._urgent = self._urgent or urgent or len(self._queue) >= self._batch
             worker = self._worker
-            if begin := worker is None or worker.done() or worker.get_loop().is_closed():
+            begin = worker is None or worker.done() or worker.get_loop().is_closed()
+            if begin and not _ending():  # a loop that ends begins nothing: another's goes on
                 self._worker = loop.create_task(self._work(loop))
         if self._urgent and not begin:
             self._go_on()
@@ -107,6 +108,12 @@ class WriteBack(Generic[T]):
         except TimeoutError:
             return False
         return True
+
+
+def _ending() -> bool:
+    """Whether what runs here is being cancelled, as all is where a loop ends."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _resolve(pause: asyncio.Future[None]) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, Policy, Reason, Source
-from cachelayer.flow.background import Background
 from cachelayer.flow.singleflight import running_loop
 from cachelayer.testing import Gate, WordEmbedder
-
-T = TypeVar("T")
 
 
 def layer_with(embedder: Any = None, **policy: Any) -> CacheLayer:
@@ -222,57 +218,3 @@ async def test_the_log_says_once_of_a_function_why_its_calls_go_uncached(
     ]
     assert "be async" in told[0] and "ignore=['text']" in told[1] and "CacheLayer" in told[2]
     assert "secret" not in caplog.text
-
-
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # of the loop that is just closed
-def just_closed(work: Coroutine[Any, Any, T]) -> T:
-    """Run on a loop of its own that is closed with what it has begun still under way."""
-    loop = asyncio.new_event_loop()
-    done = loop.run_until_complete(work)
-    for task in asyncio.all_tasks(loop):
-        task._log_destroy_pending = False  # type: ignore[attr-defined]
-    loop.close()
-    return done
-
-
-def test_a_model_that_was_loading_as_its_loop_ended_is_loaded_on_a_later_one() -> None:
-    """As where each request, or each test, has a loop of its own: the similar tier was lost to the process."""
-
-    class Slow(WordEmbedder):
-        starts = 0
-
-        async def start(self) -> None:
-            self.starts += 1
-            if self.starts < 3:
-                await asyncio.Event().wait()
-
-    layer = layer_with(Slow())
-    ask = layer.wrap(Gate(opened=True), name="ask")
-
-    async def why(question: str) -> Reason:
-        missed = (await ask.outcome(question)).misses["similar"]
-        await asyncio.sleep(0)  # the model begins to load
-        return missed
-
-    assert asyncio.run(why("one")) is Reason.WARMING
-    assert just_closed(why("two")) is Reason.WARMING
-
-    async def later() -> Reason:
-        await why("three")
-        await layer.flush()
-        return await why("four")
-
-    assert asyncio.run(later()) is Reason.NO_CANDIDATE
-    assert "failure" not in layer.stats()["similar"]
-
-
-def test_what_a_closed_loop_left_behind_takes_no_room_from_others() -> None:
-    background = Background(limit=2)
-
-    async def begin() -> bool:
-        return background.spawn(asyncio.Event().wait)
-
-    for _ in range(5):
-        assert just_closed(begin())

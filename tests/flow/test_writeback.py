@@ -125,3 +125,26 @@ async def test_what_a_loop_could_not_finish_is_handled_on_another() -> None:
     await asyncio.to_thread(asyncio.run, ends())
     assert await queue.drain()
     assert written.batches == [[1]]
+
+
+async def test_a_loop_that_ends_begins_nothing() -> None:
+    """What is kept as its tasks are cancelled is handled on another loop, and no task of it is destroyed."""
+    written = Written()
+    queue: WriteBack[int] = WriteBack(written, linger=60)
+
+    async def leaves() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            queue.offer(1, asyncio.get_running_loop())
+
+    async def ends() -> set[asyncio.Task[None]]:
+        task = asyncio.create_task(leaves())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        return asyncio.all_tasks() - {asyncio.current_task()}  # type: ignore[arg-type]
+
+    assert not await asyncio.to_thread(asyncio.run, ends())
+    assert await queue.drain()
+    assert written.batches == [[1]]
