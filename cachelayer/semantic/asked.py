@@ -28,6 +28,8 @@ _NICE = "(?:good|great|nice|lovely|wonderful)"
 _NEXT = r"""(?=(?:how|what|when|where|who|whose|whom|which|why|if|whether|is|are|was|were|do|does|did|can|could|may|
 should|will|has|have|what's|how's|where's)\b)""".replace("\n", "")
 """What may follow where a question is put off."""
+_NOW = r"(?!(?:when|if|whether)\b)"
+"""'Let me know when it is done' asks for a message then."""
 _GREETING = rf"""(?:hi+|hey+|hello+|heya|hiya|yo|greetings|good (?:morning|afternoon|evening|day))
 (?: (?:there|all|everyone|everybody|guys|folks|team|again))?\s*
 (?:[,.!;\u2013\u2014-]+\s|{_NEXT}|(?=(?:sorry|hope|quick|just|thanks|please|pls|any)\b))""".replace("\n", "")
@@ -50,11 +52,11 @@ _ASIDE = _any(rf"""
     dear (?:sir|madam|sir or madam|all|team|support|assistant|friends?)
 """)
 _PUTTING_OFF = _any(rf"""
-    {_COULD}(?:help me (?:out )?(?:and )?)?(?:tell|inform|remind|show|advise|explain to) (?:me|us) {_PLEASE}
-    {_COULD}let (?:me|us) know {_PLEASE}
+    {_COULD}(?:help me (?:out )?(?:and )?)?(?:tell|show|advise|explain to) (?:me|us) {_PLEASE}
+    {_COULD}let (?:me|us) know {_PLEASE}{_NOW}
     {_COULD}point me to \b
-    {_PLEASE}(?:tell|inform) (?:me|us) {_PLEASE}
-    {_PLEASE}let (?:me|us) know {_PLEASE}
+    {_PLEASE}tell (?:me|us) {_PLEASE}{_NOW}
+    {_PLEASE}let (?:me|us) know {_PLEASE}{_NOW}
     (?:do|does|would) {_YOU} (?:happen to |maybe |by chance |by any chance )?know \b
     any (?:idea|clue|chance you know) \b
     i(?:'m| am| was|'ve been| have been) (?:just |only )?(?:wondering|curious|trying to find out)(?:,\s| )(?:about )?

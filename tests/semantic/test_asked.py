@@ -42,6 +42,8 @@ def test_what_is_asked_is_left(text: str, left: str | None) -> None:
         "good day trading strategies for beginners",
         "can you tell me a joke about dogs",
         "tell me the rules of chess",
+        "let me know when my parcel arrives",
+        "please tell me if it rains in Rome",
         "I want to know my balance",
         "thanks a lot!",
         "Help me, please",
