@@ -58,8 +58,9 @@ _WANTED: Final = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("i'd"
 
 def acts(a: Signature, b: Signature) -> bool:
     """Both texts begin with what is to be done, and it is not the same."""
-    mine, theirs = _act(a.words), _act(b.words)
-    if mine < 0 or theirs < 0 or mine == theirs:
+    mine = _act(a.words)
+    theirs = _act(b.words) if mine >= 0 else -1
+    if theirs < 0 or mine == theirs:
         return False
     return not _mentioned(theirs, a.stems) and not _mentioned(mine, b.stems)
 

@@ -24,13 +24,13 @@ _ASKED: Final = frozenset(("can", "could"))
 
 def duties(a: Signature, b: Signature) -> bool:
     """One text asks for leave to do what the other asks a duty of."""
-    if _MUST.isdisjoint(a.vocabulary | b.vocabulary) or _MAY.isdisjoint(a.vocabulary | b.vocabulary):
-        return False
     return _apart(a, b) or _apart(b, a)
 
 
 def _apart(must: Signature, may: Signature) -> bool:
     """A verb is a duty in `must` alone, and leave in `may` alone."""
+    if _MUST.isdisjoint(must.vocabulary) or _MAY.isdisjoint(may.vocabulary):
+        return False
     duty, leave = frozenset(_said(must.words, _MUST)), frozenset(_said(may.words, _MAY))
     both = duty & leave - _ANYTHING
     if not both:

@@ -21,8 +21,12 @@ SLIPS: Final = 3
 """Words of a text at most that are taken for slips; the third where they are every third at most."""
 SHORT: Final = 4
 """Letters from which a word may be a slip of another's."""
+FAR: Final = 4
+"""Letters by which two forms of a word may differ: 'catalogue' / 'catalog', and a letter of a slip on each side."""
 STRANGE: Final = 4
 """Words that nobody knows, up to which a text is looked through for slips."""
+_CHANGING: Final = ("a", "e", "o")
+"""First letters that forms change: 'aesthetic' / 'esthetic'."""
 Phrases = dict[str, list[tuple[str, ...]]]
 
 
@@ -202,8 +206,20 @@ def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
         return False
     if mine[0] in _NAMED or theirs[0] in _NAMED:
         return True  # anybody's name may follow
-    strange = [word for word in theirs if word not in mine and word not in _PASSED_OVER]
-    if len(strange) > 2 * SLIPS:
+    other = [word for word in theirs if word not in mine and word not in _PASSED_OVER]
+    if len(other) > 2 * SLIPS:
         return False
-    strange += [word for word in mine if word not in theirs and word not in _PASSED_OVER]
-    return all(len(word) >= SHORT for word in strange)
+    own = [word for word in mine if word not in theirs and word not in _PASSED_OVER]
+    return _twinned(own, theirs) and _twinned(other, mine)
+
+
+def _twinned(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether each may be another form of one of `others`: a slip keeps the first letter, few forms change it."""
+    return all(
+        len(word) >= SHORT
+        and (
+            word.startswith(_CHANGING)
+            or any(word[0] == other[0] and abs(len(word) - len(other)) <= FAR for other in others)
+        )
+        for word in words
+    )
