@@ -165,10 +165,12 @@ TYPED = ("hi, {}", "{} thanks!", "Good morning, {}", "please {}", "{}???")
 
 
 def _plain(text: str) -> str:
-    """The request of which another is one of TYPED."""
+    """The request of which another is one of TYPED, or of several: 'please please whisper'."""
+    before, text = text, text.rstrip("?.! ")
     for form in TYPED:
-        text = text.removeprefix(form.split("{}")[0]).removesuffix(form.split("{}")[1])
-    return text.rstrip("?.! ")
+        before_it, after_it = form.split("{}")
+        text = text.removeprefix(before_it).removesuffix(after_it.rstrip("?.! "))
+    return text if text == before else _plain(text)
 
 
 async def typed_otherwise(ask: Any, texts: Sequence[str]) -> dict[str, Any]:
