@@ -168,8 +168,7 @@ def _plain(text: str) -> str:
     """The request of which another is one of TYPED, or of several: 'please please whisper'."""
     before, text = text, text.rstrip("?.! ")
     for form in TYPED:
-        before_it, after_it = form.split("{}")
-        text = text.removeprefix(before_it).removesuffix(after_it.rstrip("?.! "))
+        text = text.removeprefix(form.split("{}")[0]).removesuffix(form.split("{}")[1].rstrip("?.! "))
     return text if text == before else _plain(text)
 
 

@@ -1,6 +1,7 @@
 """One connection to Redis: what is asked in one tick of the loop leaves in one write; replies resolve in order.
 
-Where nothing is under way, a read leaves at once: the server looks for it while its caller's turn is still running.
+Where nothing is under way, a read leaves at once: the server looks for it while its caller's turn is still running,
+and the loop stays awake for the reply for a moment.
 
 A caller that is cancelled leaves its place in the order behind, so that later replies still find their callers.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import MissingExtra, StoreFault
+from ...flow.awake import Awake
 from ...types import Reason
 from .waiters import Many, OutOfStep, Reads, Waiter
 
@@ -52,8 +54,9 @@ class Pipe(asyncio.Protocol):
     """
 
     __slots__ = (
-        "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names", "_nonsense", "_out",
-        "_push", "_pushed", "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended", "lost", "transport",
+        "_awake", "_batch", "_busy", "_congested", "_futures", "_gets", "_items", "_kind", "_loop", "_names",
+        "_nonsense", "_out", "_push", "_pushed", "_reader", "_room", "_unread", "_waiting", "bytes_in", "ended",
+        "lost", "transport",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +80,7 @@ class Pipe(asyncio.Protocol):
         self._kind: Reads | None = None  # of those in `_futures`
         self._batch = batch
         self._busy = 0
+        self._awake = Awake(loop)
         self._congested: asyncio.Future[None] | None = None
         self.lost: asyncio.Future[StoreFault] = loop.create_future()
         self.transport: asyncio.Transport
@@ -156,8 +160,7 @@ class Pipe(asyncio.Protocol):
         if kind is not None:
             kind.sent(many)
         self.transport.write(GET + name)
-        # a turn that has another to come looks for the reply before it sleeps: 20 us less
-        self._loop.call_soon(self._flush)
+        self._awake.look_out(many)
         return future
 
     def send(self, command: bytes) -> asyncio.Future[Any]:
