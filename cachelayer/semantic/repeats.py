@@ -8,7 +8,7 @@ what is asked. What numbers, dates, identifiers and capitals say is the guards' 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Set
 from typing import Final
 
 from .signature import ASKING, asks
@@ -197,29 +197,28 @@ def _closing(words: list[str]) -> int:
     return next((len(p) for p in _CLOSINGS.get(words[-1], ()) if tuple(words[-len(p) :]) == p), 0)
 
 
-def akin(mine: Sequence[str], theirs: Sequence[str]) -> bool:
+def akin(mine: Set[str], theirs: Set[str]) -> bool:
     """Whether what is left of two texts' words may be the same, by a look that costs a tenth of `core`. Pure.
 
     Texts with more than `2 * SLIPS` words that the other has not are none, in whatever form these are.
     """
     if not mine or not theirs:
         return False
-    if mine[0] in _NAMED or theirs[0] in _NAMED:
+    if not mine.isdisjoint(_NAMED) or not theirs.isdisjoint(_NAMED):
         return True  # anybody's name may follow
-    other = [word for word in theirs if word not in mine and word not in _PASSED_OVER]
-    if len(other) > 2 * SLIPS:
-        return False
-    own = [word for word in mine if word not in theirs and word not in _PASSED_OVER]
-    return _twinned(own, theirs) and _twinned(other, mine)
-
-
-def _twinned(words: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether each may be another form of one of `others`: a slip keeps the first letter, few forms change it."""
-    return all(
-        len(word) >= SHORT
-        and (
-            word.startswith(_CHANGING)
-            or any(word[0] == other[0] and abs(len(word) - len(other)) <= FAR for other in others)
-        )
-        for word in words
+    other = theirs - mine - _PASSED_OVER
+    return (
+        len(other) <= 2 * SLIPS and _twinned(other, mine) and _twinned(mine - theirs - _PASSED_OVER, theirs)
     )
+
+
+def _twinned(words: Set[str], others: Set[str]) -> bool:
+    """Whether each may be another form of one of `others`: a slip keeps the first letter, few forms change it."""
+    for word in words:
+        if len(word) < SHORT:
+            return False
+        if word.startswith(_CHANGING):
+            continue
+        if not any(word[0] == other[0] and abs(len(word) - len(other)) <= FAR for other in others):
+            return False
+    return True

@@ -95,9 +95,9 @@ class PairVerifier:
     def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
         """The first candidate in the same conversation whose text the query repeats but for how it is typed."""
         table, mine = words(), self._read(query.text)
-        said, known = mine.signature.words, self._readings.words
+        said, known = mine.signature.vocabulary, self._readings.words
         for c in candidates:
-            may = c.turns == query.turns and akin(said, known(c.text, table))
+            may = c.turns == query.turns and akin(said, frozenset(known(c.text, table)))
             if may and _repeated(mine, self._read(c.text)):
                 return c
         return None
@@ -117,7 +117,7 @@ class PairVerifier:
         rows, asked = [], []
         for c in candidates:
             other = self._read(c.text)
-            if akin(mine.signature.words, other.signature.words) and _repeated(mine, other):
+            if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
             forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")
