@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redis_servers import Server
 
 from cachelayer.errors import StoreFault
-from cachelayer.exact.redis.pipe import PENDING, Pipe, pack, word
+from cachelayer.exact.redis.pipe import BATCH, PENDING, Pipe, pack, word
 from cachelayer.exact.redis.waiters import Act
 from cachelayer.types import Reason
 
@@ -53,13 +53,31 @@ async def tick() -> None:
 async def test_one_tick_is_one_write():
     pipe, transport = loose()
     pipe.send(pack(b"PING"))
-    waiting = [pipe.get(word(b"k%d" % n)) for n in range(64)]
+    waiting = [pipe.get(word(b"k%d" % n)) for n in range(31)]
     assert not transport.written
     await tick()
     (sent,) = transport.written
-    assert sent.startswith(pack(b"PING") + b"*65\r\n$4\r\nMGET\r\n")
-    pipe.data_received(b"+PONG\r\n*64\r\n" + b"".join(b"$2\r\n%02d\r\n" % n for n in range(64)))
-    assert [await future for future in waiting] == [b"%02d" % n for n in range(64)]
+    assert sent.startswith(pack(b"PING") + b"*32\r\n$4\r\nMGET\r\n")
+    pipe.data_received(b"+PONG\r\n*31\r\n" + b"".join(b"$2\r\n%02d\r\n" % n for n in range(31)))
+    assert [await future for future in waiting] == [b"%02d" % n for n in range(31)]
+
+
+async def test_of_many_reads_the_first_leave_before_their_tick_is_over():
+    pipe, transport = loose()
+    names = [b"k%d" % n for n in range(2 * BATCH + 3)]
+    waiting = [pipe.get(word(name)) for name in names]
+    assert transport.written == [
+        pack(b"GET", names[0]),
+        pack(b"MGET", *names[1 : BATCH + 1]),
+        pack(b"MGET", *names[BATCH + 1 : 2 * BATCH + 1]),
+    ]
+    await tick()
+    assert transport.written[3:] == [pack(b"MGET", *names[2 * BATCH + 1 :])]
+    values = [b"$%d\r\n%b\r\n" % (len(name), name) for name in names]
+    pipe.data_received(values[0])
+    for part in (values[1 : BATCH + 1], values[BATCH + 1 : 2 * BATCH + 1], values[2 * BATCH + 1 :]):
+        pipe.data_received(b"*%d\r\n" % len(part) + b"".join(part))
+    assert [await future for future in waiting] == names
 
 
 async def test_a_lone_read_leaves_at_once_and_the_others_of_its_turn_together():

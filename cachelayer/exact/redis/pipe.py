@@ -1,4 +1,4 @@
-"""One connection to Redis: what is asked in one tick of the loop leaves in one write; replies resolve in order.
+"""One connection to Redis: what is asked in one tick of the loop leaves together; replies resolve in order.
 
 Where nothing is under way, a read leaves at once: the server looks for it while its caller's turn is still running,
 and the loop stays awake for the reply for a moment.
@@ -20,8 +20,8 @@ from .waiters import Many, OutOfStep, Reads, Waiter
 
 PENDING = 20_000
 """Commands, or names of an MGET, that may wait for their replies on one connection."""
-BATCH = 256
-"""Names in one MGET."""
+BATCH = 32
+"""Names in one MGET; as many leave before their tick is over, so that the server looks for them meanwhile."""
 GET = b"*2\r\n$3\r\nGET\r\n"
 """What the word of a name makes a command of."""
 
@@ -130,7 +130,7 @@ class Pipe(asyncio.Protocol):
         """The future value of `name`, written as `word` does: bytes, None, an error object that Redis answered; or what
         `kind` makes of it and of `item`.
 
-        What is asked for in one tick, of one kind, travels as one MGET, which costs both sides less than as many GETs.
+        What is asked for in one tick, of one kind, travels as MGETs, which cost both sides less than as many GETs.
         Raises StoreFault.
         """
         if len(self._waiting) + self._busy >= self._room:
@@ -149,6 +149,8 @@ class Pipe(asyncio.Protocol):
         self._items.append(item)
         future = self._loop.create_future()
         self._futures.append(future)
+        if len(names) >= BATCH:
+            self._flush()
         return future
 
     def _alone(self, name: bytes, kind: Reads | None, item: Any) -> asyncio.Future[Any]:
