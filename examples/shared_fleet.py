@@ -53,7 +53,15 @@ def start_cluster(folder: Path) -> tuple[list[subprocess.Popen[bytes]], str]:
     members = [f"127.0.0.1:{port}" for port in ports]
     create = ["redis-cli", "--cluster", "create", *members, "--cluster-replicas", "1", "--cluster-yes"]
     subprocess.run(create, check=True, stdout=subprocess.DEVNULL)
+    while not all(serves(port) for port in ports):
+        time.sleep(0.05)
     return nodes, f"redis+cluster://127.0.0.1:{ports[0]}"
+
+
+def serves(port: int) -> bool:
+    """Whether a node knows that all slots are served; for some moments after its creation it refuses reads."""
+    asked = ["redis-cli", "-p", str(port), "cluster", "info"]
+    return "cluster_state:ok" in subprocess.run(asked, check=True, capture_output=True, text=True).stdout
 
 
 async def work(number: int, url: str, requests: int) -> None:

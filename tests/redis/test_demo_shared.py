@@ -7,6 +7,7 @@ import io
 from redis_servers import Server
 
 from cachelayer.cli.demo.run import Options, demo
+from cachelayer.cli.demo.tally import Lane, Verdict
 
 
 async def test_the_second_run_of_the_demo_starts_warm(server: Server) -> None:
@@ -14,3 +15,15 @@ async def test_the_second_run_of_the_demo_starts_warm(server: Server) -> None:
     options = Options(requests=30, concurrency=4, redis=server.url, semantic=False, think=0.0)
     cold, warm = [await demo(options, io.StringIO()) for _ in range(2)]
     assert warm.backend_calls < cold.backend_calls / 2
+
+
+async def test_a_run_that_asks_no_backend_tells_what_it_spared_and_blames_who_was_wrong(
+    server: Server,
+) -> None:
+    """An answer that the backend of an earlier run took from a wrong article is not the cache's fault."""
+    options = Options(requests=200, concurrency=8, redis=server.url, think=0.004)
+    _, warm = [await demo(options, io.StringIO()) for _ in range(2)]
+    assert warm.lanes[Lane.BACKEND].requests < 20
+    assert warm.saved_seconds > 0.05
+    assert warm.faults(Verdict.BACKEND) > 0
+    assert warm.faults(Verdict.CACHE) == 0

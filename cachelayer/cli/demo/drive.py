@@ -69,7 +69,7 @@ class Drive:
             seconds = time.perf_counter() - started
             verdict = await self._judge(asked, outcome)
             lane = lane_of(outcome)
-            self._tally.add(lane, verdict, seconds)
+            self._tally.add(lane, verdict, seconds, outcome.saved.seconds)
             if lane is Lane.BACKEND and "similar" in outcome.misses:
                 self._tally.reasons[outcome.misses["similar"]] += 1
             if explanation is not None:
@@ -85,6 +85,7 @@ class Drive:
         if lane not in HITS:
             return Verdict.BACKEND
         makers = [work.question for work in self._desk.worked if work.label == served]
+        makers = makers or await self._made_earlier(asked, served)
         same = [text for text in makers if self._truth.get(text) == asked.label]
         if await self._desk.label_of(asked.text) == served:
             verdict = Verdict.BACKEND
@@ -95,6 +96,11 @@ class Drive:
             Wrong(asked, served, lane, verdict, outcome.similarity, outcome.confidence, made_for)
         )
         return verdict
+
+    async def _made_earlier(self, asked: Asked, served: str) -> list[str]:
+        """Questions near to it that the backend answers so, where an earlier run left the answer in Redis."""
+        near = [c["text"] for c in (await self._ask.explain(asked.text)).candidates]
+        return [text for text in near if await self._desk.label_of(text) == served]
 
     def _note_trap(self, asked: Asked, outcome: Outcome, verdict: Verdict, explanation: Explanation) -> None:
         candidates = explanation.candidates

@@ -103,7 +103,7 @@ class Tally:
     def __init__(self, total: int) -> None:
         self.total = total
         self.requests = self.failed = self.backend_calls = 0
-        self.elapsed = 0.0
+        self.elapsed = self._spared = 0.0
         self.cost_per_call = 0.0
         self.lanes = {lane: Counts() for lane in Lane}
         self.history: list[Lane] = []
@@ -112,7 +112,9 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         """Why the similar tier left a request to the backend."""
 
-    def add(self, lane: Lane, verdict: Verdict, seconds: float) -> None:
+    def add(self, lane: Lane, verdict: Verdict, seconds: float, spared: float = 0.0) -> None:
+        """One answer, after `seconds`; `spared`: those that the backend once took for it, if it was not asked."""
+        self._spared += spared
         counts = self.lanes[lane]
         counts.requests += 1
         counts.wrong[verdict] += 1
@@ -143,9 +145,8 @@ class Tally:
 
     @property
     def saved_seconds(self) -> float:
-        """Backend seconds spared, at the mean of the calls that were made."""
-        made = self.lanes[Lane.BACKEND].seconds
-        return self.avoided * sum(made) / len(made) if made else 0.0
+        """Backend seconds spared, less those of checks."""
+        return self._spared * self.avoided / self.answered if self.answered else 0.0
 
     @property
     def saved_cost(self) -> float:
