@@ -26,6 +26,8 @@ LEASE = 30.0
 """Seconds after which the lease of a dead leader ends; a living one renews it."""
 SLOW = 0.005
 """Seconds of backend time from which another process's call is worth waiting for."""
+STEP = 8
+"""Answers that are encoded in one turn of the loop."""
 WRITE_BUDGET = 5.0
 """Seconds that one batch of writes may take, behind the callers' backs."""
 
@@ -208,8 +210,10 @@ class SharedTier:
 
     async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
         """Store what was kept in memory, then let those go on who wait for it."""
-        records = []
+        records: list[Record] = []
         for call, slot in items:
+            if records and len(records) % STEP == 0:
+                await asyncio.sleep(0)
             record = (
                 self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
                 if slot.resident or not call.function.in_memory

@@ -91,7 +91,7 @@ class Writer:
         self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]
     ) -> list[Draft]:
         """Leave out what would overwrite an entry of a newer schema or a later lease holder, or was deleted since."""
-        kept, requests = [], [self._ask(draft.record.key) for draft in drafts]
+        kept, requests = [], (self._ask(draft.record.key) for draft in drafts)
         for draft, result in zip(drafts, await call(self._topology, Role.WRITE, requests), strict=True):
             replies = _replies(result, faults)
             if replies is None:
@@ -138,7 +138,7 @@ class Writer:
     async def _store(
         self, drafts: Sequence[Draft], fences: Mapping[bytes, int], faults: list[StoreFault]
     ) -> int:
-        sets = [self._set(draft, fences.get(draft.record.key, 0)) for draft in drafts]
+        sets = (self._set(draft, fences.get(draft.record.key, 0)) for draft in drafts)
         results = await call(self._topology, Role.WRITE, sets)
         tell, stored = [], 0
         for draft, result in zip(drafts, results, strict=True):
