@@ -6,8 +6,9 @@
 
 Systems that are compared are asked alternately in one run: latencies by one closed-loop connection that goes from one
 to the other request by request, and by wrk in a process of its own, in turns, as rates are. On a busy machine the
-ratios hold and the absolute figures do not. An answer's latency ends with its last bytes; what a server does after
-them shows in the requests that follow at once, and as CPU time.
+ratios hold and the absolute figures do not. The app answers at once, that of `misses_of_a_model` after 10 ms. An
+answer's latency ends with its last bytes; what a server does after them shows in the requests that follow at once, and
+as CPU time.
 """
 
 from __future__ import annotations
@@ -143,18 +144,23 @@ def latencies(*, stream: bool, rounds: int, pause: float = 0.0) -> Result:
     return result
 
 
-def misses_by_wrk(rounds: int = 6) -> Result:
-    """Misses in closed loop by wrk in a process of its own, the two servers in turns: medians over the turns."""
+def misses_by_wrk(rounds: int = 6, *, think: float = 0.0, connections: int = 1) -> Result:
+    """Misses in closed loop by wrk in a process of its own, the two servers in turns: medians over the turns.
+
+    `think`: seconds before the app answers.
+    """
     body = apps.chat_body().replace(b"number 0.", b"number @.")
     with ExitStack() as stack:
         ports = {}
         for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
             ports[name] = free_port()
-            stack.enter_context(process(uvicorn(app, ports[name]), ports[name]))
+            thinking = {"BENCH_THINK": str(think)}
+            stack.enter_context(process(uvicorn(app, ports[name]), ports[name], env=thinking))
         found: dict[str, list[tuple[float, float]]] = {name: [] for name in ports}
         for turn in range(rounds + 1):
             for name, port in ports.items():
-                told = wrk_misses(port, apps.CHAT, body, 10**6 * (turn + 1), seconds=2)
+                first = 10**6 * (turn + 1)
+                told = wrk_misses(port, apps.CHAT, body, first, connections=connections)
                 if turn:
                     found[name].append(told)
     result: Result = {
@@ -204,13 +210,19 @@ PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "streamed_misses": lambda o: latencies(stream=True, rounds=o.rounds),
     "streamed_misses_with_pauses": lambda o: latencies(stream=True, rounds=o.rounds, pause=PAUSE),
     "misses_by_wrk": lambda _: misses_by_wrk(),
+    "misses_of_a_model": lambda _: misses_by_wrk(think=0.01),
+    "misses_of_a_busy_model": lambda _: misses_by_wrk(think=0.01, connections=16),
     "rates": lambda _: rates(),
     "servers": lambda _: peers.servers(),
     "gateway": lambda o: peers.gateways(o.litellm),
     "open_loop": lambda o: streams.open_loop(o.rounds),
+    "busy_open_loop": lambda o: streams.open_loop(4 * o.rounds, rate=400),
     "memory": lambda o: streams.memory(o.streams),
     "memory_in_process": lambda o: streams.memory_in_process(o.streams),
 }
+
+
+BY_WRK = ("misses_by", "misses_of", "rates", "servers", "gateway")
 
 
 def main() -> None:
@@ -226,7 +238,7 @@ def main() -> None:
         "--litellm", metavar="PROGRAM", help="LiteLLM's command, to be measured beside the gateway"
     )
     parser.add_argument(
-        "--out", type=Path, help="write PATH.json and PATH.md; parts not run are kept from before"
+        "--out", metavar="PATH", type=Path, help="write PATH.json; parts not run are kept from before"
     )
     options = parser.parse_args()
     chosen = list(PARTS) if options.only == "all" else options.only.split(",")
@@ -237,7 +249,7 @@ def main() -> None:
     )
     parts: Result = old.get("parts", {})
     for name in chosen:
-        if name in ("misses_by_wrk", "rates", "servers", "gateway") and wrk_program() is None:
+        if name.startswith(BY_WRK) and wrk_program() is None:
             print(f"{name}: not measured, wrk is not installed (or name it in WRK)")
             continue
         load = os.getloadavg()[0]

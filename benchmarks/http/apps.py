@@ -26,6 +26,8 @@ WORDS = " ".join(["considered"] * 55)
 TOKENS = 20
 STREAM_GAP = float(os.environ.get("BENCH_GAP", "0"))
 """Seconds before each event."""
+THINK = float(os.environ.get("BENCH_THINK", "0"))
+"""Seconds before a whole answer; ten milliseconds are less than any language model takes."""
 _CHOICE = {
     "index": 0,
     "message": {"role": "assistant", "content": WORDS},
@@ -54,7 +56,7 @@ EVENTS = [_event({"role": "assistant", "content": ""}), *[_event({"content": f" 
 
 
 async def upstream(scope: Any, receive: Any, send: Any) -> None:
-    """Answers at once: what is measured is what stands before it."""
+    """Answers at once, unless told otherwise: what is measured is what stands before it."""
     if scope["type"] == "lifespan":
         while True:
             message = await receive()
@@ -74,6 +76,8 @@ async def upstream(scope: Any, receive: Any, send: Any) -> None:
             await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
         return
+    if THINK:
+        await asyncio.sleep(THINK)
     await send({"type": "http.response.start", "status": 200, "headers": _JSON})
     await send({"type": "http.response.body", "body": WHOLE})
 

@@ -152,8 +152,10 @@ def wrk(port: int, path: str, body: bytes, *, seconds: float = 3, connections: i
     return float(found[1])
 
 
-def wrk_misses(port: int, path: str, body: bytes, first: int, *, seconds: int = 2) -> tuple[float, float]:
-    """(p50, p99) in microseconds over one connection; every request is another one, numbered from `first`."""
+def wrk_misses(
+    port: int, path: str, body: bytes, first: int, *, seconds: int = 2, connections: int = 1
+) -> tuple[float, float]:
+    """(p50, p99) in microseconds; every request is another one, numbered from `first`."""
     program = wrk_program()
     assert program is not None and body.count(b"@") == 1
     headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
@@ -172,7 +174,7 @@ def wrk_misses(port: int, path: str, body: bytes, first: int, *, seconds: int = 
         command = [
             program,
             "-t1",
-            "-c1",
+            f"-c{connections}",
             f"-d{seconds:g}s",
             "-s",
             script.name,
