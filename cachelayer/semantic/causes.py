@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from . import lexicon as lx
@@ -44,6 +45,8 @@ _MAKING: Final = frozenset(
 _BEING: Final = frozenset("am is are was were be been being get gets got".split())
 _STOPPING: Final = frozenset("stop stops stopped prevent prevents prevented keep keeps".split())
 _PREVENTING: Final = _STOPPING.union("without avoid avoids avoiding stopping preventing no not never".split())
+_CEASING: Final = frozenset("stop stops stopped quit quits cease avoid".split())
+_ENDING: Final = _CEASING | _PREVENTING
 _BARE: Final = frozenset("people person someone anyone something thing things".split()).union(_MAKING)
 _ROOT: Final = 5
 """Letters by which two forms of one word are told: 'depression', 'depressed'."""
@@ -52,8 +55,10 @@ _Sides = tuple[frozenset[str], frozenset[str]]
 
 def causes(a: Signature, b: Signature) -> bool:
     """One text asks where it comes from and the other what comes of it, or cause and effect are exchanged, or one makes
-    what the other prevents.
+    what the other prevents or ends.
     """
+    if _ceases(a, b) or _ceases(b, a):
+        return True
     if _stops(a) != _stops(b) and _PREVENTING.isdisjoint(a.vocabulary & b.vocabulary):
         return _PREVENTING.isdisjoint((b if _stops(a) else a).vocabulary)
     if not _HINTS.isdisjoint(a.vocabulary) and not _HINTS.isdisjoint(b.vocabulary):
@@ -100,6 +105,16 @@ def _stops(s: Signature) -> bool:
     return any(
         w == "from" and words[i + 1 : i + 2] and words[i + 1].endswith("ing")
         for i, w in enumerate(words[at:], at)
+    )
+
+
+def _ceases(one: Signature, other: Signature) -> bool:
+    """'Stop ignoring the file' / 'ignore the file'."""
+    if _CEASING.isdisjoint(one.vocabulary) or not _ENDING.isdisjoint(other.vocabulary):
+        return False
+    return any(
+        word in _CEASING and after.endswith("ing") and stem(after) in other.stems
+        for word, after in pairwise(one.words)
     )
 
 

@@ -14,6 +14,7 @@ from .demands import demands
 from .duties import duties
 from .exchanges import ADDED, exchanges, opposed
 from .guards import modality
+from .inquiries import inquiries
 from .lexemes import NONE, POSSESSORS, stem
 from .moods import moods
 from .phrases import apart
@@ -60,7 +61,7 @@ _POLES: Final = (
 _POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
-_ANYWHERE: Final = (demands, moods, acts, opposed, apart, causes, duties)
+_ANYWHERE: Final = (inquiries, demands, moods, acts, opposed, apart, causes, duties)
 """What tells two texts apart though they share few words."""
 
 

@@ -79,6 +79,7 @@ _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price"
 }
 _NO_NOUNS: Final = _YES_NO.union(("one", "ones", "of", "way"))
 _PRICED: Final = frozenset("is are was were do does did would will".split())
+QUESTION_WORDS: Final = frozenset(_WH)
 ASKING: Final = _YES_NO.union(_WH)
 """Words that may begin a question."""
 

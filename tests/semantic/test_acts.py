@@ -22,6 +22,8 @@ _APART = [
     (causes, "how does rust come about on steel", "what does rust do to steel"),
     (causes, "Does stress cause headaches?", "Do headaches cause stress?"),
     (causes, "Does depression make people gain weight?", "Does gaining weight make people depressed?"),
+    (causes, "make git stop ignoring the config file", "make git ignore the config file"),
+    (causes, "How can I quit receiving letters?", "How can I receive letters?"),
     (voices, "towns burnt by the Vikings", "towns that burnt the Vikings"),
     (voices, "events triggered by the strike", "events that triggered the strike"),
 ]
@@ -49,6 +51,8 @@ def test_another_act_leave_or_cause_forbids(guard: object, text: str, other: str
         ("Why does my knee hurt?", "What makes my knee hurt?"),
         ("What happens if I miss a payment?", "What are the consequences of a missed payment?"),
         ("Explain causes and effects of floods", "What are the causes and consequences of floods?"),
+        ("How do I stop receiving letters?", "I receive letters and do not want them"),
+        ("Tips for people who stop smoking", "Tips for people who quit smoking"),
         ("Will tariffs affect prices?", "How will prices be affected by tariffs?"),
         ("Who painted the ceiling?", "Who was the ceiling painted by?"),
         ("the song written by Prince", "the song that Prince has written"),

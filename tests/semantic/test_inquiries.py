@@ -1,0 +1,65 @@
+"""A question whether something is so is answered by no reason, moment or span, nor one for a reason by any of these."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.inquiries import inquiries
+from cachelayer.semantic.reading import read
+from cachelayer.semantic.words import words
+
+
+def asks_else(one: str, other: str) -> bool:
+    a, b = (read(text, words()).signature for text in (one, other))
+    assert inquiries(a, b) == inquiries(b, a)
+    return inquiries(a, b)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Is fried food unhealthy?", "Why is fried food unhealthy?"),
+        ("is my card blocked", "why is my card blocked"),
+        ("Is there a fee for transfers?", "Why is there a fee for transfers?"),
+        ("Do you deliver to Norway?", "How long does delivery to Norway take?"),
+        ("Does the number 12 still stop at Mill Lane?", "When did the number 12 last stop at Mill Lane?"),
+        ("Should I change my tyres?", "How often should I change my tyres?"),
+        ("Can I bring guests?", "How many guests can I bring?"),
+        ("Why did the meeting move to ten?", "Since when is the meeting at ten?"),
+        ("Why does shipping take so long?", "How long does shipping take?"),
+    ],
+)
+def test_whether_why_and_when_are_other_questions(one: str, other: str):
+    assert asks_else(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Can I cancel my order?", "How can I cancel my order?"),
+        ("Can you tell me why my card is blocked?", "Why is my card blocked?"),
+        ("Do you know when the shop opens?", "When does the shop open?"),
+        ("Is there a fee for transfers?", "How much is the fee for transfers?"),
+        ("Does delivery take long?", "How long does delivery take?"),
+        ("Is parking free?", "How much does parking cost?"),
+        ("Is the shop open on Sunday?", "When is the shop open on Sunday?"),
+        ("Is there a bus to the airport?", "Where does the bus to the airport leave?"),
+        ("When and why do leaves fall?", "Why do leaves fall?"),
+        ("What is the reason for the delay?", "Why is there a delay?"),
+        ("Reset my password", "How do I reset my password?"),
+        ("", "Why?"),
+    ],
+)
+def test_one_may_ask_for_the_same_otherwise(one: str, other: str):
+    assert not asks_else(one, other)
+
+
+@given(
+    st.lists(
+        st.sampled_from("is are why when how long often there free card do you not ?".split()), max_size=9
+    )
+)
+def test_no_text_asks_for_something_else_than_itself(said: list[str]):
+    assert not asks_else(" ".join(said), " ".join(said))
