@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables import Runnable, RunnableBinding
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
 from langchain_core.tools import BaseTool
 
 from cachelayer.errors import ConfigurationError
@@ -64,6 +64,9 @@ class CachedChatModel(BaseChatModel):
         asked = {"async_api": async_api, "run_manager": run_manager, **kwargs}
         return super()._should_stream(**asked) and self.model._should_stream(**asked)
 
+    def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
+        return self.model._combine_llm_outputs(llm_outputs)
+
     def get_token_ids(self, text: str) -> list[int]:
         """The text's tokens, as the model counts them."""
         return self.model.get_token_ids(text)
@@ -84,6 +87,16 @@ class CachedChatModel(BaseChatModel):
         if not isinstance(bound, RunnableBinding):
             raise NotImplementedError(f"{type(self.model).__name__}.bind_tools does not return a binding")
         return self.bind(**bound.kwargs)
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, **kwargs: Any
+    ) -> Runnable[Any, Any]:
+        """What the model makes of it, by its own methods, with this one in its place."""
+        made = self.model.with_structured_output(schema, include_raw=include_raw, **kwargs)
+        replaced: Runnable[Any, Any] = _replaced(made, self.model, self)
+        if replaced is made:
+            raise NotImplementedError(f"{type(self.model).__name__}.with_structured_output hides the model")
+        return replaced
 
     def _generate(
         self,
@@ -157,6 +170,22 @@ class CachedChatModel(BaseChatModel):
         if store is False or isinstance(store, CacheLayerCache):
             return store or None
         raise ConfigurationError("cache", store, "give CachedChatModel a CacheLayerCache(layer)")
+
+
+def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
+    """A chain with `cached` wherever it asks `model`; itself where it does not."""
+    if made is model:
+        return cached
+    if isinstance(made, RunnableBinding):
+        bound = _replaced(made.bound, model, cached)
+        return made if bound is made.bound else made.model_copy(update={"bound": bound})
+    if isinstance(made, RunnableSequence | RunnableParallel):
+        of = dict(enumerate(made.steps)) if isinstance(made, RunnableSequence) else made.steps__
+        steps: dict[Any, Any] = {name: _replaced(one, model, cached) for name, one in of.items()}
+        if any(one is not of[name] for name, one in steps.items()):
+            in_order = isinstance(made, RunnableSequence)
+            return RunnableSequence(*steps.values(), name=made.name) if in_order else RunnableParallel(steps)
+    return made
 
 
 def _prompt(messages: list[BaseMessage]) -> str:

@@ -1,0 +1,97 @@
+"""Structured output: by the model's own method, whoever stands before it, and from every tier."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import date
+from operator import itemgetter
+from typing import Any
+
+import pytest
+from cachelayer.adapters.langchain import CachedChatModel, CacheLayerCache
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
+from langchain_models import Counting
+from pydantic import BaseModel, Field
+
+from cachelayer import CacheLayer
+
+
+class Step(BaseModel):
+    day: date
+    text: str = Field(alias="what")
+
+
+class Structured(Counting):
+    """Answers in the form that `with_structured_output` binds, and keeps the object beside it, as ChatOpenAI does."""
+
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        self.calls += 1
+        schema = kwargs["form"]
+        told = '{"day":"2026-11-23","what":"pack"}'
+        beside = {"parsed": schema.model_validate_json(told)} if kwargs["method"] == "schema" else {}
+        message = AIMessage(told, additional_kwargs=beside, response_metadata={"finish_reason": "stop"})
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+    def with_structured_output(
+        self, schema: Any, *, include_raw: bool = False, method: str = "schema", **kwargs: Any
+    ) -> Runnable[Any, Any]:
+        def parsed(message: AIMessage) -> Any:
+            made = message.additional_kwargs.get("parsed")
+            if made is None:
+                return schema.model_validate_json(message.content)
+            return schema(**made) if isinstance(made, dict) else made
+
+        asked = self.bind(form=schema, method=method, **kwargs)
+        if not include_raw:
+            return asked | RunnableLambda(parsed)
+        return RunnableParallel(raw=asked) | RunnablePassthrough.assign(
+            parsed=itemgetter("raw") | RunnableLambda(parsed)
+        )
+
+
+class Hiding(Counting):
+    """Its structured output does not show whom it asks."""
+
+    def with_structured_output(self, schema: Any, **kwargs: Any) -> Runnable[Any, Any]:
+        return RunnableLambda(lambda asked: self.invoke(asked))
+
+
+PACK = Step(day=date(2026, 11, 23), what="pack")
+
+
+@pytest.fixture
+async def layer() -> AsyncIterator[CacheLayer]:
+    async with CacheLayer(semantic=False) as layer:
+        yield layer
+
+
+@pytest.mark.parametrize("method", ["schema", "mode"])
+@pytest.mark.parametrize("include_raw", [False, True])
+async def test_a_cached_models_structured_output_is_the_models_own(
+    layer: CacheLayer, method: str, include_raw: bool
+) -> None:
+    model = Structured()
+    cached = CachedChatModel(model=model, cache=CacheLayerCache(layer))
+    chain = cached.with_structured_output(Step, method=method, include_raw=include_raw)
+    for _ in range(2):
+        for told in (await chain.ainvoke("what next?"), chain.invoke("what next?")):
+            assert (told["parsed"] if include_raw else told) == PACK
+    assert model.calls == 1
+
+
+def test_a_model_that_hides_whom_its_structured_output_asks_says_so(layer: CacheLayer) -> None:
+    with pytest.raises(NotImplementedError, match="Hiding"):
+        CachedChatModel(model=Hiding(), cache=CacheLayerCache(layer)).with_structured_output(Step)
+
+
+async def test_what_a_model_says_beside_its_answers_is_said_by_a_cached_one(layer: CacheLayer) -> None:
+    class Telling(Counting):
+        def _combine_llm_outputs(self, llm_outputs: list[Any]) -> dict[str, Any]:
+            return {"model_name": "told"}
+
+    cached = CachedChatModel(model=Telling(), cache=CacheLayerCache(layer))
+    assert (await cached.agenerate([[AIMessage("x")]])).llm_output == {"model_name": "told"}
