@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -46,7 +47,7 @@ class LangChainCodec(Codec):
         try:
             return _OWN + super().encode(value)
         except ForeignClass:
-            text = dumps(value)
+            text = dumps([_portable(one) for one in value] if isinstance(value, list) else value)
         if '"type": "not_implemented"' in text:
             raise CodecError("an object in the answer is not serializable by LangChain")
         return _THEIRS + super().encode(text)
@@ -73,6 +74,23 @@ class LangChainCodec(Codec):
             if cls is not None:
                 return cls(**value.get("kwargs", {}))
         return self._reviver(value)
+
+
+def _portable(made: Any) -> Any:
+    """An answer whose structured output, an object of the owner's class, is plain data that gives the same again: of
+    such data LangChain's parsers make an object themselves."""
+    if not isinstance(made, ChatGeneration):
+        return made
+    parsed = made.message.additional_kwargs.get("parsed")
+    if parsed is None or isinstance(parsed, Serializable) or not hasattr(parsed, "model_dump"):
+        return made
+    with suppress(Exception):  # what the owner's validators raise
+        plain = parsed.model_dump(mode="json", by_alias=True)
+        if type(parsed)(**plain) == parsed:
+            kwargs = {**made.message.additional_kwargs, "parsed": plain}
+            message = made.message.model_copy(update={"additional_kwargs": kwargs})
+            return made.model_copy(update={"message": message})
+    return made
 
 
 def messages_of(prompt: str) -> list[dict[str, Any]] | str:

@@ -13,14 +13,26 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable, RunnableLambda, RunnableParallel, RunnablePassthrough
 from langchain_models import Counting
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
+from redis_servers import Server
 
-from cachelayer import CacheLayer
+from cachelayer import Budgets, CacheLayer, Policy
 
 
 class Step(BaseModel):
     day: date
     text: str = Field(alias="what")
+
+
+class Doubling(BaseModel):
+    """No data makes it again."""
+
+    n: int
+
+    @field_validator("n")
+    @classmethod
+    def twice(cls, n: int) -> int:
+        return 2 * n
 
 
 class Structured(Counting):
@@ -31,7 +43,7 @@ class Structured(Counting):
     ) -> ChatResult:
         self.calls += 1
         schema = kwargs["form"]
-        told = '{"day":"2026-11-23","what":"pack"}'
+        told = '{"n":1}' if schema is Doubling else '{"day":"2026-11-23","what":"pack"}'
         beside = {"parsed": schema.model_validate_json(told)} if kwargs["method"] == "schema" else {}
         message = AIMessage(told, additional_kwargs=beside, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
@@ -86,6 +98,21 @@ async def test_a_cached_models_structured_output_is_the_models_own(
 def test_a_model_that_hides_whom_its_structured_output_asks_says_so(layer: CacheLayer) -> None:
     with pytest.raises(NotImplementedError, match="Hiding"):
         CachedChatModel(model=Hiding(), cache=CacheLayerCache(layer)).with_structured_output(Step)
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected", "calls"), [(Step, PACK, [1, 0]), (Doubling, Doubling(n=1), [1, 1])]
+)
+async def test_a_structured_answer_travels_through_redis_where_data_gives_the_same_object(
+    redis_server: Server, schema: Any, expected: Any, calls: list[int]
+) -> None:
+    policy = Policy(budgets=Budgets(store="2s"))
+    for wanted in calls:
+        async with CacheLayer(semantic=False, policy=policy, store=redis_server.url) as layer:
+            model = Structured(cache=CacheLayerCache(layer))
+            assert await model.with_structured_output(schema).ainvoke("what next?") == expected
+            await layer.flush()
+            assert model.calls == wanted
 
 
 async def test_what_a_model_says_beside_its_answers_is_said_by_a_cached_one(layer: CacheLayer) -> None:
