@@ -76,7 +76,16 @@ class Lexeme:
 
 _DOTTED: Final = re.compile(r"\w(?:\.\w)+")
 """'p.m', 'u.s.a'."""
-_SHORT: Final = {"w/o": "without", "w/out": "without"}
+_SHORT: Final = dict(
+    pair.split("=")
+    for pair in """w/o=without w/out=without wk=week wks=weeks wkend=weekend wknd=weekend tonite=tonight
+    tmrw=tomorrow tmr=tomorrow tomoz=tomorrow pw=password appt=appointment appts=appointments
+    msg=message msgs=messages pls=please plz=please shld=should wld=would cld=could abt=about cuz=because coz=because
+    bcoz=because becuz=because b4=before acct=account accts=accounts nr=number flr=floor hols=holidays
+    govt=government ppl=people pic=picture pics=pictures info=information thru=through tho=though wot=what wat=what
+    wots=what's wats=what's""".split()
+)
+"""What is written for a word by everybody, and for no other."""
 _KEY: Final = re.compile(r"_|[+#]\w|[^\W_]{2}\.[^\W_]{2}")
 
 
@@ -117,6 +126,8 @@ class Lexemes(dict[str, Lexeme]):
             found.plain = found.plain and not found.figure and not found.negation
         if not word.isascii():
             found.foreign, found.plain = True, False
+        if base != word and (base in _DATES or base in lx.PERIODS):  # 'today's menu', 'last week's'
+            found.date, found.period, found.plain = _DATES.get(base, ""), base in lx.PERIODS, False
         return found
 
     def _rarity(self, at: int) -> float:

@@ -196,7 +196,8 @@ class Scan:
         elif not lexeme.function and named(raw, self.opening):
             self.names.add(lexeme.stem)
         if lexeme.period and len(self.words) > 1 and self.words[-2] in lx.WHICH_PERIOD:
-            self.dates.add(f"{lx.WHICH_PERIOD[self.words[-2]]} {low}")
+            which, period = lx.WHICH_PERIOD[self.words[-2]], low.removesuffix("'s")
+            self.dates.add(f"{which} {period}")
         if lexeme.direction:
             self.direction = low
         if lexeme.function:

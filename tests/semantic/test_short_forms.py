@@ -1,0 +1,41 @@
+"""A day is a day in whatever form it is written, and what everybody writes for a word is that word."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards import dates
+from cachelayer.semantic.lexemes import _SHORT
+from cachelayer.semantic.signature import signature
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is on today's menu?", "What is on tomorrow's menu?"),
+        ("the minutes of Tuesday's meeting", "the minutes of Wednesday's meeting"),
+        ("summarize last week's report", "summarize this week's report"),
+        ("May's first week", "June's first week"),
+    ],
+)
+def test_another_day_is_told_in_its_possessive_form_too(one: str, other: str):
+    assert dates(signature(one), signature(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is on today's menu?", "What is on the menu today?"),
+        ("this year's budget", "the budget of this year"),
+        ("is it closed this wk", "Is it closed this week?"),
+        ("a table for tonite", "a table for tonight"),
+    ],
+)
+def test_the_same_day_is(one: str, other: str):
+    assert not dates(signature(one), signature(other))
+
+
+@pytest.mark.parametrize(("short", "long"), _SHORT.items())
+def test_a_short_form_is_its_word(short: str, long: str):
+    a, b = signature(f"my {short} again"), signature(f"my {long} again")
+    assert a.words == b.words and a.dates == b.dates and a.content == b.content
