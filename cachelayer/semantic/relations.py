@@ -17,6 +17,7 @@ from .guards import modality
 from .inquiries import inquiries
 from .lexemes import NONE, POSSESSORS, stem
 from .moods import moods
+from .permissions import permissions
 from .phrases import apart
 from .signature import Signature
 from .tenses import rooted, tenses
@@ -61,7 +62,7 @@ _POLES: Final = (
 _POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
-_ANYWHERE: Final = (inquiries, demands, moods, acts, opposed, apart, causes, duties)
+_ANYWHERE: Final = (inquiries, permissions, demands, moods, acts, opposed, apart, causes, duties)
 """What tells two texts apart though they share few words."""
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.semantic.inquiries import inquiries
+from cachelayer.semantic.permissions import permissions
 from cachelayer.semantic.reading import read
 from cachelayer.semantic.words import words
 
@@ -56,10 +57,50 @@ def test_one_may_ask_for_the_same_otherwise(one: str, other: str):
     assert not asks_else(one, other)
 
 
+def leave_apart(one: str, other: str) -> bool:
+    a, b = (read(text, words()).signature for text in (one, other))
+    assert permissions(a, b) == permissions(b, a)
+    return permissions(a, b)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Do I have to register the drone?", "Is it worth registering the drone?"),
+        ("Can I legally record the call?", "Should I record the call?"),
+        ("Do pupils need a calculator?", "May pupils use a calculator?"),
+        ("Should I fast before the scan?", "Is it safe to fast before the scan?"),
+        ("Are tenants required to be insured?", "Is it wise for tenants to be insured?"),
+    ],
+)
+def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
+    assert leave_apart(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Can I bring my dog?", "Am I allowed to bring my dog?"),
+        ("Do I need a visa?", "Is a visa required?"),
+        ("Can I eat the peel?", "Is it safe to eat the peel?"),
+        ("Can you recommend a hotel?", "Do you recommend a hotel?"),
+        ("Is it possible to pay by card?", "Could we pay by card?"),
+        ("How do I register?", "Do I have to register?"),
+        ("", "Must I?"),
+    ],
+)
+def test_each_may_be_asked_for_in_many_words(one: str, other: str):
+    assert not leave_apart(one, other)
+
+
 @given(
     st.lists(
-        st.sampled_from("is are why when how long often there free card do you not ?".split()), max_size=9
+        st.sampled_from(
+            "is are why when how long often there free card do you not can must should have to safe ?".split()
+        ),
+        max_size=9,
     )
 )
 def test_no_text_asks_for_something_else_than_itself(said: list[str]):
     assert not asks_else(" ".join(said), " ".join(said))
+    assert not leave_apart(" ".join(said), " ".join(said))
