@@ -53,6 +53,7 @@ class Unshared:
                 ends = _TRAILERS_END
             yield message
             if message["type"] == ends[0] and not message.get(ends[1], False):
+                self.channel.close()  # as servers do, for apps that wait for the client's leaving until then
                 return
 
 

@@ -171,21 +171,6 @@ async def test_an_app_that_raises_or_says_nothing_does_so_behind_the_middleware(
         assert (await asyncio.gather(call.task, return_exceptions=True)) and call.answer.status == 0
 
 
-async def test_work_after_the_response_is_waited_for(layer: CacheLayer) -> None:
-    done = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        body = json.dumps(Upstream().whole(ask("x"), {"say": "x"}, True)).encode()
-        await Upstream._reply(send, 200, body, [(b"content-type", b"application/json")])
-        assert (await receive())["type"] == "http.disconnect"
-        await asyncio.sleep(0)
-        done.append(1)
-
-    await Client(CacheLayerMiddleware(app, layer=layer)).chat("x")
-    assert done == [1]
-
-
 async def test_a_known_caller_who_leaves_before_he_asked_anything_disturbs_nobody(
     upstream: Upstream, layer: CacheLayer
 ) -> None:

@@ -1,0 +1,43 @@
+"""A response that is one caller's alone is his as it would be without the middleware."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgi_client import Client, ask
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from upstream import Upstream
+
+from cachelayer import CacheLayer
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [[], [(b"set-cookie", b"a=b")], [(b"content-encoding", b"br")]],
+    ids=["kept", "cookie", "encoded"],
+)
+@pytest.mark.parametrize("path", [CHAT, "/v1/embeddings"])
+async def test_work_after_the_response_is_waited_for(layer: CacheLayer, path: str, headers: Any) -> None:
+    """An app may wait for its client's leaving until its response is complete, kept or not, as under any server."""
+    done = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        if path == CHAT:
+            body = Upstream().whole(ask("x"), {"say": "x"}, True)
+        else:
+            body = {"object": "list", "data": [{"index": 0, "embedding": [0.5]}], "model": "m"}
+        raw = json.dumps(body).encode()
+        await Upstream._reply(send, 200, raw, [(b"content-type", b"application/json"), *headers])
+        assert (await receive())["type"] == "http.disconnect"
+        await asyncio.sleep(0)
+        done.append(1)
+
+    asked = ask("x") if path == CHAT else {"model": "m", "input": ["x"]}
+    answer = await asyncio.wait_for(Client(CacheLayerMiddleware(app, layer=layer)).post(path, asked), 5)
+    assert answer.complete and done == [1]
