@@ -119,6 +119,7 @@ class Function:
         self.joins: Joins | None = joined if view is None else None
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
         self.ttl_reads = self.ttl is None  # whether more of a stream than its beginning
+        self.quiet = False  # whether callers are told themselves why an answer is not kept
         self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]

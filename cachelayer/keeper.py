@@ -268,7 +268,7 @@ class Keeper(Holdings):
 
     def unkeepable(self, call: Call, fault: NotKeepable) -> Reason:
         """Why an answer is not kept; the log tells of what no copy can be made of."""
-        if fault.reason is Reason.NOT_KEEPABLE:
+        if fault.reason is Reason.NOT_KEEPABLE and not call.function.quiet:
             self.tell(call.function, fault)
         return fault.reason
 

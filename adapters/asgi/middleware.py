@@ -61,6 +61,7 @@ class Served:
         if type(route).view_stream is Route.view_stream and type(route).seen is Route.seen:
             self.handle.function.joins = joined
         self.handle.function.ttl_reads = callable(own)
+        self.handle.function.quiet = True  # by Cache-Status
         self.policy = self.handle.function.policy
         self.engine = self.handle.engine
         self.raws = self.handle.raw_forms()

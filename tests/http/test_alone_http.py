@@ -41,3 +41,11 @@ async def test_work_after_the_response_is_waited_for(layer: CacheLayer, path: st
     asked = ask("x") if path == CHAT else {"model": "m", "input": ["x"]}
     answer = await asyncio.wait_for(Client(CacheLayerMiddleware(app, layer=layer)).post(path, asked), 5)
     assert answer.complete and done == [1]
+
+
+async def test_a_response_that_is_not_kept_is_told_of_by_cache_status_and_not_in_the_log(
+    upstream: Upstream, layer: CacheLayer, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await Client(CacheLayerMiddleware(upstream, layer=layer)).chat('{"status": 400}')
+    assert "kept:status 400" in answer.header("cache-status")
+    assert not caplog.records
