@@ -24,6 +24,7 @@ _CACHED = ("chat.completions.create", "completions.create", "responses.create", 
 _PARSED = "chat.completions.parse"
 _PASSED = frozenset({"with_raw_response", "with_streaming_response"})
 _COPIES = frozenset({"with_options", "copy"})
+_OWN = frozenset({"_inner", "_path", "_endpoints", "_client"})
 
 
 def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) -> ClientT:
@@ -57,7 +58,9 @@ class _Endpoints:
         name = f"openai {path}{'' if self.awaited else ' plain'}"
         known = self.layer.known(name)
         if known is None:
-            options = {**self.options, "name": name, "ignore": ["create"], "view": _VIEWS.get(path)}
+            more = self.options.get("ignore", ())
+            ignored = more if isinstance(more, str) else ["create", *more]  # a text is refused by name
+            options = {**self.options, "name": name, "ignore": ignored, "view": _VIEWS.get(path)}
             if path != "chat.completions.create":
                 options["text"] = "prompt" if path == "completions.create" else "input"
             if path == "embeddings.create":
@@ -98,6 +101,13 @@ class _Wrapped:
         if any(known.startswith(f"{path}.") for known in _CACHED):
             return _Wrapped(found, path, self._endpoints, self._client)
         return found
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """What is set on the client counts for its requests: a new key, a timeout."""
+        if name in _OWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._inner, name, value)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:

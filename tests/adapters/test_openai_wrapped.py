@@ -234,6 +234,26 @@ def test_a_wrapped_client_is_one_of_openais_for_whoever_asks(
         wrap(client, layer=layer)
 
 
+def test_what_is_set_on_a_wrapped_client_counts_for_its_requests(url: str, layer: CacheLayer) -> None:
+    inner = openai.OpenAI(base_url=url, api_key="old", max_retries=0)
+    client = wrap(inner, layer=layer)
+    client.api_key, client.timeout = "new", 3.0
+    assert (inner.api_key, inner.timeout, client.api_key) == ("new", 3.0, "new")
+
+
+def test_what_the_owner_ignores_sets_no_answers_apart(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as inner:
+        client = wrap(inner, layer=layer, ignore=["seed"])
+        for seed in (1, 2):
+            client.chat.completions.create(model="m", messages=HELLO, seed=seed)
+        assert len(upstream.requests) == 1
+        wrong = wrap(inner, layer=CacheLayer(semantic=False), ignore="seed")
+        with pytest.raises(ConfigurationError, match="ignore"):
+            wrong.chat.completions.create(model="m", messages=HELLO)
+
+
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="client"):
         wrap(object())  # type: ignore[type-var]
