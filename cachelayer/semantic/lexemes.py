@@ -82,7 +82,7 @@ _SHORT: Final = dict(
     tmrw=tomorrow tmr=tomorrow tomoz=tomorrow pw=password appt=appointment appts=appointments
     msg=message msgs=messages pls=please plz=please shld=should wld=would cld=could abt=about cuz=because coz=because
     bcoz=because becuz=because b4=before acct=account accts=accounts nr=number flr=floor hols=holidays
-    govt=government ppl=people pic=picture pics=pictures info=information thru=through tho=though wot=what wat=what
+    govt=government ppl=people pic=picture pics=pictures info=information thru=through tho=though wot=what
     wots=what's wats=what's""".split()
 )
 """What is written for a word by everybody, and for no other."""
