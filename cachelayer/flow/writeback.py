@@ -38,6 +38,8 @@ class WriteBack(Generic[T]):
         self._worker: asyncio.Task[None] | None = None
         self._pause: asyncio.Future[None] | None = None
         self._urgent = False
+        self._held = 0  # of the batch under way
+        self._passed: asyncio.Future[None] | None = None
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -53,10 +55,13 @@ class WriteBack(Generic[T]):
             worker = self._worker
             begin = worker is None or worker.done() or worker.get_loop().is_closed()
             if begin and not _ending():  # a loop that ends begins nothing: another's goes on
-                self._worker = loop.create_task(self._work(loop))
+                self._begin(loop)
         if self._urgent and not begin:
             self._go_on()
         return True
+
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._held, self._worker = 0, loop.create_task(self._work(loop))
 
     def _ended(self) -> bool:
         with self._lock:
@@ -65,12 +70,16 @@ class WriteBack(Generic[T]):
             return not self._queue
 
     async def _work(self, loop: asyncio.AbstractEventLoop) -> None:
-        while not self._ended():
-            if self._linger and not self._urgent:
-                self._pause = loop.create_future()
-                loop.call_later(self._linger, _resolve, self._pause)
-                await self._pause
-            await self._step()
+        try:
+            while not self._ended():
+                if self._linger and not self._urgent:
+                    self._pause = loop.create_future()
+                    loop.call_later(self._linger, _resolve, self._pause)
+                    await self._pause
+                await self._step()
+                _resolve(self._passed)
+        finally:
+            _resolve(self._passed)
 
     def _go_on(self) -> None:
         if self._pause is not None:
@@ -82,32 +91,52 @@ class WriteBack(Generic[T]):
         with self._lock:
             batch = [self._queue.popleft() for _ in range(min(self._batch, len(self._queue)))]
             self._urgent = len(self._queue) >= self._batch
+            self._held = len(batch)
         try:
             if batch:
                 await self._handle(batch)
         except asyncio.CancelledError:  # its loop ends: another's goes on
             self._queue.extendleft(reversed(batch))
             raise
+        finally:
+            self._held = 0
         self.handled += len(batch)
 
     async def drain(self, timeout: float | None = None) -> bool:
-        """Handle what is queued now; False where `timeout` seconds were not enough."""
+        """Wait until what is queued now is handled; False where `timeout` seconds were not enough.
+
+        All is left to the worker: batches overtake none, so no older answer is written over a newer one.
+        """
         try:
             async with asyncio.timeout(timeout):
-                self._go_on()
                 worker, here = self._worker, asyncio.get_running_loop()
                 if worker is not None and worker.get_loop() is not here and worker.get_loop().is_running():
+                    self._go_on()
                     there = asyncio.run_coroutine_threadsafe(self.drain(timeout), worker.get_loop())
                     return await asyncio.wrap_future(
                         there
                     )  # whose connections know what was invalidated since
-                while self._queue:
-                    await self._step()
-                if worker is not None and worker.get_loop() is here:
-                    await asyncio.shield(worker)
+                await self._wait(here)
         except TimeoutError:
             return False
         return True
+
+    async def _wait(self, here: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            worker = self._worker
+            if self._queue and (worker is None or worker.done() or worker.get_loop() is not here):
+                self._begin(here)
+            self._urgent = self._urgent or bool(self._queue)
+            goal = self.handled + self._held + len(self._queue)  # what comes meanwhile is others' to wait for
+        while self.handled < goal and self._works(here):
+            self._go_on()
+            if self._passed is None or self._passed.done():
+                self._passed = here.create_future()
+            await asyncio.shield(self._passed)
+
+    def _works(self, here: asyncio.AbstractEventLoop) -> bool:
+        worker = self._worker
+        return worker is not None and not worker.done() and worker.get_loop() is here
 
 
 def _ending() -> bool:
@@ -116,6 +145,6 @@ def _ending() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _resolve(pause: asyncio.Future[None]) -> None:
-    if not pause.done():
+def _resolve(pause: asyncio.Future[None] | None) -> None:
+    if pause is not None and not pause.done():
         pause.set_result(None)

@@ -148,3 +148,88 @@ async def test_a_loop_that_ends_begins_nothing() -> None:
     assert not await asyncio.to_thread(asyncio.run, ends())
     assert await queue.drain()
     assert written.batches == [[1]]
+
+
+class Held:
+    """Handles a batch when it is let; tells how many were under way at once."""
+
+    def __init__(self) -> None:
+        self.done: list[int] = []
+        self.begun, self.let = asyncio.Event(), asyncio.Event()
+        self.now = self.most = 0
+
+    async def __call__(self, batch: Sequence[int]) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        self.begun.set()
+        try:
+            await self.let.wait()
+            self.done += batch
+        finally:
+            self.now -= 1
+
+
+async def test_who_drains_waits_for_what_another_drains() -> None:
+    held = Held()
+    queue: WriteBack[int] = WriteBack(held, linger=60)
+    queue.offer(1, asyncio.get_running_loop())
+    await asyncio.sleep(0)
+    first = asyncio.create_task(queue.drain())
+    await held.begun.wait()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    second = asyncio.create_task(queue.drain())
+    assert not await queue.drain(timeout=0)
+    assert not second.done()
+    held.let.set()
+    assert await second and held.done == [1] and await first
+
+
+async def test_who_drains_does_not_wait_for_what_comes_later() -> None:
+    async def handle(batch: Sequence[int]) -> None:
+        queue.offer(batch[-1] + 1, asyncio.get_running_loop())
+        await asyncio.sleep(0)
+
+    queue: WriteBack[int] = WriteBack(handle)
+    queue.offer(1, asyncio.get_running_loop())
+    async with asyncio.timeout(10):
+        assert await queue.drain()
+
+
+async def test_a_drain_that_is_given_up_leaves_nothing_that_nobody_handles() -> None:
+    held = Held()
+    queue: WriteBack[int] = WriteBack(held, linger=60)
+    queue.offer(1, asyncio.get_running_loop())
+    await asyncio.sleep(0)
+    drain = asyncio.create_task(queue.drain())
+    await held.begun.wait()
+    for _ in range(9):
+        await asyncio.sleep(0)
+    drain.cancel()
+    await asyncio.wait([drain])
+    held.let.set()
+    async with asyncio.timeout(10):
+        while not held.done:
+            await asyncio.sleep(0)
+
+
+async def test_no_batch_overtakes_another_where_some_drain() -> None:
+    """An older answer would be written over a newer one."""
+    held = Held()
+    queue: WriteBack[int] = WriteBack(held, batch=2)
+    for n in range(8):
+        queue.offer(n, asyncio.get_running_loop())
+    drains = [asyncio.create_task(queue.drain()) for _ in range(3)]
+    await held.begun.wait()
+    held.let.set()
+    assert all(await asyncio.gather(*drains))
+    assert held.done == [*range(8)] and held.most == 1
+
+
+async def test_who_drains_lets_nothing_linger() -> None:
+    written = Written()
+    queue: WriteBack[int] = WriteBack(written, linger=60)
+    queue.offer(1, asyncio.get_running_loop())
+    async with asyncio.timeout(10):
+        assert await queue.drain()
+    assert written.batches == [[1]]
