@@ -200,8 +200,8 @@ class SharedTier:
     def let_go(self, call: Call) -> None:
         """Release the call's lease behind the caller's back, so that followers go on."""
         lease, call.lease = call.lease, None
-        if lease is not None and not self.background.spawn(lambda: self._release(lease)):
-            self.faults.report("lease", RuntimeError("too many releases under way; it ends by itself"))
+        if lease is not None:  # which would be renewed as long as this process lives
+            self.background.spawn(lambda: self._release(lease), owed=True)
 
     async def _release(self, lease: Lease) -> None:
         await self.faults.attempt("lease", lease.release(), WRITE_BUDGET)
@@ -211,8 +211,8 @@ class SharedTier:
     async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
         """Store what was kept in memory, then let those go on who wait for it."""
         records: list[Record] = []
-        for call, slot in items:
-            if records and len(records) % STEP == 0:
+        for at, (call, slot) in enumerate(items):
+            if at and at % STEP == 0:
                 await asyncio.sleep(0)
             record = (
                 self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)

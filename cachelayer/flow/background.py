@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """At most `limit` tasks at a time; what does not fit is refused and counted."""
+    """At most `limit` tasks at a time; what does not fit is refused and counted, unless it is owed."""
 
     def __init__(self, *, limit: int = 64) -> None:
         self.limit = limit
@@ -28,12 +28,13 @@ class Background:
         return len(self._tasks)
 
     def spawn(
-        self, work: Callable[[], Coroutine[Any, Any, Any]], context: contextvars.Context | None = None
-    ) -> bool:
-        """Start `work()` on the running loop, in `context`; False where too much is going on."""
+        self, work: Callable[[], Coroutine[Any, Any, Any]], context: contextvars.Context | None = None,
+        *, owed: bool = False,
+    ) -> bool:  # fmt: skip
+        """Start `work()` on the running loop, in `context`; False where too much is going on, unless it is `owed`."""
         if len(self._tasks) >= self.limit:
             self._tasks -= {task for task in self._tasks if task.get_loop().is_closed()}
-        if len(self._tasks) >= self.limit:
+        if len(self._tasks) >= self.limit and not owed:
             self.refused += 1
             return False
         task = asyncio.get_running_loop().create_task(work(), context=context)

@@ -99,3 +99,19 @@ async def test_an_answer_is_no_younger_than_new_where_a_clock_jumped_back(server
         for source in (Source.REDIS, Source.MEMORY):
             outcome = await there.outcome("q")
             assert outcome.source is source and outcome.age is not None and outcome.age >= 0.0
+
+
+async def test_of_many_calls_that_fail_at_once_none_keeps_its_lease(server: Server) -> None:
+    """It would be renewed as long as this process lives, and other processes would wait for nothing."""
+    gate = Gate()
+    gate.error = ValueError()
+    policy = Policy(budgets=Budgets(store="2s"))
+    async with CacheLayer(store=server.url, semantic=False, policy=policy) as layer:
+        ask = layer.wrap(gate, name="ask")
+        calls = [asyncio.create_task(ask(f"text {n}")) for n in range(200)]
+        await eventually(lambda: gate.calls == len(calls))
+        assert len(server.do("KEYS", "cachelayer:l:*")) == len(calls)
+        gate.open()
+        assert {type(fault) for fault in await asyncio.gather(*calls, return_exceptions=True)} == {ValueError}
+        await layer.flush()
+        assert server.do("KEYS", "cachelayer:l:*") == []
