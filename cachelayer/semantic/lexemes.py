@@ -29,7 +29,7 @@ PREPOSITIONS: Final = frozenset(
 JOINING: Final = frozenset(("and", "or", "nor", "plus"))
 _DATES: Final = lx.RELATIVE_DAYS | lx.MONTHS | lx.WEEKDAYS
 _MARKED: Final = frozenset().union(
-    lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, _DATES, lx.PERIODS, lx.DIRECTIONS,
+    lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, lx.SPANS, _DATES, lx.PERIODS, lx.DIRECTIONS,
     lx.QUANTIFIERS, lx.MODALS, lx.NEGATIONS, lx.FOREIGN - lx.FUNCTION_WORDS, JOINING,
 )  # fmt: skip
 """Words of which a reader notes more than that they are there."""

@@ -94,6 +94,9 @@ UNITS: Final = {
     "p.m": "pm", "o'clock": "clock", "times": "times", "x": "times",
 }  # fmt: skip
 
+SPANS: Final = {"fortnight": ("14", "day"), "fortnights": ("14", "day")}
+"""Words that are a number of something."""
+
 _MONTH_NAMES = (
     "january jan", "february feb", "", "april apr", "", "june jun", "july jul", "august aug",
     "september sep sept", "october oct", "november nov", "december dec",

@@ -51,7 +51,8 @@ class Reading:
     prepositions: frozenset[str]
     ands: int
     foreign: bool
-    """Not English: by its function words, or since more words are unknown than function words are there."""
+    """Not English: by its function words, or since more words are unknown than function words are there, and more
+    than are known."""
     idle: bool
     """A pleasantry: 'Thanks a lot!'."""
     chatter: bool
@@ -107,7 +108,7 @@ class Reading:
             common = self._table.spelling.common
             strange = [base for w, base, at, *_ in kept if at < 0 and w.isalpha() and w not in common]
             unnamed = sum(base not in signed.names for base in strange)
-            self.foreign = unnamed > len(signed.words) - len(kept)
+            self.foreign = unnamed > max(len(signed.words) - len(kept), len(kept) // 2)
         links = [one for one in said if one.links]
         self.possessors = frozenset([one.possessor for one in links if one.possessor]) if links else NONE
         self.conditions = frozenset([one.word for one in links if one.condition]) if links else NONE

@@ -58,6 +58,22 @@ def number(text: str) -> str:
 
 
 _TENS: Final = range(20, 100, 10)
+_LONGER: Final = {"second": (60, "minute"), "minute": (60, "hour"), "hour": (24, "day")}
+_SHORTER: Final = {"week": (7, "day"), "year": (12, "month")}
+
+
+def measure(value: str, unit: str) -> tuple[str, str]:
+    """One way to say how long: '2 weeks' are 14 days, '48 hours' 2 days, '2 years' 24 months."""
+    if not value.isdigit():
+        return value, unit
+    many = int(value)
+    if unit in _SHORTER:
+        times, unit = _SHORTER[unit]
+        many *= times
+    while unit in _LONGER and many and many % _LONGER[unit][0] == 0:
+        times, unit = _LONGER[unit]
+        many //= times
+    return str(many), unit
 
 
 class Scan:
@@ -78,17 +94,19 @@ class Scan:
         self.opening = True
         self.joins = False
         self.currency = ""
-        self.pending: int | None = None
+        self.pending: int | None = None  # a number in words, as far as it was read, without its thousands
+        self.thousands = 0
         self.minus = False
         self.balance = 0  # English function words less foreign ones
 
     def flush_number(self) -> None:
         if self.pending is not None:
-            self.add_number(str(self.pending), "")
-            self.pending = None
+            value, self.pending, self.thousands = self.thousands + self.pending, None, 0
+            self.add_number(str(value), "")
 
     def add_number(self, value: str, unit: str) -> None:
-        self.numbers.append((value, unit or self.currency))
+        value, unit = measure(value, unit or self.currency)
+        self.numbers.append((value, unit))
         self.currency = ""
         self.content.append(value)
         self.role(value)
@@ -137,14 +155,15 @@ class Scan:
         if lexeme.modals:
             self.modals = self.modals | lexeme.modals if self.modals else lexeme.modals
         if not lexeme.number:
-            if low == "one" and self.pending is not None and self.pending in _TENS:
-                self.pending += 1
+            if self.pending is not None and self.goes_on(low):
                 return
             self.flush_number()
         elif self.spelled_number(low):
             self.opening = False
             return
-        if not (lexeme.unit and self.measured(lexeme.unit)):
+        if low in lx.SPANS:
+            self.add_number(*lx.SPANS[low])
+        elif not (lexeme.unit and self.measured(lexeme.unit)):
             self.classify(raw, lexeme)
         self.opening = False
 
@@ -155,13 +174,24 @@ class Scan:
         last = self.words[at]
         found = last[0].isdigit() or last in lx.CARDINALS or last in lx.MULTIPLIERS
         if found:
-            self.numbers[-1] = (self.numbers[-1][0], unit)
+            value = self.numbers[-1][0]
+            self.numbers[-1] = measure(value, unit)
+            if self.content and self.content[-1] == value:
+                self.content[-1] = self.numbers[-1][0]
         return found
+
+    def goes_on(self, low: str) -> bool:
+        """Whether a number in words may go on behind it: 'twenty-one', 'two hundred and fifty'."""
+        assert self.pending is not None
+        if low == "one" and self.pending % 100 in _TENS:
+            self.pending += 1
+            return True
+        return low == "and" and self.pending % 100 == 0 and self.pending + self.thousands > 0
 
     def spelled_number(self, low: str) -> bool:
         if low in lx.CARDINALS:
             value = lx.CARDINALS[low]
-            if self.pending is not None and self.pending % 10 == 0 and self.pending >= 20 and value < 10:
+            if self.pending is not None and self.takes(value):
                 self.pending += value
             else:
                 self.flush_number()
@@ -171,7 +201,7 @@ class Scan:
         after_digits = before[0].isdigit() or before in lx.MULTIPLIERS
         if low in lx.MULTIPLIERS and (self.pending is not None or after_digits):
             if self.pending is not None:
-                self.pending *= lx.MULTIPLIERS[low]
+                self.multiply(lx.MULTIPLIERS[low])
             else:
                 value_text, unit = self.numbers.pop()
                 scaled = float(value_text) if value_text.replace(".", "", 1).isdigit() else 0.0
@@ -179,12 +209,42 @@ class Scan:
             return True
         self.flush_number()
         if low in lx.MULTIPLIERS:
-            self.pending = lx.MULTIPLIERS[low]  # 'a million'
+            self.pending = 1  # 'a million'
+            self.multiply(lx.MULTIPLIERS[low])
             return True
         if low in lx.ORDINALS:
             self.add_number(str(lx.ORDINALS[low]), "th")
             return True
         return False
+
+    def takes(self, value: int) -> bool:
+        """Whether the number so far goes on with `value`: 'two hundred' with 'fifty', 'fifty' with 'two'."""
+        assert self.pending is not None
+        rest = self.pending % 100
+        if rest == 0:
+            return value < 100 and self.pending + self.thousands > 0
+        return rest in _TENS and 0 < value < 10
+
+    def multiply(self, times: int) -> None:
+        """'Two' by 'hundred', 'three hundred' by 'thousand'; 'two hundred and three hundred' are two."""
+        assert self.pending is not None
+        if times == 100:
+            if self.pending > 100:
+                self.keep_only(self.pending % 100)
+            self.pending *= times
+        elif self.pending:
+            if self.thousands % (1000 * times):
+                self.keep_only(self.pending)
+            self.thousands, self.pending = self.thousands + self.pending * times, 0
+        else:
+            self.thousands *= times  # 'a thousand million'
+
+    def keep_only(self, part: int) -> None:
+        """The number is over before its last `part`, which begins another."""
+        assert self.pending is not None
+        self.pending -= part
+        self.flush_number()
+        self.pending = part
 
     def classify(self, raw: str, lexeme: Lexeme) -> None:
         low = lexeme.word
