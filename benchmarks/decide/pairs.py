@@ -4,7 +4,8 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand in handmade_pairs.txt, blind_pairs.txt, blind_talks.txt, late_pairs.txt and late_talks.txt.
+and those written by hand in natural_pairs.txt, handmade_pairs.txt, blind_pairs.txt, blind_talks.txt, late_pairs.txt and
+late_talks.txt.
 
 Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
 threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
@@ -34,7 +35,7 @@ from ..machine import machine
 from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
-from .pairs_data import FAMILIES, Pair, pairs
+from .pairs_data import FAMILIES, Pair, by_hand, pairs
 from .pairs_report import Row, draw, rows_of, table
 from .rewordings import Reworder
 from .talk_strings import strings
@@ -46,6 +47,7 @@ PATIENT = Budgets(embed="30s", search="30s", verify="30s")
 HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
 BLIND = Path(__file__).with_name("blind_pairs.txt")
 LATE = Path(__file__).with_name("late_pairs.txt")
+NATURAL = Path(__file__).with_name("natural_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -64,13 +66,9 @@ class Trial:
 
 
 def handmade(path: Path = HANDMADE) -> list[Pair]:
-    """The pairs written by hand."""
-    out = []
-    for line in path.read_text("utf-8").splitlines():
-        if line and not line.startswith("#"):
-            kind, a, b = (part.strip() for part in line.split(" | "))
-            out.append(Pair(a, b, kind in ("paraphrase", "repeat"), kind, "report", "hand"))
-    return out
+    """The pairs written by hand, true ones of kind 'paraphrase', 'repeat' or 'same ...'."""
+    true = ("paraphrase", "repeat", "same ")
+    return [Pair(a, b, kind.startswith(true), kind, "report", "hand") for kind, a, b in by_hand(path)]
 
 
 def reported(found: Sequence[Pair], each: int, seed: int) -> list[Pair]:
@@ -164,7 +162,9 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
+    out = await run_pairs(handmade(NATURAL), "natural pairs written by hand", 0.05)
+    out += await run_pairs(handmade(NATURAL), "natural pairs written by hand, at .01", 0.01)
+    out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
     out += await run_pairs(reported(made, args.each, args.seed), "pairs, unseen part", 0.05)

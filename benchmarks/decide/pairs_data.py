@@ -1,12 +1,14 @@
 """Pairs of requests with the question whether one answer serves both: from data sets and from the generators.
 
 Negatives are one-edit traps, alone and inside rewordings; natural pairs that differ in one slot; and near neighbours of
-another class. Positives are rewordings, near repeats, annotated paraphrases and close requests of one class.
+another class. Positives are rewordings, near repeats, annotated paraphrases and close requests of one class. Pairs of
+both kinds were written by hand, a file a topic.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +38,9 @@ FAMILIES = {
 GUARD = dict(GUARDS)
 PER_KIND = 900
 """Annotated pairs taken of one kind at most."""
+WRITTEN = Path(__file__).with_name("written")
+BY_HAND = "written:"
+"""How the source of such pairs begins; the topic follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ def pairs(data: Path, wordnet: Path, seed: int = 0, scale: float = 0.45) -> list
         rng.shuffle(made)
         out += made
     out += _annotated(data, seed)
+    out += written()
     rng = random.Random(seed)
     kept = [p for p in out if p.a.strip() and p.b.strip() and (p.kind != "equal" or rng.random() < 0.15)]
     return list({(p.a, p.b): p for p in kept}.values())
@@ -80,17 +86,29 @@ def _generated(mine: list[Text], part: str, net: WordNet, rng: random.Random, sc
             continue
         for _ in range(rounds):
             x = base.text
+            greeting = _greeting(x)
             y = reword(x, rng)
             yield Pair(x, y, True, "reworded" if y != x else "equal", part, base.source)
             yield Pair(reword(x, rng), reword(x, rng), True, "reworded-both", part, base.source)
             yield Pair(x, reword.repeat(x, rng), True, "repeat", part, base.source)
             for other in (x, y, reword(x, rng)):
                 rare = sorted(trap.edits, key=lambda k: used[k] * (0.5 + rng.random()))[:8]
-                edited = trap(x, rng, rare)
+                edited = trap(x[greeting:], rng, rare)
                 if edited is not None:
                     used[edited[1]] += 1
-                    changed = edited[0] if other is x or rng.random() < 0.4 else reword(edited[0], rng)
+                    changed = x[:greeting] + edited[0]
+                    if other is not x and rng.random() >= 0.4:
+                        changed = reword(changed, rng)
                     yield Pair(other, changed, False, f"trap:{edited[1]}", part, base.source)
+
+
+_GREETING = re.compile(r"good (?:morning|afternoon|evening|day)\b\W*", re.IGNORECASE)
+
+
+def _greeting(text: str) -> int:
+    """Where it begins in earnest: no trap is made of 'Good morning' and 'Good evening'."""
+    found = _GREETING.match(text)
+    return found.end() if found else 0
 
 
 def _roles(part: str, net: WordNet, rng: random.Random, scale: float) -> Iterator[Pair]:
@@ -137,6 +155,23 @@ def _annotated(data: Path, seed: int) -> Iterator[Pair]:
         found = by_kind[kind]
         many = 4000 if found[0].same else PER_KIND
         yield from rng.sample(found, min(many, len(found)))
+
+
+def by_hand(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Kind, one text and the other, of every pair in a file of such lines."""
+    for line in path.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            kind, a, b = (part.strip() for part in line.split(" | "))
+            yield kind, a, b
+
+
+def written(folder: Path = WRITTEN) -> list[Pair]:
+    """Pairs to be fitted to; 'same synonym' is a kind that takes one answer."""
+    return [
+        Pair(a, b, kind.startswith("same "), f"{BY_HAND}{kind}", "fit", f"{BY_HAND}{path.stem}")
+        for path in sorted(folder.glob("*.txt"))
+        for kind, a, b in by_hand(path)
+    ]
 
 
 def _joined(text: str) -> str:

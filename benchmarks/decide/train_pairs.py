@@ -3,15 +3,18 @@
     python -m benchmarks.decide.train_pairs --data DATA --wordnet DIR --kept DIR --out OUT.npz
 
 DATA holds dev/ and train/open/ as benchmarks/decide/sources.py reads them; WordNet's files draw edits and synonyms.
-Pairs are generated with a fixed seed, embedded once (kept in --kept) and read with the library's own features; trees
-are fitted to the part 'fit', their number and the risk of each score are set on 'tune'. 'report' is for
-`python -m benchmarks.decide pairs`. About eight minutes on one core, five of them for the vectors. The same vectors
-give the same file, byte for byte; vectors are those of the default embedder and may differ between processors.
+Pairs are generated with a fixed seed, embedded once (kept in --kept) and read with the library's own features; those
+written by hand, in written/, are added to them. Trees are fitted to the part 'fit'. The risk of a score is foretold
+from traps that were not fitted to: generated ones of the part 'tune', and those by hand of each topic under trees that
+were fitted without it. 'report' is for `python -m benchmarks.decide pairs`. Some ten minutes on one core, three of them
+for the vectors. The same vectors give the same file, byte for byte; vectors are those of the default embedder and may
+differ between processors.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +26,11 @@ from sklearn.metrics import roc_auc_score
 from cachelayer.semantic.boosted import LEAVES
 from cachelayer.semantic.pairing import FEATURES, features
 from cachelayer.semantic.reading import Reading, read
+from cachelayer.semantic.verifier import forbidding
 from cachelayer.semantic.words import words
 
 from .pair_vectors import Embedded, embed
-from .pairs_data import CLASSED, FAMILIES, Pair, near_other_class, pairs
+from .pairs_data import BY_HAND, CLASSED, FAMILIES, Pair, near_other_class, pairs
 from .sources import texts
 
 Floats = NDArray[np.float64]
@@ -34,6 +38,8 @@ LOOSE = 0.6
 """Cosine below which two requests of one class are not taken for the same."""
 CAUTION = 3.3
 """How many times the share of generated traps is foretold as risk: traps by people are harder than generated ones."""
+SHARE = 0.1
+"""Weight of all pairs written by hand beside that of all others."""
 
 
 def matrix(found: list[Pair], vectors: Embedded) -> NDArray[np.float32]:
@@ -52,14 +58,17 @@ def matrix(found: list[Pair], vectors: Embedded) -> NDArray[np.float32]:
 
 
 def balance(found: list[Pair]) -> Floats:
-    """Weights: both labels alike in sum, within them each kind by the root of its number."""
+    """Weights: both labels alike in sum, within them each kind by the root of its number, those by hand by SHARE."""
     kinds = [f"{p.same}:{p.kind}" for p in found]
-    many = {k: kinds.count(k) for k in set(kinds)}
+    many = Counter(kinds)
     w = np.array([p.weight / many[k] ** 0.5 for p, k in zip(found, kinds, strict=True)])
     same = np.array([p.same for p in found])
-    w[same] /= w[same].sum()
-    w[~same] /= w[~same].sum()
-    return w * len(found) / 2.0
+    hand = np.array([p.source.startswith(BY_HAND) for p in found])
+    for label in (same, ~same):
+        for mine, share in ((label & ~hand, 1.0), (label & hand, SHARE)):
+            if mine.any():
+                w[mine] *= share / w[mine].sum()
+    return w * (~hand).sum() / 2.0
 
 
 def fit(
@@ -107,15 +116,38 @@ def _down(threshold: float) -> np.float32:
     return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
 
 
-def risk_table(scores: Floats, found: list[Pair]) -> tuple[Floats, Floats]:
-    """Log odds and the risk of each: CAUTION times the share of traps that score higher, families alike."""
+def risk_table(scores: Floats, found: list[Pair], by_hand: Floats) -> tuple[Floats, Floats]:
+    """Log odds and the risk of each: the share of traps that score higher, the larger of two.
+
+    CAUTION times that of generated traps, `found` with their `scores`, families alike; and that of those `by_hand`.
+    """
     grid = np.linspace(-4.0, 9.0, 53)
     shares = []
     for kinds in FAMILIES.values():
         mine = scores[[p.kind.removeprefix("trap:") in kinds for p in found]]
-        shares.append([(np.sum(mine >= g) + 0.5) / (len(mine) + 1) for g in grid])
-    risk = np.minimum(1.0, CAUTION * np.mean(shares, axis=0))
+        shares.append(_above(mine, grid))
+    risk = np.minimum(1.0, np.maximum(CAUTION * np.mean(shares, axis=0), _above(by_hand, grid)))
     return grid, np.minimum.accumulate(risk)
+
+
+def _above(scores: Floats, grid: Floats) -> Floats:
+    """The share of `scores` from each point of the grid on."""
+    ordered = np.sort(scores)
+    return (len(ordered) - np.searchsorted(ordered, grid) + 0.5) / (len(ordered) + 1)
+
+
+def unseen(found: list[Pair], x: NDArray[np.float32], trees: int) -> Floats:
+    """Scores of the traps by hand, each under trees that were fitted without its topic; -inf if a guard forbids it."""
+    topics = np.array([p.source if p.source.startswith(BY_HAND) else "" for p in found])
+    y, table, scores = np.array([p.same for p in found]), words(), []
+    for topic in sorted(set(topics) - {""}):
+        rest, mine = topics != topic, (topics == topic) & ~y
+        model = fit(x[rest], y[rest], balance([p for p, m in zip(found, rest, strict=True) if m]), trees)
+        traps = [p for p, m in zip(found, mine, strict=True) if m]
+        free = [not forbidding(read(p.a, table), read(p.b, table), table) for p in traps]
+        scores.append(np.where(free, model.decision_function(x[mine]), -np.inf))
+        print(f"  {topic}: {len(traps)} traps, {sum(free)} not forbidden", flush=True)
+    return np.concatenate(scores)
 
 
 def gather(args: argparse.Namespace) -> tuple[list[Pair], NDArray[np.float32]]:
@@ -148,7 +180,7 @@ def main() -> None:
     tuned = [p for p, m in zip(found, tune, strict=True) if m]
     scores = model.decision_function(x[tune])
     print(f"tune: AUC {roc_auc_score(y[tune], scores):.4f}")
-    grid, risk = risk_table(scores, tuned)
+    grid, risk = risk_table(scores, tuned, unseen(chosen, x[mine], args.trees))
     np.savez_compressed(args.out, **flat(model), grid=grid, risk=risk)
     print(f"{args.out}: {args.out.stat().st_size / 1e3:.0f} KB")
 

@@ -2,9 +2,10 @@
 
     python -m benchmarks.decide.train_talks --data DATA --wordnet DIR --kept DIR --out cachelayer/semantic/weights
 
-Turns are judged by trees fitted to the pairs of train_pairs.py, with the similarity of the words in place of the
-embedder's: no turn is embedded. Contexts are judged by few small trees over what contexts.py measures, fitted to the
-scripts of the part 'fit' in talks.txt and to strings of requests; the risk of each score is set on 'tune'.
+Turns are judged by trees fitted to the pairs of train_pairs.py but those written by hand (with these more is served,
+and more of it wrongly), with the similarity of the words in place of the embedder's: no turn is embedded. Contexts are
+judged by few small trees over what contexts.py measures, fitted to the scripts of the part 'fit' in talks.txt and to
+strings of requests; the risk of each score is set on 'tune'.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cachelayer.semantic.reading import Reading, read
 from cachelayer.semantic.weights import Judge
 from cachelayer.semantic.words import words
 
-from .pairs_data import Pair
+from .pairs_data import BY_HAND, Pair
 from .talk_strings import strings
 from .talks import TalkPair, talks
 from .train_pairs import balance, fit, flat, gather
@@ -89,7 +90,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder of the weights")
     parser.add_argument("--trees", type=int, default=160)
     args = parser.parse_args()
-    np.savez_compressed(args.out / "turns.npz", **turn_judge(*gather(args), args.trees))
+    found, x = gather(args)
+    drawn = np.array([not p.source.startswith(BY_HAND) for p in found])
+    np.savez_compressed(
+        args.out / "turns.npz",
+        **turn_judge([p for p, m in zip(found, drawn, strict=True) if m], x[drawn], args.trees),
+    )
     fit_contexts(args.data, args.wordnet, args.out)
 
 

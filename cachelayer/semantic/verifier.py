@@ -23,7 +23,7 @@ from .signature import Signature, signature
 from .slips import slipped
 from .slots import slot
 from .weights import load_judge
-from .words import words
+from .words import Words, words
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -120,9 +120,9 @@ class PairVerifier:
             if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
-            forbidding = _forbidding(mine, other) or ("slot" if slot(mine, other, table) else "")
-            out.append((0.0, forbidding))
-            if not forbidding:
+            guard = forbidding(mine, other, table)
+            out.append((0.0, guard))
+            if not guard:
                 rows.append(features(mine, other, c.similarity, table))
                 asked.append((len(out) - 1, other))
         if rows:
@@ -163,12 +163,14 @@ def _repeated(a: Reading, b: Reading) -> bool:
     return not any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS)
 
 
-def _forbidding(a: Reading, b: Reading) -> str:
-    """The name of the first sure guard that speaks, or ''."""
+def forbidding(a: Reading, b: Reading, table: Words) -> str:
+    """The name of the first guard that forbids to serve one for the other, or ''."""
     for name, guard in _SURE:
         if guard(a.signature, b.signature):
             return name
-    return "language" if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems else ""
+    if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems:
+        return "language"
+    return "slot" if slot(a, b, table) else ""
 
 
 class ThresholdVerifier:
