@@ -4,8 +4,8 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand in natural_pairs.txt, handmade_pairs.txt, blind_pairs.txt, blind_talks.txt, late_pairs.txt and
-late_talks.txt.
+and those written by hand: natural_pairs.txt, handmade_pairs.txt, blind_pairs.txt, late_pairs.txt,
+late_natural_pairs.txt, blind_talks.txt and late_talks.txt.
 
 Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
 threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
@@ -48,6 +48,7 @@ HANDMADE = Path(__file__).with_name("handmade_pairs.txt")
 BLIND = Path(__file__).with_name("blind_pairs.txt")
 LATE = Path(__file__).with_name("late_pairs.txt")
 NATURAL = Path(__file__).with_name("natural_pairs.txt")
+LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -162,8 +163,10 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(NATURAL), "natural pairs written by hand", 0.05)
-    out += await run_pairs(handmade(NATURAL), "natural pairs written by hand, at .01", 0.01)
+    out = await run_pairs(handmade(LATE_NATURAL), "late natural pairs", 0.05)
+    out += await run_pairs(handmade(LATE_NATURAL), "late natural pairs, at .01", 0.01)
+    out += await run_pairs(handmade(NATURAL), "natural pairs", 0.05)
+    out += await run_pairs(handmade(NATURAL), "natural pairs, at .01", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)

@@ -17,7 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from cachelayer.semantic.guards import FACTS, GUARDS
+from cachelayer.semantic.reading import read
 from cachelayer.semantic.signature import signature
+from cachelayer.semantic.verifier import forbidding
+from cachelayer.semantic.words import words
 
 from .pair_vectors import Embedded
 from .rewordings import Reworder
@@ -73,6 +76,9 @@ def pairs(data: Path, wordnet: Path, seed: int = 0, scale: float = 0.45) -> list
     out += written()
     rng = random.Random(seed)
     kept = [p for p in out if p.a.strip() and p.b.strip() and (p.kind != "equal" or rng.random() < 0.15)]
+    kept = [
+        p for p in kept if not (p.same and ("same-intent" in p.kind or p.kind == "class") and _forbidden(p))
+    ]
     return list({(p.a, p.b): p for p in kept}.values())
 
 
@@ -100,6 +106,12 @@ def _generated(mine: list[Text], part: str, net: WordNet, rng: random.Random, sc
                     if other is not x and rng.random() >= 0.4:
                         changed = reword(changed, rng)
                     yield Pair(other, changed, False, f"trap:{edited[1]}", part, base.source)
+
+
+def _forbidden(p: Pair) -> bool:
+    """Of one class, and yet 'from home to work' / 'from work to home': the label says too much."""
+    table = words()
+    return bool(forbidding(read(p.a, table), read(p.b, table), table))
 
 
 _GREETING = re.compile(r"good (?:morning|afternoon|evening|day)\b\W*", re.IGNORECASE)

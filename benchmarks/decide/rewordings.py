@@ -141,7 +141,8 @@ class Reworder:
         return text[: m.start()] + rng.choice(self._synonyms[m[0].lower()]) + text[m.end() :]
 
     def thesaurus(self, text: str, rng: random.Random) -> str:
-        """A synonym of a word that has but one or two senses in WordNet."""
+        """A synonym of a word that has but one or two senses in WordNet, and is no form of another: 'days' are 'years'
+        there, of one's life."""
         tokens = re.findall(r"\b[a-z]{4,}\b", text)
         rng.shuffle(tokens)
         for word in tokens:
@@ -155,7 +156,8 @@ class Reworder:
         if known is None:
             known = []
             senses = [k for p in "nvar" for k in self._net.index.get((word, p), [])]
-            if 0 < len(senses) <= 2 and ew.part_of(word) == self._part:
+            form = any(base != word for p in "nvar" for base in self._net.bases(word, p))
+            if 0 < len(senses) <= 2 and not form and ew.part_of(word) == self._part:
                 known = [w.replace("_", " ") for w in self._net.synsets[senses[0]].words if w.lower() != word]
             self._one_sense[word] = known
         return known

@@ -4,11 +4,11 @@
 
 DATA holds dev/ and train/open/ as benchmarks/decide/sources.py reads them; WordNet's files draw edits and synonyms.
 Pairs are generated with a fixed seed, embedded once (kept in --kept) and read with the library's own features; those
-written by hand, in written/, are added to them. Trees are fitted to the part 'fit'. The risk of a score is foretold
-from traps that were not fitted to: generated ones of the part 'tune', and those by hand of each topic under trees that
-were fitted without it. 'report' is for `python -m benchmarks.decide pairs`. Some ten minutes on one core, three of them
-for the vectors. The same vectors give the same file, byte for byte; vectors are those of the default embedder and may
-differ between processors.
+written by hand, in written/, are added to them. Trees are fitted to what no guard forbids of the part 'fit'. The risk
+of a score is foretold from traps that were not fitted to: generated ones of the part 'tune', and those by hand of
+each topic under trees that were fitted without it. 'report' is for `python -m benchmarks.decide pairs`. Some eight
+minutes on two cores, three of them for the vectors. The same vectors give the same file, byte for byte; vectors are
+those of the default embedder and may differ between processors.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .sources import texts
 Floats = NDArray[np.float64]
 LOOSE = 0.6
 """Cosine below which two requests of one class are not taken for the same."""
-CAUTION = 3.3
+CAUTION = 2.5
 """How many times the share of generated traps is foretold as risk: traps by people are harder than generated ones."""
 SHARE = 0.1
 """Weight of all pairs written by hand beside that of all others."""
@@ -116,15 +116,16 @@ def _down(threshold: float) -> np.float32:
     return near if float(near) <= threshold else np.nextafter(near, np.float32(-np.inf))
 
 
-def risk_table(scores: Floats, found: list[Pair], by_hand: Floats) -> tuple[Floats, Floats]:
+def risk_table(generated: Floats, found: list[Pair], by_hand: Floats) -> tuple[Floats, Floats]:
     """Log odds and the risk of each: the share of traps that score higher, the larger of two.
 
-    CAUTION times that of generated traps, `found` with their `scores`, families alike; and that of those `by_hand`.
+    CAUTION times that of `generated` scores, of the traps `found`, families alike; and that of those `by_hand`. Of
+    questions those by hand speak alone: most generated ones are asked by nobody ('Who is the role of melatonin?').
     """
-    grid = np.linspace(-4.0, 9.0, 53)
+    grid = np.linspace(-4.0, 9.0, 209)
     shares = []
-    for kinds in FAMILIES.values():
-        mine = scores[[p.kind.removeprefix("trap:") in kinds for p in found]]
+    for kinds in (k for name, k in FAMILIES.items() if name != "question"):
+        mine = generated[[p.kind.removeprefix("trap:") in kinds for p in found]]
         shares.append(_above(mine, grid))
     risk = np.minimum(1.0, np.maximum(CAUTION * np.mean(shares, axis=0), _above(by_hand, grid)))
     return grid, np.minimum.accumulate(risk)
@@ -136,18 +137,52 @@ def _above(scores: Floats, grid: Floats) -> Floats:
     return (len(ordered) - np.searchsorted(ordered, grid) + 0.5) / (len(ordered) + 1)
 
 
-def unseen(found: list[Pair], x: NDArray[np.float32], trees: int) -> Floats:
-    """Scores of the traps by hand, each under trees that were fitted without its topic; -inf if a guard forbids it."""
-    topics = np.array([p.source if p.source.startswith(BY_HAND) else "" for p in found])
-    y, table, scores = np.array([p.same for p in found]), words(), []
-    for topic in sorted(set(topics) - {""}):
-        rest, mine = topics != topic, (topics == topic) & ~y
-        model = fit(x[rest], y[rest], balance([p for p, m in zip(found, rest, strict=True) if m]), trees)
-        traps = [p for p, m in zip(found, mine, strict=True) if m]
-        free = [not forbidding(read(p.a, table), read(p.b, table), table) for p in traps]
-        scores.append(np.where(free, model.decision_function(x[mine]), -np.inf))
-        print(f"  {topic}: {len(traps)} traps, {sum(free)} not forbidden", flush=True)
-    return np.concatenate(scores)
+def forbidden(found: list[Pair]) -> NDArray[np.bool_]:
+    """(n,): whether a guard forbids the pair; the trees are not asked then."""
+    table, known = words(), dict[str, Reading]()
+    out = np.zeros(len(found), bool)
+    for i, p in enumerate(found):
+        for text in (p.a, p.b):
+            if text not in known:
+                known[text] = read(text, table)
+        out[i] = bool(forbidding(known[p.a], known[p.b], table))
+        if i % 20000 == 0:
+            print(f"  guards of {i} of {len(found)} pairs", flush=True)
+            known.clear()
+    return out
+
+
+class Trees:
+    """The pairs, and trees fitted to some of them."""
+
+    def __init__(
+        self, found: list[Pair], x: NDArray[np.float32], barred: NDArray[np.bool_], many: int
+    ) -> None:
+        self.found, self.x, self.barred, self.many = found, x, barred, many
+        self.y = np.array([p.same for p in found])
+        self.part = np.array([p.part for p in found])
+        self.topic = np.array([p.source if p.source.startswith(BY_HAND) else "" for p in found])
+
+    def fit(self, without: str = "") -> HistGradientBoostingClassifier:
+        """To the part 'fit' of what no guard forbids, but for one topic."""
+        mine = (self.part == "fit") & ~self.barred
+        if without:
+            mine &= self.topic != without
+        chosen = [p for p, m in zip(self.found, mine, strict=True) if m]
+        return fit(self.x[mine], self.y[mine], balance(chosen), self.many)
+
+    def scores(self, model: HistGradientBoostingClassifier, mine: NDArray[np.bool_]) -> Floats:
+        """-inf for what a guard forbids."""
+        return np.where(self.barred[mine], -np.inf, model.decision_function(self.x[mine]))
+
+    def by_hand(self) -> Floats:
+        """Scores of the traps by hand, each under trees that were fitted without its topic."""
+        out = []
+        for topic in sorted(set(self.topic) - {""}):
+            traps = (self.topic == topic) & ~self.y
+            out.append(self.scores(self.fit(without=topic), traps))
+            print(f"  {topic}: {traps.sum()} traps, {np.isfinite(out[-1]).sum()} not forbidden", flush=True)
+        return np.concatenate(out)
 
 
 def gather(args: argparse.Namespace) -> tuple[list[Pair], NDArray[np.float32]]:
@@ -172,15 +207,14 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=240)
     args = parser.parse_args()
     found, x = gather(args)
-    y = np.array([p.same for p in found])
-    part = np.array([p.part for p in found])
-    mine, tune = part == "fit", part == "tune"
-    chosen = [p for p, m in zip(found, mine, strict=True) if m]
-    model = fit(x[mine], y[mine], balance(chosen), args.trees)
+    trees = Trees(found, x, forbidden(found), args.trees)
+    model = trees.fit()
+    tune = trees.part == "tune"
+    scores = trees.scores(model, tune)
+    free = np.isfinite(scores)
+    print(f"tune: AUC {roc_auc_score(trees.y[tune][free], scores[free]):.4f} of what no guard forbids")
     tuned = [p for p, m in zip(found, tune, strict=True) if m]
-    scores = model.decision_function(x[tune])
-    print(f"tune: AUC {roc_auc_score(y[tune], scores):.4f}")
-    grid, risk = risk_table(scores, tuned, unseen(chosen, x[mine], args.trees))
+    grid, risk = risk_table(scores, tuned, trees.by_hand())
     np.savez_compressed(args.out, **flat(model), grid=grid, risk=risk)
     print(f"{args.out}: {args.out.stat().st_size / 1e3:.0f} KB")
 

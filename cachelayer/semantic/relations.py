@@ -11,6 +11,7 @@ from . import lexicon as lx
 from .acts import acts
 from .causes import causes
 from .demands import demands
+from .doers import doers
 from .duties import duties
 from .exchanges import ADDED, exchanges, opposed
 from .guards import modality
@@ -21,6 +22,7 @@ from .permissions import permissions
 from .phrases import apart
 from .signature import Signature
 from .tenses import rooted, tenses
+from .units import units
 from .voices import voices
 
 _PLACES: Final = {
@@ -62,7 +64,19 @@ _POLES: Final = (
 _POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
-_ANYWHERE: Final = (inquiries, permissions, demands, moods, acts, opposed, apart, causes, duties)
+_ANYWHERE: Final = (
+    inquiries,
+    permissions,
+    demands,
+    moods,
+    acts,
+    opposed,
+    apart,
+    causes,
+    duties,
+    units,
+    doers,
+)
 """What tells two texts apart though they share few words."""
 
 

@@ -13,6 +13,7 @@ from typing import Final
 
 from ..types import Candidate, Query, Turn
 from .contexts import measures, serious
+from .courses import courses
 from .guards import FACTS, GUARDS, veto
 from .pairing import features
 from .reading import Reading
@@ -170,6 +171,8 @@ def forbidding(a: Reading, b: Reading, table: Words) -> str:
             return name
     if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems:
         return "language"
+    if courses(a, b, table):
+        return "relations"
     return "slot" if slot(a, b, table) else ""
 
 

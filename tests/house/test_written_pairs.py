@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-REPORTED = ("natural_pairs.txt", "handmade_pairs.txt", "blind_pairs.txt", "late_pairs.txt")
+REPORTED = (
+    "natural_pairs.txt",
+    "late_natural_pairs.txt",
+    "handmade_pairs.txt",
+    "blind_pairs.txt",
+    "late_pairs.txt",
+)
 
 
 def pairs(path: Path) -> list[tuple[str, str, str]]:

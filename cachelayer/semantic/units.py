@@ -1,0 +1,42 @@
+"""In which unit something is asked for, where no number stands before it: 'in dollars' / 'in euros', 'how many days' /
+'how many weeks', 'a month' / 'a year'. Numbers with their units are compared as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from . import lexicon as lx
+from .signature import Signature
+
+_VAGUE: Final = frozenset("am pm a.m p.m o'clock times degree degrees second secs sec".split())
+"""No unit, or something else as well."""
+_UNITS: Final = {
+    word: "pound" if unit == "gbp" else unit
+    for word, unit in lx.UNITS.items()
+    if len(word) > 1 and word not in _VAGUE
+}
+_WORDS: Final = frozenset(_UNITS)
+_NUMBERS: Final = frozenset(lx.CARDINALS).union(lx.MULTIPLIERS)
+
+
+def units(a: Signature, b: Signature) -> bool:
+    """Each text names a unit that the other says nothing of."""
+    if _WORDS.isdisjoint(a.vocabulary) or _WORDS.isdisjoint(b.vocabulary):
+        return False
+    mine, theirs = frozenset(_asked(a.words)), frozenset(_asked(b.words))
+    return not mine <= _named(b) and not theirs <= _named(a)
+
+
+def _asked(words: tuple[str, ...]) -> Iterator[str]:
+    """Units without a number; 'the time of year' is no year, and 'last year' a date."""
+    for i, word in enumerate(words):
+        if word in _UNITS:
+            before = words[i - 1] if i else ""
+            counted = before[:1].isdigit() or before in _NUMBERS or before in lx.WHICH_PERIOD
+            if not counted and not {"time", "of"} <= set(words[max(i - 3, 0) : i]):
+                yield _UNITS[word]
+
+
+def _named(s: Signature) -> frozenset[str]:
+    return frozenset([_UNITS[word] for word in s.vocabulary & _WORDS])
