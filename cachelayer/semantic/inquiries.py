@@ -1,10 +1,12 @@
-"""Whether something is so, why it is so, when and for how long: questions of the same words with other answers, as in
-'Is fried food unhealthy?' / 'Why is fried food unhealthy?', 'Do you deliver to Norway?' / 'How long does it take?'."""
+"""Whether something is so, why it is so, when and for how long, how it is done and what it is: questions of the same
+words with other answers, as in 'Is fried food unhealthy?' / 'Why is fried food unhealthy?', 'Should I learn Go?' / 'How
+do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from .permissions import matter
 from .signature import QUESTION_WORDS, Signature
 
 _MEASURED: Final = {
@@ -22,10 +24,15 @@ _MEASURED: Final = {
 _REASON, _MOMENT = "why", "when"
 _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
 _BEING: Final = frozenset(("is", "are", "was", "were"))
+_WAYS: Final = frozenset(("how", "where"))
+_LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
+_POINTING: Final = frozenset(("a", "an", "the"))
+_LONGEST: Final = 2
+"""Words of a thing that is asked to be defined."""
 
 
 def inquiries(a: Signature, b: Signature) -> bool:
-    """One text asks whether, the other why, when or how long; or one why, the other something else."""
+    """One text asks whether, the other why, when, how long, how or what it is; or one why, the other something else."""
     return a.question != b.question and (_apart(a, b) or _apart(b, a))
 
 
@@ -40,7 +47,26 @@ def _apart(one: Signature, other: Signature) -> bool:
         return False  # 'Is there a fee?' is 'How high is the fee?'
     if other.question == _MOMENT:
         return not one.dates
+    if other.question in _WAYS:
+        return _weighed(one) and _LEAVE.isdisjoint(other.vocabulary)
+    if other.question == "what":
+        return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _weighed(s: Signature) -> bool:
+    """It asks for advice or a duty, or for leave outright; 'can I' and 'is it possible' may ask how."""
+    return matter(s) in ("advice", "duty") or (matter(s) == "leave" and not _LEAVE.isdisjoint(s.vocabulary))
+
+
+def _defined(s: Signature) -> bool:
+    """'What is migraine?', 'What are the Alps?'."""
+    words = s.words
+    start = (
+        1 if words[0] == "what's" else 2 if words[0] == "what" and words[1:2] and words[1] in _BEING else 0
+    )
+    named = words[start + 1 :] if words[start : start + 1] and words[start] in _POINTING else words[start:]
+    return start > 0 and len(named) == len(s.content) <= _LONGEST
 
 
 def _single(s: Signature) -> bool:

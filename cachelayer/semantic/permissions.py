@@ -31,11 +31,11 @@ def permissions(a: Signature, b: Signature) -> bool:
     """Both ask whether, each for another of leave, duty, advice and safety; but 'can I' may be 'is it safe'."""
     if a.question != "yesno" or b.question != "yesno":
         return False
-    asked = {_asked(a), _asked(b)}
+    asked = {matter(a), matter(b)}
     return len(asked) == 2 and "" not in asked and asked != _ALIKE
 
 
-def _asked(s: Signature) -> str:
+def matter(s: Signature) -> str:
     """'leave', 'duty', 'advice' or 'safety'; '' for none of them, and for more than one."""
     words = s.words
     if not QUESTION_WORDS.isdisjoint(s.vocabulary):
