@@ -49,7 +49,7 @@ def _ends(s: Signature) -> Ends:
 
 
 def _left(s: Signature) -> Iterator[str]:
-    """'Checking', of 'out of checking'."""
+    """'New' and 'York', of 'out of New York': what follows within three words."""
     if "out" in s.vocabulary:
         for i, pair in enumerate(pairwise(s.words)):
             if pair == ("out", "of"):
