@@ -25,8 +25,8 @@ def numbers(a: Signature, b: Signature) -> bool:
     left, right = [v for v, _ in a.numbers], [v for v, _ in b.numbers]
     if sorted(left) != sorted(right):
         return True
-    units = dict(b.numbers)
-    return any(u and units[v] and u != units[v] for v, u in a.numbers)
+    only, other = ({(v, u) for v, u in set(x.numbers) - set(y.numbers) if u} for x, y in ((a, b), (b, a)))
+    return not {v for v, _ in only}.isdisjoint(v for v, _ in other)
 
 
 def dates(a: Signature, b: Signature) -> bool:

@@ -60,11 +60,13 @@ def number(text: str) -> str:
 _TENS: Final = range(20, 100, 10)
 _LONGER: Final = {"second": (60, "minute"), "minute": (60, "hour"), "hour": (24, "day")}
 _SHORTER: Final = {"week": (7, "day"), "year": (12, "month")}
+_LONGEST: Final = 18
+"""Digits of a number that is reckoned with."""
 
 
 def measure(value: str, unit: str) -> tuple[str, str]:
     """One way to say how long: '2 weeks' are 14 days, '48 hours' 2 days, '2 years' 24 months."""
-    if not value.isdigit():
+    if not value.isdigit() or len(value) > _LONGEST:
         return value, unit
     many = int(value)
     if unit in _SHORTER:
@@ -197,15 +199,16 @@ class Scan:
                 self.flush_number()
                 self.pending = value
             return True
-        before = self.words[-2] if self.numbers and len(self.words) > 1 else " "
+        last = self.numbers[-1][0] if self.numbers else ""
+        plain = len(last) <= _LONGEST and last.replace(".", "", 1).isdigit()
+        before = self.words[-2] if plain and len(self.words) > 1 else " "
         after_digits = before[0].isdigit() or before in lx.MULTIPLIERS
         if low in lx.MULTIPLIERS and (self.pending is not None or after_digits):
             if self.pending is not None:
                 self.multiply(lx.MULTIPLIERS[low])
             else:
                 value_text, unit = self.numbers.pop()
-                scaled = float(value_text) if value_text.replace(".", "", 1).isdigit() else 0.0
-                self.numbers.append((number(str(scaled * lx.MULTIPLIERS[low])), unit))
+                self.numbers.append((number(str(float(value_text) * lx.MULTIPLIERS[low])), unit))
             return True
         self.flush_number()
         if low in lx.MULTIPLIERS:
@@ -228,6 +231,9 @@ class Scan:
     def multiply(self, times: int) -> None:
         """'Two' by 'hundred', 'three hundred' by 'thousand'; 'two hundred and three hundred' are two."""
         assert self.pending is not None
+        if self.thousands > 10**_LONGEST:
+            self.flush_number()
+            self.pending = 1
         if times == 100:
             if self.pending > 100:
                 self.keep_only(self.pending % 100)

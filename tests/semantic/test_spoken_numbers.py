@@ -97,3 +97,19 @@ def test_a_search_phrase_is_english_without_small_words(text: str) -> None:
 )
 def test_a_search_phrase_of_another_language_is_foreign(text: str) -> None:
     assert read(text, words()).foreign
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("factor " + "7" * 5000, "factor " + "7" * 5001),
+        ("wait " + "7" * 5000 + " days", "wait " + "7" * 5001 + " days"),
+        ("is " + "7" * 400 + " million a prime", "is " + "8" * 400 + " million a prime"),
+        ("what is " + "million " * 2000, "what is " + "million " * 1999),
+        ("5 million million million million", "7 million million million million"),
+    ],
+)
+def test_numbers_of_any_length_are_read_and_told_apart(one: str, other: str) -> None:
+    a, b = signature(one), signature(other)
+    assert a.numbers == signature(one).numbers
+    assert numbers(a, b)
