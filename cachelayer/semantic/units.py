@@ -16,16 +16,26 @@ _UNITS: Final = {
     for word, unit in lx.UNITS.items()
     if len(word) > 1 and word not in _VAGUE
 }
+_KINDS: Final = (
+    "usd eur jpy pound", "kg g mg ounce ton pound", "km mile m cm mm inch foot yard", "liter ml gallon cup",
+    "ms second minute hour day week month year", "mph kph", "kb mb gb tb", "kbps mbps", "hz khz mhz ghz",
+    "watt kw kwh volt", "celsius fahrenheit",
+)  # fmt: skip
+"""Units of one kind, a line each; pounds are money's and mass's."""
+_RIVALS: Final = {
+    unit: frozenset(other for kind in _KINDS if unit in kind.split() for other in kind.split())
+    for unit in _UNITS.values()
+}
 _WORDS: Final = frozenset(_UNITS)
 _NUMBERS: Final = frozenset(lx.CARDINALS).union(lx.MULTIPLIERS)
 
 
 def units(a: Signature, b: Signature) -> bool:
-    """Each text names a unit that the other says nothing of."""
+    """Each text names a unit of one kind that the other says nothing of; 'a month' and 'in dollars' are of two."""
     if _WORDS.isdisjoint(a.vocabulary) or _WORDS.isdisjoint(b.vocabulary):
         return False
-    mine, theirs = frozenset(_asked(a.words)), frozenset(_asked(b.words))
-    return not mine <= _named(b) and not theirs <= _named(a)
+    mine, theirs = frozenset(_asked(a.words)) - _named(b), frozenset(_asked(b.words)) - _named(a)
+    return any(not theirs.isdisjoint(_RIVALS[unit]) for unit in mine)
 
 
 def _asked(words: tuple[str, ...]) -> Iterator[str]:

@@ -81,6 +81,7 @@ def test_another_unit_is_another_request(one: str, other: str) -> None:
         ("Best time of year for Norway?", "In which months should I see Norway?"),
         ("I moved last week, where is my post?", "I moved some days ago, where is my post?"),
         ("How long is it in minutes?", "How long is it?"),
+        ("How much is it a month?", "What is the monthly price in dollars?"),
         ("Is it open 24 hours?", "Is it open on what day?"),
     ],
 )
