@@ -69,7 +69,8 @@ def shared_tier(
         return None
     behind = _redis(store, clock) if isinstance(store, str) else store
     if not isinstance(behind, Store):
-        raise ConfigurationError("store", store, "give a URL (redis://host:6379/0) or a cachelayer.Store")
+        remedy = "give a URL (redis://host:6379/0) or a cachelayer.Store"
+        raise ConfigurationError("store", type(store).__name__, remedy)
     return SharedTier(behind, Codec(types), clock=clock, keeper=keeper, faults=faults, background=background)
 
 

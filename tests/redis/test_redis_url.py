@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.redis import RedisStore
 from cachelayer.exact.redis.url import Target, parse, redacted
@@ -38,6 +39,10 @@ def test_meaning(url, target):
         "redis://u:secret@h?ssl_certfile=x",
         "redis://u:secret@h:0", "redis://u:secret@h:99999", "rediss://u:secret@h?ssl_cert_reqs=maybe",
         "rediss://u:secret@h?ssl_check_hostname=False",
+        "redis://u:secret/secret@h:1/0", "redis://u:secret?secret@h:1/0", "redis://u:secret#secret@h:1/0",
+        "redis://u:1#secret@h:1/0", "redis://u:secret[secret@h:1/0", "redis://u:secret/s@h?cluster=true",
+        "redis://u:secret\u2100@h:1/0", "u:secret@h:1/0", "redis:u:secret@h:1/0", "redis://h?username=u&password=secret",
+        "unix://u:secret/secret@/run/r.sock", "redis://u:secret@a:1,b:2",
         "redis://u:secret@h?cluster=yes", "redis://u:secret@h?lag=soon", "redis://u:secret@h?lag=19ms",
     ],
 )  # fmt: skip
@@ -48,10 +53,27 @@ def test_a_url_that_cannot_work_is_refused_without_its_password(url):
     assert "secret" not in str(fault.value)
 
 
+def test_a_url_of_which_a_part_would_be_left_out_is_refused():
+    for url, remedy in (
+        ("redis://a:1,b:2", "name one server"),
+        ("unix://run/redis.sock", "unix:///"),
+        ("redis://h/0#note", "%23"),
+    ):
+        with pytest.raises(ConfigurationError, match=remedy):
+            parse(url)
+
+
 def test_nothing_that_is_printed_shows_a_password():
     url = "redis://u:s@cret@h:1/0"
     store = RedisStore(url)
     assert "cret" not in repr(store) + repr(parse(url)) + redacted(url) + str(store.stats())
+
+
+def test_what_is_no_store_is_named_without_what_it_holds():
+    for given in (b"redis://u:secret@h", {"host": "h", "password": "secret"}):
+        with pytest.raises(ConfigurationError, match=type(given).__name__) as fault:
+            CacheLayer(store=given, semantic=False)
+        assert "secret" not in str(fault.value)
 
 
 @pytest.mark.parametrize(

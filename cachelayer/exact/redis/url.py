@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +28,8 @@ OPTIONS = (
     "ssl_check_hostname",
 )
 FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-
+ESCAPED = "in a password write / ? # [ ] and @ as %2F %3F %23 %5B %5D and %40"
+PASSWORD = re.compile(r"(?i)(password=)[^&]*")
 
 BRIEFEST = 0.02
 """Seconds of lag, at least: a server is asked four times in it whether it is there."""
@@ -83,21 +85,39 @@ class Target:
 
 def parse(url: str) -> Target:
     """Raises ConfigurationError, which never shows the password."""
-    parts = urlsplit(url)
-    if parts.scheme not in SCHEMES:
-        raise _bad(url, f"use one of {', '.join(SCHEMES)} as the scheme")
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # whose message may hold the password
+        raise _bad(url, ESCAPED) from None
+    if parts.scheme not in SCHEMES or "://" not in url:
+        raise _bad(url, f"begin with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if unknown := sorted(set(options) - set(OPTIONS)):
+    unknown = sorted(set(options) - set(OPTIONS))
+    if (
+        parts.fragment
+        or "@" in ("" if parts.scheme == "unix" else parts.path)
+        or (unknown and "@" in parts.query)
+    ):
+        raise _bad(url, ESCAPED)
+    if {"username", "password"} & set(unknown):
+        raise _bad(url, "user and password stand before the host: redis://user:password@host:6379/0")
+    if unknown:
         raise _bad(url, f"unknown option {unknown[0]!r}; known are {', '.join(OPTIONS)}")
     credentials, _, hosts = parts.netloc.rpartition("@")
     username, _, password = credentials.partition(":")
     unix = parts.scheme == "unix"
+    if unix and hosts:
+        raise _bad(url, f"a path begins with a slash: unix:///run/redis.sock; or {ESCAPED}")
     cluster = parts.scheme.endswith("+cluster") or _flag(url, options.get("cluster", "false"))
     db = _number(url, options.get("db") or ("" if unix else parts.path.strip("/")) or "0")
     if cluster and (db or unix):
         raise _bad(url, "a cluster has database 0 only and is reached by host and port")
     if unix and not parts.path:
         raise _bad(url, "give the path of the socket: unix:///run/redis.sock")
+    if "," in hosts and not cluster:
+        raise _bad(
+            url, "name one server; several are the nodes of a cluster: redis+cluster://host:port,host:port"
+        )
     tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
     if tls and not parts.scheme.startswith("rediss"):
         raise _bad(url, "ssl_ options need the scheme rediss")
@@ -159,4 +179,7 @@ def _lag(url: str, text: str) -> float:
 
 
 def _bad(url: str, remedy: str) -> ConfigurationError:
-    return ConfigurationError("store", redacted(url), remedy)
+    """Of a URL that is not understood, nothing is shown that might be a password."""
+    head, separator, rest = url.partition("://") if "://" in url else ("", "", url)
+    shown = rest if rest.startswith("/") else rest.rpartition("@")[2]
+    return ConfigurationError("store", head + separator + PASSWORD.sub(r"\1***", shown), remedy)
