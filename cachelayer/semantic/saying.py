@@ -11,6 +11,7 @@ contrast and part other texts of the scope too.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +29,8 @@ NEAR: Final = 0.55
 """Cosine of two prose answers below which they are never taken for one."""
 EQUAL: Final = 0.92
 """Cosine from which they are, where nothing sets them apart and both hold the same figures or names."""
+CERTAIN: Final = 3
+"""Requests whose neighbours foretell another answer than their wording was taken for, before it moves there."""
 MAX_ATOMS: Final = 1024
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -101,6 +104,8 @@ class Sayings:
         self._places: dict[bytes, int] = {}
         self._vectors = np.zeros((1, dimension), np.float32)
         self._contrasts: dict[tuple[frozenset[str], frozenset[str]], None] = {}
+        self._foretold: dict[bytes, Counter[int]] = {}
+        """Per wording, how often the neighbours foretold which answer."""
 
     def knows(self, digest: bytes) -> bool:
         return digest in self._places
@@ -150,7 +155,26 @@ class Sayings:
         nearest = max(float(a.vector @ b.vector) for a in ours for b in theirs)
         return nearest >= NEAR and not any(self._apart(a, b) for a in ours for b in theirs)
 
+    def misplaced(self, digest: bytes, foretold: int) -> bool:
+        """Whether a wording belongs to the answer that the neighbours foretold, now and mostly, not to its own.
+
+        Its first request alone decided where it went; a wording in the wrong place makes right answers look wrong for
+        good.
+        """
+        place = self._places.get(digest)
+        if place is None:
+            return False
+        own, told = self._of[place], self._foretold.setdefault(digest, Counter())
+        told[foretold] += 1
+        if foretold == own or told[foretold] < CERTAIN or told[foretold] < 3 * told[own]:
+            return False
+        theirs, it = list(self._members(foretold)), self._atoms[place]
+        near = any(float(it.vector @ other.vector) >= NEAR for other in theirs)
+        return near and not any(self._apart(it, other) for other in theirs)
+
     def merge(self, kept: int, gone: int) -> None:
+        for told in self._foretold.values():
+            told[kept] += told.pop(gone, 0)
         self._of = [kept if answer == gone else answer for answer in self._of]
 
     def move(self, digest: bytes, answer: int) -> None:
@@ -158,6 +182,8 @@ class Sayings:
 
     def forget(self, answer: int) -> None:
         """No wording of this answer is needed any more."""
+        for told in self._foretold.values():
+            told.pop(answer, None)
         kept = [i for i, of in enumerate(self._of) if of != answer]
         if len(kept) == len(self._of):
             return
@@ -165,6 +191,7 @@ class Sayings:
         self._atoms = [self._atoms[i] for i in kept]
         self._of = [self._of[i] for i in kept]
         self._places = {a.text: i for i, a in enumerate(self._atoms)}
+        self._foretold = {text: told for text, told in self._foretold.items() if text in self._places}
 
     def _members(self, answer: int) -> Iterable[Atom]:
         return (a for a, of in zip(self._atoms, self._of, strict=True) if of == answer)

@@ -83,7 +83,7 @@ class Scope:
         key = digest(text)
         found = self._ids.get(key)
         if found is not None:
-            return self._joined(found, foretold, likely) if vector is not None else found, False
+            return self._placed(key, found, foretold, likely) if vector is not None else found, False
         while len(self._ids) >= MAX_ANSWERS:
             self._evict()
         new = atom(key, text, vector) if vector is not None else None
@@ -121,9 +121,20 @@ class Scope:
             self._members[foretold].add(entry)
         return foretold
 
+    def _placed(self, key: bytes, answer: int, foretold: int, likely: bool) -> int:
+        """The answer of a known wording, moved if what the neighbours foretold says so."""
+        joined = self._joined(answer, foretold, likely)
+        if not likely or foretold not in self._digests or not self._sayings.misplaced(key, foretold):
+            return joined
+        self._move(key, foretold)
+        return foretold
+
     def _part(self, key: bytes) -> None:
         """A wording differs from the answer it was taken for: give it and its entries an answer of their own."""
-        old, answer = self._ids[key], self._fresh()
+        self._move(key, self._fresh())
+
+    def _move(self, key: bytes, answer: int) -> None:
+        old = self._ids[key]
         self._digests[old].discard(key)
         self._name(key, answer)
         self._sayings.move(key, answer)

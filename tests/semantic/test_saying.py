@@ -71,6 +71,38 @@ def test_two_answers_kept_apart_for_doubt_join_when_the_neighbours_take_one_for_
     assert here.entries == {1: first, 2: first}
 
 
+NAMELESS = OTHER.replace("Settings", "that page")
+
+
+def misplaced() -> tuple[Scope, int, int]:
+    """`NAMELESS` was taken for the answer of entry 1; that of entry 3, apart from it by a name, would be right."""
+    here = scope()
+    wrong = here.keep(
+        1, "Somebody in Lisbon shows you how that is done when you come by 3 days later.", vector(1, 0)
+    )
+    here.keep(2, NAMELESS, vector(1, 0.9))
+    here.answer(NAMELESS, vector(1, 0.9), foretold=wrong)
+    own = here.keep(3, ANSWER, vector(0.3, 1))
+    assert here.entries == {1: wrong, 2: wrong, 3: own}
+    assert own != wrong
+    return here, wrong, own
+
+
+def test_a_wording_taken_for_the_wrong_answer_moves_to_the_one_that_the_neighbours_keep_foretelling() -> None:
+    here, wrong, own = misplaced()
+    told = [here.answer(NAMELESS, vector(1, 0.9), foretold=own) for _ in range(3)]
+    assert told == [(wrong, False), (wrong, False), (own, False)]
+    assert here.entries == {1: wrong, 2: own, 3: own}
+
+
+def test_a_wording_stays_where_neighbours_mostly_foretell_it_or_a_fact_parts_it_from_the_other() -> None:
+    here, wrong, own = misplaced()
+    for foretold in (wrong, own, own, wrong, own, own, own):
+        assert here.answer(NAMELESS, vector(1, 0.9), foretold=foretold)[0] == wrong
+    other = here.keep(4, ANSWER.replace("3", "4"), vector(0.3, 1))
+    assert {here.answer(NAMELESS, vector(1, 0.9), foretold=other)[0] for _ in range(20)} == {wrong}
+
+
 def test_a_contrast_learned_later_parts_a_wording_from_an_answer_that_it_was_taken_for() -> None:
     here = scope()
     yes, no = "Orders can be changed later on by you or by anyone of your whole family at home.", ""
