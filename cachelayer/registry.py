@@ -29,6 +29,8 @@ from .policy import Policy, check_names
 from .semantic.tier import SimilarTier
 
 _log = logging.getLogger("cachelayer")
+STREAM = "\0stream"
+"""In the version of a generator: its callers cannot use what it returned before it was one, nor the reverse."""
 
 
 class Registry:
@@ -89,7 +91,7 @@ class Registry:
         if name in self.functions:
             raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
         policy = self._policy.override(**fields)
-        identifier = self._identifier(name, fn, policy, options, wire)
+        identifier = self._identifier(name, fn, kind, policy, options, wire)
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
         own = self._own_tier(options["vector"], name) if "vector" in options else None
@@ -118,12 +120,16 @@ class Registry:
         self._wrapped(function)
         return function
 
-    def _identifier(self, name: str, fn: Any, policy: Policy, own: dict[str, Any], wire: bool) -> Identifier:
+    def _identifier(
+        self, name: str, fn: Any, kind: str, policy: Policy, own: dict[str, Any], wire: bool
+    ) -> Identifier:
         return Identifier(
             name,
             signature_of(fn),
             fold=folding(policy.normalize),
-            version=str(own.get("version", "")) + bound(fn, own),
+            version=str(own.get("version", ""))
+            + bound(fn, own)
+            + (STREAM if kind.endswith("generator") else ""),
             text=own.get("text"),
             by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 from redis_records import Skewed, eventually
@@ -115,3 +116,42 @@ async def test_of_many_calls_that_fail_at_once_none_keeps_its_lease(server: Serv
         assert {type(fault) for fault in await asyncio.gather(*calls, return_exceptions=True)} == {ValueError}
         await layer.flush()
         assert server.do("KEYS", "cachelayer:l:*") == []
+
+
+def returns(question: str) -> list[str]:
+    return ["returned"]
+
+
+def yields(question: str) -> Iterator[str]:
+    yield "yielded"
+
+
+async def answers(question: str) -> str:
+    return "answered"
+
+
+async def streams(question: str) -> AsyncIterator[str]:
+    yield "streamed"
+
+
+async def asked(cached: Any) -> Any:
+    """What a caller makes of a function that it knows."""
+    if cached.__wrapped__ is streams:
+        return [chunk async for chunk in cached("q")]
+    if cached.__wrapped__ is answers:
+        return await cached("q")
+    return await asyncio.to_thread(lambda: list(cached("q")))
+
+
+@pytest.mark.parametrize(("before", "after"), [(returns, yields), (answers, streams)])
+async def test_a_function_that_becomes_a_generator_or_ceases_to_be_one_gives_its_callers_what_they_expect(
+    server: Server, before: Any, after: Any
+) -> None:
+    name = f"{before.__name__}-{after.__name__}"
+    async with AsyncExitStack() as stack:
+        seen = []
+        for fn in (before, after, before):
+            layer = await stack.enter_async_context(layer_on(server.url))
+            seen.append(await asked(layer.cached(name=name, semantic=False)(fn)))
+            await layer.flush()
+    assert seen[0] == seen[2] != seen[1] == ["yielded" if after is yields else "streamed"]
