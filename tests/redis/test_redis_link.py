@@ -65,3 +65,11 @@ async def test_a_server_that_cannot_be_used_is_told_in_the_log_with_its_reason_a
     assert "Redis >= 6 refused the greeting: ERR unknown command 'HELLO'" in caplog.text
     assert "cannot connect to Redis: ConnectionRefusedError" in caplog.text
     assert "sesame" not in caplog.text and "a question" not in caplog.text
+
+
+async def test_a_server_that_turns_connections_away_is_quoted_in_the_log(own_server, caplog):
+    """It says why, too many clients or protected mode, and closes before it reads a word."""
+    server = own_server("--maxclients", "1")
+    with server.client():
+        async with CacheLayer(store=server.url, semantic=False):
+            assert "max number of clients reached" in caplog.text

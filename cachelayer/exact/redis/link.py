@@ -180,15 +180,15 @@ class Link:
         pipe = await self._dialer.dial(self.address, self._pushed)
         try:
             hello = self._dialer.greeting()
-            replies = await pipe.ask([*hello, *self._greeting])
-            for reply in replies[: len(hello)]:
-                if isinstance(reply, Exception):
-                    why = str(reply).partition(", with args")[0]  # the password is among them
-                    raise StoreFault(f"Redis >= 6 refused the greeting: {why}")
+            replies = [pipe.send(command) for command in (*hello, *self._greeting)]
+            for reply in replies[: len(hello)]:  # whoever is turned away is told why and cut off
+                if isinstance(refusal := await reply, Exception):
+                    why = str(refusal).partition(", with args")[0]  # the password is among them
+                    raise StoreFault(f"Redis >= 6 refused the greeting: {why.partition('. ')[0]}")
+            return pipe, [await reply for reply in replies[len(hello) :]]
         except BaseException:
             pipe.abort(StoreFault("the greeting failed"))
             raise
-        return pipe, replies[len(hello) :]
 
     def _tell(self) -> None:
         news, self._news = self._news, []
