@@ -4,8 +4,8 @@
 
 Every pair has a function of its own, so that nothing is known when it is judged. Pairs are of the part 'report' of
 benchmarks/decide/sources.py (other classes, other conversations and other edit words than were fitted and tuned on),
-and those written by hand: natural_pairs.txt, handmade_pairs.txt, blind_pairs.txt, late_pairs.txt,
-late_natural_pairs.txt, blind_talks.txt and late_talks.txt.
+and those written by hand: fresh_natural_pairs.txt, late_natural_pairs.txt, natural_pairs.txt, late_pairs.txt,
+blind_pairs.txt, handmade_pairs.txt, blind_talks.txt and late_talks.txt.
 
 Prints and writes the share served wrongly and the share of true ones served, with 95 % intervals (Wilson), beside a
 threshold of cosine chosen by hindsight on the very pairs; and the time of a decision. Writes decide_pairs.md, .json
@@ -36,7 +36,7 @@ from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
 from .pairs_data import FAMILIES, Pair, by_hand, pairs
-from .pairs_report import Row, draw, rows_of, table
+from .pairs_report import STRICTER, Row, draw, rows_of, table
 from .rewordings import Reworder
 from .talk_strings import strings
 from .talks import TalkPair, talks
@@ -49,6 +49,7 @@ BLIND = Path(__file__).with_name("blind_pairs.txt")
 LATE = Path(__file__).with_name("late_pairs.txt")
 NATURAL = Path(__file__).with_name("natural_pairs.txt")
 LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
+FRESH_NATURAL = Path(__file__).with_name("fresh_natural_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -163,10 +164,11 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     made = pairs(args.data, args.wordnet, seed=args.seed, scale=0.3)
     net = WordNet(args.wordnet)
     reword = Reworder("report", net)
-    out = await run_pairs(handmade(LATE_NATURAL), "late natural pairs", 0.05)
-    out += await run_pairs(handmade(LATE_NATURAL), "late natural pairs, at .01", 0.01)
-    out += await run_pairs(handmade(NATURAL), "natural pairs", 0.05)
-    out += await run_pairs(handmade(NATURAL), "natural pairs, at .01", 0.01)
+    out: list[Trial] = []
+    natural = {"fresh": FRESH_NATURAL, "late": LATE_NATURAL, "first": NATURAL}
+    for name, path in natural.items():
+        out += await run_pairs(handmade(path), f"{name} natural pairs", 0.05)
+        out += await run_pairs(handmade(path), f"{name} natural pairs{STRICTER}", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""
+CONTROLS = ("the same again", "same history, last words reworded")
+"""Kinds of conversations that are no part of their group's share."""
+STRICTER = ", at .01"
+"""Ends the name of a group that is another one at a smaller bound."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +53,7 @@ def rows_of(trials: Sequence[Trial]) -> list[Row]:
     for group in dict.fromkeys(t.group for t in trials):
         mine = [t for t in trials if t.group == group]
         kinds = dict.fromkeys(t.kind for t in sorted(mine, key=lambda t: (t.same, t.kind)))
-        controls = ("the same again", "same history, last words reworded")
-        out.append(_row(group, "all", [t for t in mine if t.kind not in controls], mine))
+        out.append(_row(group, "all", [t for t in mine if t.kind not in CONTROLS], mine))
         out += [_row(group, kind, [t for t in mine if t.kind == kind], mine) for kind in kinds]
     return out
 
@@ -88,20 +91,22 @@ def table(
         "Split: by class, conversation and edit word; nothing here was fitted to. Natural pairs are such as people",
         "put them, half of the traps reworded throughout; none of their lines was read, but the totals of the first",
         "set were looked at for some forty variants of decisions 78 and 79, those of the late set for the last ten of",
-        "them, and a caution of 2.5 or 3.3 was chosen with all totals in sight. Late pairs by hand and late",
-        "conversations were written on 2026-11-22, when all else stood, and their lines were not read. The new pairs",
+        "them, and a caution of 2.5 or 3.3 was chosen with all totals in sight. The fresh set was written on",
+        "2026-11-23, when all stood, and nothing was chosen by it. Late pairs by hand and late conversations were",
+        "written on 2026-11-22, when all else stood, and their lines were not read. The new pairs",
         "and the conversations written by hand were made before that, on topics of their own; the other pairs by hand",
         "and other seeds of the generated parts were looked at while building. Scripted conversations are of scripts",
         "that were held out whole. The same conversation recurs among the pairs drawn of it, so that intervals of",
         "conversations are too narrow. Guards were widened after traps of other kinds, written for that; these sets",
         "were run beside it to see that they lost nothing, and one true pair of the new ones was read when it was",
         "lost (decision 74). Brackets: 95 % intervals. Hindsight: a cosine chosen on these very pairs so that at most",
-        "3 % (5 %) of the traps pass; for conversations it sees the last message alone.",
+        "3 % (5 %) of the traps pass; for conversations it sees the last message alone. Kinds of fewer than ten",
+        "pairs have no line of their own.",
         "",
         "| | traps | served wrongly | true ones | served | cosine by hindsight |",
         "|---|---|---|---|---|---|",
     ]
-    for r in rows:
+    for r in (r for r in rows if r.kind == "all" or r.traps + r.true >= 10):
         name = f"**{r.group}**" if r.kind == "all" else r.kind
         wrong = f"{r.wrong:.3f} [{r.wrong_interval[0]:.3f}, {r.wrong_interval[1]:.3f}]" if r.traps else ""
         true = f"{r.served:.3f} [{r.served_interval[0]:.3f}, {r.served_interval[1]:.3f}]" if r.true else ""
@@ -119,14 +124,14 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    groups = list(dict.fromkeys(t.group for t in trials))
-    across = (len(groups) + 1) // 2
-    figure, axes = pyplot.subplots(2, across, figsize=(4 * across, 7.4), squeeze=False)
-    for axis in axes.flat[len(groups) :]:
+    asked = [t for t in trials if t.kind not in CONTROLS]
+    panels = list(dict.fromkeys(t.group.removesuffix(STRICTER) for t in asked))
+    across = (len(panels) + 2) // 3
+    figure, axes = pyplot.subplots(3, across, figsize=(4 * across, 10.8), squeeze=False)
+    for axis in axes.flat[len(panels) :]:
         axis.remove()
-    for axis, group in zip(axes.flat, groups, strict=False):
-        mine = [t for t in trials if t.group == group]
-        mine = [t for t in mine if t.kind not in ("the same again", "same history, last words reworded")]
+    for axis, panel in zip(axes.flat, panels, strict=False):
+        mine = [t for t in asked if t.group == panel]
         same = np.array([t.same for t in mine])
         for name, score in (
             ("cachelayer", [t.confidence for t in mine]),
@@ -136,9 +141,14 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
             cuts = np.unique(np.concatenate([s, [2.0, -1.0]]))[::-1]
             wrong = [float(np.mean(s[~same] >= c)) for c in cuts]
             axis.plot(wrong, [float(np.mean(s[same] >= c)) for c in cuts], label=name, drawstyle="steps-post")
-        served = np.array([t.served for t in mine])
-        axis.plot(served[~same].mean(), served[same].mean(), "o", color="black", label="as served")
-        axis.set(title=group, xlabel="traps served", ylabel="true ones served", xlim=(0, 0.3), ylim=(0, 1))
+        for group, marker in ((panel, "o"), (panel + STRICTER, "D")):
+            traps, true = (
+                [t.served for t in asked if t.group == group and t.same is which] for which in (False, True)
+            )
+            if traps:
+                label = "as served" + group.removeprefix(panel)
+                axis.plot(np.mean(traps), np.mean(true), marker, color="black", label=label, clip_on=False)
+        axis.set(title=panel, xlabel="traps served", ylabel="true ones served", xlim=(0, 0.3), ylim=(0, 1))
         axis.legend(loc="lower right", framealpha=0.6, fontsize=8)
     figure.tight_layout()
     figure.savefig(path, dpi=110)

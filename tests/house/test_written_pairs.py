@@ -9,6 +9,7 @@ import pytest
 REPORTED = (
     "natural_pairs.txt",
     "late_natural_pairs.txt",
+    "fresh_natural_pairs.txt",
     "handmade_pairs.txt",
     "blind_pairs.txt",
     "late_pairs.txt",
