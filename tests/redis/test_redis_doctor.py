@@ -6,6 +6,7 @@ import pytest
 from redis_records import record
 
 from cachelayer.cli import main
+from cachelayer.exact.redis.rights import granting
 
 
 async def findings(store) -> dict[str, tuple[str, str]]:
@@ -85,6 +86,17 @@ async def test_the_rights_that_the_doctor_names_are_enough(own_server, open_stor
     await lease.release()
     await store.invalidate(tags=["t"])
     assert (await store.erase(tags=["t"])).removed == 1 and await store.delete([record("b").key]) == 0
+
+
+async def test_the_rights_that_the_doctor_names_are_enough_on_a_cluster(cluster, open_store):
+    rights = granting().partition("ACL SETUSER NAME ")[2]
+    for server in cluster.servers:
+        as_user(server, "clustered", rights)
+    store = await open_store(cluster.url.replace("://", "://clustered:secret@"))
+    report = await findings(store)
+    assert report["cluster"][0] == "ok"
+    assert {level for subject, (level, _) in report.items() if subject.endswith("rights")} == {"ok"}
+    assert await store.put([record(f"q{n}") for n in range(20)]) == 20
 
 
 def test_a_user_who_may_not_even_track_is_told_the_rights_that_are_enough(own_server, capsys):

@@ -13,7 +13,7 @@ def granting(prefix: str = "cachelayer") -> str:
     """The remedy: the command that gives a user the rights that are enough."""
     return (
         f"nothing is shared like this: ACL SETUSER NAME ~{prefix}:* +@read +@write +@scripting "
-        "+@transaction +@connection +@keyspace +time +wait +role +info"
+        "+@transaction +@connection +@keyspace +time +wait +role +info +cluster|nodes +cluster|slots +cluster|info"
     )
 
 
