@@ -17,7 +17,7 @@ from redis_servers import Cluster, Plain, Server
 
 from cachelayer.errors import StoreError, Unusable
 from cachelayer.exact.redis.names import Names, slot_of
-from cachelayer.exact.redis.topology import parse_nodes
+from cachelayer.exact.redis.topology import hosts_in, parse_nodes
 
 
 @pytest.fixture
@@ -217,6 +217,14 @@ def test_what_belongs_to_one_entry_shares_a_slot():
     assert len({slot_of(name) for name in (names.entry(key), names.tomb(key), names.lease(key))}) == 1
 
 
+REPLY = [
+    [0, 5, [b"", 1, b"a"], [b"?", 2, b"b"]],
+    [10, 11, [b"seven.example", 7, b"g", [b"ip", b"10.0.0.7"]]],
+    [12, 12, [None, 8, b"h"]],
+]
+"""To CLUSTER SLOTS."""
+
+
 def test_lines_of_nodes_that_cannot_serve_are_left_out():
     text = """a 127.0.0.1:1@11 myself,master - 0 0 1 connected 0-5 7 [9->-b]
 b :2@12 slave a 0 0 1 connected
@@ -224,10 +232,32 @@ c 127.0.0.1:3@13,host master,fail - 0 0 1 disconnected 8-9
 d 127.0.0.1:4@14 handshake - 0 0 1 connected
 e 127.0.0.1:0@15 master,noaddr - 0 0 1 disconnected
 f ::1:6@16 master - 0 0 1 connected
+g 10.0.0.7:7@17,seven.example master - 0 0 1 connected 10-11
+h 10.0.0.8:8@18 master - 0 0 1 connected 12
 """
-    owners = parse_nodes(text, ("here", 9))
+    owners = parse_nodes(text, ("here", 9), hosts_in(REPLY, ("here", 9)))
     assert [(o.address, o.primary, o.slots) for o in owners] == [
         (("127.0.0.1", 1), True, (range(0, 6), range(7, 8))),
         (("here", 2), False, ()),
         (("::1", 6), True, ()),
+        (("seven.example", 7), True, (range(10, 12),)),
+        (("here", 8), True, (range(12, 13),)),
     ]
+
+
+async def test_nodes_are_called_by_the_names_that_the_cluster_prefers(cluster, open_store):
+    """Certificates are for names, and behind a translation of addresses nothing else leads there."""
+    before = [server.do("CONFIG", "GET", "cluster-preferred-endpoint-type")[1] for server in cluster.servers]
+    try:
+        for server in cluster.servers:
+            server.do("CONFIG", "SET", "cluster-announce-hostname", "localhost")
+            server.do("CONFIG", "SET", "cluster-preferred-endpoint-type", "hostname")
+        told = cluster.servers[0]
+        await eventually(lambda: told.do("CLUSTER", "NODES").count(b",localhost") == len(cluster.servers))
+        store = await open_store(f"redis+cluster://127.0.0.1:{told.port}?lag=5s")
+        assert {node.address[0] for node in store._lane().topology} == {"localhost"}
+        assert await store.put([record(f"q{n}") for n in range(20)]) == 20
+    finally:
+        for server, kind in zip(cluster.servers, before, strict=True):
+            server.do("CONFIG", "SET", "cluster-preferred-endpoint-type", kind)
+            server.do("CONFIG", "SET", "cluster-announce-hostname", "")

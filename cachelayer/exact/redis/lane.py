@@ -22,14 +22,14 @@ from .link import Dialer, Link
 from .names import Names
 from .node import ROLE, Node, Role, Turn
 from .pipe import pack
-from .topology import Topology, parse_nodes
+from .topology import Topology, hosts_in, parse_nodes
 from .url import Address
 from .waiters import Reads
 
 T = TypeVar("T")
 SURVEY, TOUCH = 1.0, 60.0
 """Seconds between two looks at the cluster, and at the epochs in use."""
-CLUSTER_NODES = pack(b"CLUSTER", b"NODES")
+CLUSTER = pack(b"CLUSTER", b"NODES"), pack(b"CLUSTER", b"SLOTS")
 
 
 class Asked(NamedTuple):
@@ -187,9 +187,9 @@ class Lane:
         fault = StoreFault("no node of the cluster can be reached")
         for node in self.topology:
             if node.control.pipe is not None and node.address is not None:
-                reply = (await node.control.pipe.ask([CLUSTER_NODES]))[0]
+                reply, slots = await node.control.pipe.ask(CLUSTER)
                 if not isinstance(reply, Exception):
-                    self.topology.take(parse_nodes(_text(reply), node.address))
+                    self._take(reply, slots, node.address)
                     return
         for address in dict.fromkeys((*self.topology.replicas, *self._target.addresses)):
             try:
@@ -203,12 +203,15 @@ class Lane:
     async def _probe(self, address: Address) -> None:
         link = Link(self._dialer, address, self.tasks)
         try:
-            reply = (await (await link.ready()).ask([CLUSTER_NODES]))[0]
+            reply, slots = await (await link.ready()).ask(CLUSTER)
         finally:
             link.close()
         if isinstance(reply, Exception):
             raise StoreFault(f"Redis knows of no cluster: {reply}")
-        self.topology.take(parse_nodes(_text(reply), address))
+        self._take(reply, slots, address)
+
+    def _take(self, reply: object, slots: object, asked: Address) -> None:
+        self.topology.take(parse_nodes(_text(reply), asked, hosts_in(slots, asked)))
 
 
 async def _leases(here: Callable[[], Awaitable[Lane]]) -> Leases:

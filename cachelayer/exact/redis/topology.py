@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...errors import StoreFault
@@ -20,7 +20,18 @@ class Owner:
     slots: tuple[range, ...]
 
 
-def parse_nodes(text: str, asked: Address) -> list[Owner]:
+def hosts_in(reply: object, asked: Address) -> dict[str, str]:
+    """By a node's id, the host by which clients are to reach it, as CLUSTER SLOTS says.
+
+    It is the name in its certificate, say, or the only address that leads to it from outside.
+    """
+    rows = reply if isinstance(reply, list) else []  # it may be forbidden
+    told = {node[2].decode(): node[0] for row in rows for node in row[2:]}
+    hosts = {name: asked[0] if host is None else host.decode() for name, host in told.items()}
+    return {name: host for name, host in hosts.items() if host not in ("", "?")}
+
+
+def parse_nodes(text: str, asked: Address, hosts: Mapping[str, str]) -> list[Owner]:
     """What CLUSTER NODES says; `asked` is the address that answered, for a node that does not know its own."""
     owners = []
     for line in text.splitlines():
@@ -32,7 +43,8 @@ def parse_nodes(text: str, asked: Address) -> list[Owner]:
         if "noaddr" in flags or "handshake" in flags or "fail" in flags or port == "0":
             continue
         slots = tuple(_range(word) for word in fields[8:] if not word.startswith("["))
-        owners.append(Owner((host or asked[0], int(port)), "master" in flags, slots))
+        host = hosts.get(fields[0]) or host or asked[0]
+        owners.append(Owner((host, int(port)), "master" in flags, slots))
     return owners
 
 
