@@ -18,6 +18,9 @@ from .replies import ordinary, read, tokens
 _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)
 
+MOST_TOKENS = 2**63 - 1
+"""What an answer may claim; a number beyond would not fit into what is stored, and spoil what is stored with it."""
+
 
 def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
     """None where `answer` may be kept, else why not.
@@ -70,7 +73,7 @@ def _verdict(answer: Any, truncated_ok: bool) -> Reason | None:
 
 def tokens_of(answer: Any) -> int:
     """Tokens the answer says it took, prompt included; 0 where it does not say."""
-    return 0 if type(answer) is str else tokens(answer)
+    return 0 if type(answer) is str else min(tokens(answer), MOST_TOKENS)
 
 
 def has_tool_calls(answer: Any) -> bool:

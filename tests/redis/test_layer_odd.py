@@ -155,3 +155,16 @@ async def test_a_function_that_becomes_a_generator_or_ceases_to_be_one_gives_its
             seen.append(await asked(layer.cached(name=name, semantic=False)(fn)))
             await layer.flush()
     assert seen[0] == seen[2] != seen[1] == ["yielded" if after is yields else "streamed"]
+
+
+async def test_an_answer_that_claims_any_number_of_tokens_is_shared_and_harms_no_other(
+    server: Server,
+) -> None:
+    numbers = {"none": -1, "two": 2, "absurd": 2**70}
+    gate = Gate(lambda question: {"usage": {"total_tokens": numbers[question]}}, opened=True)
+    for expected in (Source.BACKEND, Source.REDIS):
+        async with layer_on(server.url) as layer:
+            ask = layer.wrap(gate, name="counted", semantic=False)
+            outcomes = await asyncio.gather(*map(ask.outcome, numbers))
+            assert [outcome.source for outcome in outcomes] == [expected] * 3
+            await layer.flush()
