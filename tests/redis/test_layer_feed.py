@@ -208,3 +208,20 @@ async def test_what_waits_for_its_function_and_is_forgotten_meanwhile_does_not_a
             again = other.wrap(gate, name="ask", tags=["kb"])
             assert (await again.outcome(FORWARDS)).source is Source.BACKEND
             assert (await again.outcome(FORWARDS)).answer == "answer 2"
+
+
+async def test_a_list_where_a_vector_belongs_keeps_no_other_from_being_found(own_server: Any) -> None:
+    server, gate = own_server(), Gate(opened=True)
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(gate, name="ask", text="question")
+        await ask(question="what does the green lamp cost")
+        await layer.flush()
+        (name,) = server.do("KEYS", "*:n:*")
+        server.do("DEL", name)
+        server.do("LPUSH", name, "a list")
+        await ask(question=FORWARDS)
+        await layer.flush()
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(gate, name="ask", text="question")
+        await eventually(lambda: {"taken": 1, "waiting": 1}.items() & layer.stats()["elsewhere"].items())
+        assert (await ask.outcome(question=BACKWARDS)).match == "similar"

@@ -68,6 +68,11 @@ def full(result: Answers) -> bool:
     return any(isinstance(reply, Exception) and str(reply).startswith("OOM ") for reply in faults)
 
 
+def other_type(reply: object) -> bool:
+    """Whether what lies under the name is no string, so nothing of ours."""
+    return isinstance(reply, Exception) and str(reply).startswith("WRONGTYPE ")
+
+
 def number(reply: Any) -> int:
     """`reply` as the number it must be. Raises StoreFault."""
     if not isinstance(reply, int):

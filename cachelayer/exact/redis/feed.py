@@ -15,7 +15,7 @@ from xxhash import xxh3_64_intdigest
 
 from ...errors import Unusable
 from ...types import Findable, Turn
-from .calls import Request, answers, call
+from .calls import Request, answers, call, other_type
 from .names import Names
 from .node import Role
 from .pipe import pack
@@ -67,6 +67,8 @@ class Feed:
         gets = [Request(name, [pack(b"GET", name)]) for name in names]
         found: list[Findable] = []
         for key, result in zip(wanted, await call(self._topology, Role.READ, gets), strict=True):
+            if isinstance(result, list) and other_type(result[0]):
+                continue
             raw = answers(result)[0]
             item = self._read(key, raw) if isinstance(raw, bytes) else None
             if item is not None:
