@@ -13,11 +13,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from fault_proxy import FaultProxy
-from redis_records import eventually
+from redis_records import eventually, record
 from redis_servers import Server, free_port
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.errors import StoreFault
+from cachelayer.errors import StoreFault, Unusable
 from cachelayer.exact.redis import RedisStore
 from cachelayer.testing import Gate
 
@@ -127,3 +127,14 @@ async def test_a_full_server_serves_what_it_holds(own_server: Any) -> None:
             assert missed.misses["redis"] is Reason.ABSENT
             await layer.flush()
         assert (await ask.outcome("kept")).source is Source.REDIS
+
+
+async def test_a_list_where_an_entry_belongs_is_corrupt_and_written_over(own_server, open_store):
+    server = own_server()
+    store = await open_store(server.url)
+    server.do("LPUSH", store._names.entry(record().key), "a list")
+    with pytest.raises(Unusable) as refusal:
+        await store.get(record().key, record().canonical)
+    assert refusal.value.reason is Reason.CORRUPT
+    assert await store.put([record()]) == 1
+    assert (await store.get(record().key, record().canonical)).payload == b"answer"

@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import ConfigurationError, Unusable
 from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
-from .calls import Request, answers, call
+from .calls import Request, answers, call, other_type
 from .doctor import Finding, examine
 from .erase import Erased, Eraser
 from .feed import Feed
@@ -182,6 +182,8 @@ class RedisStore:
     async def _follow(self, lane: Lane, key: bytes, reply: Any) -> tuple[Any, Any]:
         """What a cluster answers in the end where it first sent us elsewhere."""
         name = self._names.entry(key)
+        if other_type(reply):
+            raise Unusable("what lies under the key is no entry", Reason.CORRUPT)
         if not isinstance(reply, Exception):
             await lane.probe(lane.topology.route(name))
         result = await call(lane.topology, Role.READ, [Request(name, [pack(b"GET", name)])], wait=False)

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import StoreFault
 from ...protocols import Clock
 from ...types import Reason, Record
-from .calls import Answers, Request, answers, call
+from .calls import Answers, Request, answers, call, other_type
 from .coherence import Coherence, Wanted
 from .epochs import NEVER, REPLACED, Epoch, Known, unpack
 from .names import Names, digest_of, scope_name, tag_name
@@ -93,6 +93,8 @@ class Writer:
         """Leave out what would overwrite an entry of a newer schema or a later lease holder, or was deleted since."""
         kept, requests = [], (self._ask(draft.record.key) for draft in drafts)
         for draft, result in zip(drafts, await call(self._topology, Role.WRITE, requests), strict=True):
+            if isinstance(result, list) and other_type(result[0]):  # to be overwritten
+                result = [b"", *result[1:]]
             replies = _replies(result, faults)
             if replies is None:
                 continue
