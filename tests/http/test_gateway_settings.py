@@ -46,7 +46,7 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     ('[cache]\nsecret = "hunter2"\n' + UPSTREAM, ":2: cache.secret is too short"),
     ('[cache]\nredis = "redis://:hunter2@h:99999"\nsecret = "4815162342481516"\n' + UPSTREAM, ":2: cache.redis: "),
     ("[cache]\nmax_error_rate = nan\n" + UPSTREAM, ":2: cache.max_error_rate=nan"),
-    ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "use one of redis"),
+    ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "begin with one of redis"),
     ("[cache]\nsecret = 4815162342481516\n" + UPSTREAM, ":2: cache.secret='...': give a text"),
 ])  # fmt: skip
 def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, says: str) -> None:
