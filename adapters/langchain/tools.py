@@ -7,8 +7,8 @@ from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from langchain_core.tools import BaseTool
-from pydantic import PrivateAttr
+from langchain_core.tools import BaseTool, Tool
+from pydantic import PrivateAttr, create_model
 
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
@@ -24,11 +24,15 @@ class CachedTool(BaseTool):
 
     _step: Twin = PrivateAttr()
 
-    def _run(self, **kwargs: Any) -> Any:
-        return self._step.now(**kwargs)
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        return self._step.now(**self._named(args, kwargs))
 
-    async def _arun(self, **kwargs: Any) -> Any:
-        return await self._step.later(**kwargs)
+    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+        return await self._step.later(**self._named(args, kwargs))
+
+    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """A plain text is the first argument, as LangChain reads it."""
+        return {**dict(zip(self.args, args, strict=False)), **kwargs} if args else kwargs
 
 
 def cached_tool(
@@ -51,10 +55,12 @@ def cached_tool(
         return {"config": ensure_config() if reads else RunnableConfig()} if takes else {}
 
     def run(**kwargs: Any) -> Any:
-        return tool._run(**kwargs, **config())
+        args, named = _handed(tool, kwargs)
+        return tool._run(*args, **named, **config())
 
     async def arun(**kwargs: Any) -> Any:
-        return await tool._arun(**kwargs, **config())
+        args, named = _handed(tool, kwargs)
+        return await tool._arun(*args, **named, **config())
 
     options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": keep}
     if reads:
@@ -63,7 +69,7 @@ def cached_tool(
     made = CachedTool(
         name=tool.name,
         description=tool.description,
-        args_schema=tool.get_input_schema() if tool.args_schema is None else tool.args_schema,
+        args_schema=_schema(tool),
         return_direct=tool.return_direct,
         response_format=tool.response_format,
         handle_tool_error=tool.handle_tool_error,
@@ -73,6 +79,20 @@ def cached_tool(
     )
     made._step = step
     return made
+
+
+def _schema(tool: BaseTool) -> Any:
+    """A `Tool` of one text declares no schema, and the one that is read off its `_run` is not its own."""
+    if tool.args_schema is not None:
+        return tool.args_schema
+    return (
+        create_model(tool.name, tool_input=(str, ...)) if isinstance(tool, Tool) else tool.get_input_schema()
+    )
+
+
+def _handed(tool: BaseTool, kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A `Tool` hands its only argument by position, whatever its function calls it."""
+    return (tuple(kwargs.values()), {}) if isinstance(tool, Tool) else ((), kwargs)
 
 
 def _functions(tool: BaseTool) -> list[Any]:

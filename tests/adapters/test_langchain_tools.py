@@ -1,0 +1,46 @@
+"""Tools that LangChain calls with a plain text, before and behind a layer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from cachelayer.adapters.langchain import cached_tool
+from langchain_core.tools import BaseTool, Tool, tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from cachelayer import CacheLayer
+
+LOOKED: list[str] = []
+
+
+def look(item: str) -> str:
+    """Look up an item."""
+    LOOKED.append(item)
+    return f"{item}: 3"
+
+
+@pytest.fixture
+async def layer() -> AsyncIterator[CacheLayer]:
+    LOOKED.clear()
+    async with CacheLayer(semantic=False) as layer:
+        yield layer
+
+
+@pytest.mark.parametrize("plain", [tool(look), Tool(name="look", func=look, description="Look up an item.")])
+async def test_a_cached_tool_takes_a_plain_text_as_its_first_argument(
+    layer: CacheLayer, plain: BaseTool
+) -> None:
+    cached = cached_tool(plain, layer, keep="1h")
+    (field,) = cached.args
+    assert plain.invoke("lamp") == cached.invoke("lamp") == await cached.ainvoke("lamp") == "lamp: 3"
+    assert cached.invoke({field: "lamp"}) == await cached.ainvoke({field: "lamp"}) == "lamp: 3"
+    assert LOOKED == ["lamp", "lamp"]  # the plain tool's, and one for all four
+
+
+def test_a_cached_tool_of_one_text_shows_a_model_that_text_alone(layer: CacheLayer) -> None:
+    cached = cached_tool(Tool(name="look", func=look, description="Look up an item."), layer, keep="1h")
+    shown = convert_to_openai_tool(cached)["function"]["parameters"]
+    assert list(shown["properties"]) == shown["required"] == ["tool_input"]
+    call = {"name": "look", "args": {"tool_input": "lamp"}, "id": "c1", "type": "tool_call"}
+    assert cached.invoke(call).content == "lamp: 3"
