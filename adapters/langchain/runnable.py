@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.prompt_values import ChatPromptValue
+from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer
@@ -15,12 +18,21 @@ from .configs import configurable
 from .serial import LangChainCodec
 
 
+@dataclass
+class _Made:
+    """The input as it was given, and whether an answer was made for it."""
+
+    input: Any
+    done: bool = False
+
+
 class CachedRunnable(Runnable[Any, Any]):
     """`runnable` with a layer before `invoke` and `ainvoke`; `stream` gives the whole answer at once.
 
     The input and what the config makes configurable, its own or that of the chain around it, are the key; callbacks,
-    tags and LangGraph's own values are not. `options` are those of `layer.cached`; `text="topic"` names a field of a
-    dict input that is compared by meaning. Raises ConfigurationError for an input that cannot be compared.
+    tags and LangGraph's own values are not, and before a model neither are ids and usage of messages. `options` are
+    those of `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. Raises
+    ConfigurationError for an input that cannot be compared.
     """
 
     def __init__(
@@ -42,33 +54,54 @@ class CachedRunnable(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
-        made: list[bool] = []
-        return _served(self._step.now(input, _configurable(config, kwargs), config, made), made)
+        made = _Made(input)
+        return _served(self._step.now(self._asked(input), _configurable(config, kwargs), config, made), made)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
-        made: list[bool] = []
-        return _served(await self._step.later(input, _configurable(config, kwargs), config, made), made)
+        made = _Made(input)
+        return _served(
+            await self._step.later(self._asked(input), _configurable(config, kwargs), config, made), made
+        )
+
+    def _asked(self, input: Any) -> Any:
+        """What of the input a model reads: LangGraph gives every message an id of its own."""
+        bare = self.runnable
+        while isinstance(bare, RunnableBinding):
+            bare = bare.bound
+        if not isinstance(bare, BaseLanguageModel):
+            return input
+        if isinstance(input, ChatPromptValue):
+            return ChatPromptValue(messages=[_unnamed(one) for one in input.messages])
+        return [_unnamed(one) for one in input] if isinstance(input, list) else input
 
     def _invoke(
-        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: list[bool]
+        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: _Made
     ) -> Any:
-        made.append(True)
-        return self.runnable.invoke(input, config, **configurable["kwargs"])
+        made.done = True
+        return self.runnable.invoke(made.input, config, **configurable["kwargs"])
 
     async def _ainvoke(
-        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: list[bool]
+        self, input: Any, configurable: dict[str, Any], config: RunnableConfig | None, made: _Made
     ) -> Any:
-        made.append(True)
-        return await self.runnable.ainvoke(input, config, **configurable["kwargs"])
+        made.done = True
+        return await self.runnable.ainvoke(made.input, config, **configurable["kwargs"])
 
 
-def _served(answer: Any, made: list[bool]) -> Any:
+def _served(answer: Any, made: _Made) -> Any:
     """A message that was made for another call is another message: what knows messages by their ids must tell them
     apart."""
-    if made or not isinstance(answer, BaseMessage) or answer.id is None:
+    if made.done or not isinstance(answer, BaseMessage) or answer.id is None:
         return answer
     return answer.model_copy(update={"id": None})
+
+
+def _unnamed(message: Any) -> Any:
+    """A message without what models are not shown."""
+    if not isinstance(message, BaseMessage):
+        return message
+    unread: dict[str, Any] = {"id": None, "response_metadata": {}, "usage_metadata": None}
+    return message.model_copy(update={name: unread[name] for name in unread if hasattr(message, name)})
 
 
 def _configurable(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
