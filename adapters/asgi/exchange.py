@@ -26,6 +26,20 @@ START, BODY = "http.response.start", "http.response.body"
 _BODY_ENDS, _TRAILERS_END = (BODY, "more_body"), ("http.response.trailers", "more_trailers")
 """Of which kind a response's last message is, and what it has not."""
 
+MOST_UNREAD = 64 * 2**20
+"""Bytes of a refused request that are read so that its caller reads the answer."""
+
+
+async def read_off(receive: Receive) -> None:
+    """Read what is left of a request that is refused. A client that still writes when its connection is closed sees
+    only that, not the answer; the official clients then send it all again."""
+    size = 0
+    while size <= MOST_UNREAD:
+        message = await receive()
+        if message["type"] != "http.request" or not message.get("more_body", False):
+            return
+        size += len(message.get("body", b""))
+
 
 class NotCached(Exception):
     """`only-if-cached` was asked, and nothing is."""

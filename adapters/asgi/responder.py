@@ -10,7 +10,7 @@ from cachelayer.exact.slot import Slot
 from . import status
 from .answering import Answering
 from .directives import NOTHING, Asked
-from .exchange import BODY, START, Exchange, Message, Receive, Send
+from .exchange import BODY, START, Exchange, Message, Receive, Send, read_off
 from .hot import Told
 from .principals import Principal
 from .routes import WHOLE, Unreadable, Wanted, parse
@@ -187,6 +187,7 @@ class Responder:
     async def past(self, why: str, messages: list[Message]) -> None:
         """Let the app answer as if nothing stood before it, but for a word on why in Cache-Status."""
         if why == "too-large" and self.settings.too_large == "refuse":
+            await self._rest_read(messages)
             await self.refuse(413, TOO_LARGE, status.bypass(why, self.settings.name))
             return
         if self.asked.only_if_cached:
@@ -208,6 +209,11 @@ class Responder:
             await self.send(message)
 
         await self.served.app(self.scope, receive, send)
+
+    async def _rest_read(self, messages: list[Message]) -> None:
+        waits = not messages and any(name == b"expect" for name, _ in self.scope["headers"])
+        if not waits and (not messages or messages[-1].get("more_body", False)):
+            await read_off(self.receive)
 
     async def not_cached(self, why: str) -> None:
         """504 (RFC 9111, section 5.2.1.7): `only-if-cached` was asked and nothing is."""

@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 
 import orjson
 
+from ...adapters.asgi.exchange import read_off
 from ...adapters.asgi.middleware import ROUTES
 from ...adapters.asgi.storable import seconds_until
 from ...exact.redis.url import redacted
@@ -229,6 +230,8 @@ async def body_of(receive: Any, send: Any) -> bytes | None:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > MAX_BODY:
+            if message.get("more_body", False):
+                await read_off(receive)
             await send_error(send, 413, "the request body is too large for the gateway", "request_too_large")
             return None
         if not message.get("more_body", False):
