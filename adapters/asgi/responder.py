@@ -45,6 +45,8 @@ class Responder:
     def __init__(self, served: Served, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         self.served, self.settings = served, served.settings
         self.scope, self.receive, self.send = scope, receive, send
+        self.path = scope["path"]
+        """As it came: Litestar writes into the scope what is left of it below the root path."""
 
     async def respond(self, messages: list[Message]) -> None:
         """Answer from the cache, or let the app answer. `messages`: what was read of the request already."""
@@ -104,14 +106,14 @@ class Responder:
             with self.served.guard("authorize"):
                 return True if await agrees(settings.authorize, self.scope) else None
             return None
-        grant = settings.accepted.grant(key_of(principal, self.scope["path"]))
+        grant = settings.accepted.grant(key_of(principal, self.path))
         return grant is not None and self.served.now() < grant.until
 
     def heard(self, status: int) -> None:
         """The app answered this caller's own request."""
         principal = self.principal
         if principal is not None and self.settings.authorize is None:
-            self.settings.accepted.heard(key_of(principal, self.scope["path"]), status, self.served.now())
+            self.settings.accepted.heard(key_of(principal, self.path), status, self.served.now())
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""

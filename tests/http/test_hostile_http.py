@@ -165,3 +165,18 @@ async def test_a_mounted_app_is_cached_apart_at_each_place(upstream: Upstream, l
         assert "stored" in first.header("cache-status") and again.hit
     assert upstream.paths == ["/one" + CHAT, "/other" + CHAT]
     assert (await Client(inner).chat("x")).status == 200 and len(upstream.requests) == 3
+
+
+async def test_an_app_may_write_into_the_scope_where_a_request_went(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    """As Litestar does below a root path: who was let in is known by the path that came."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["path"] = scope["path"].removeprefix(scope["root_path"])
+        await upstream(scope, receive, send)
+
+    mounted = Client(Starlette(routes=[Mount("/sub", CacheLayerMiddleware(app, layer=layer))]))
+    for body in (ask("x"), {**ask("y"), "store": True}, ask("x")):
+        last = await mounted.post("/sub" + CHAT, body)
+    assert last.hit and upstream.paths == [CHAT] * 2
