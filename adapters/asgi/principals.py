@@ -78,8 +78,10 @@ def JwtClaim(
     clock = now or _unix
 
     def resolve(scope: HttpScope, /) -> str | None:
-        token = (header_of(scope, wanted) or "").removeprefix("Bearer ").strip()
-        claims = _claims(token, secret)
+        token = header_of(scope, wanted) or ""
+        if token[:7].lower() == "bearer ":  # in any case (RFC 9110, section 11.1)
+            token = token[7:]
+        claims = _claims(token.strip(), secret)
         if claims is None:
             return None
         at = clock()

@@ -245,8 +245,8 @@ def token(claims: dict[str, Any], *, alg: str = "HS256", key: bytes = KEY) -> st
     (token({"org": "acme", "exp": "soon"}), None),
 ])  # fmt: skip
 def test_a_claim_counts_only_in_a_token_that_is_genuine_and_current(given: str, named: str | None) -> None:
-    resolve = JwtClaim("org", key=KEY, now=lambda: 1000.0)
-    assert resolve({"headers": [(b"authorization", f"Bearer {given}".encode())]}) == named
+    told = [(b"authorization", f"{scheme} {given}".encode()) for scheme in ("Bearer", "bearer")]
+    assert {JwtClaim("org", key=KEY, now=lambda: 1000.0)({"headers": [one]}) for one in told} == {named}
 
 
 def test_what_processes_share_needs_one_secret(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
