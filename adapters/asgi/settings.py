@@ -64,7 +64,8 @@ class Facts:
             if name in wanted:
                 vary = [*(vary or ()), (name, value)]
             if name in CREDENTIALS:
-                if name != b"cookie" or (value := _telling(value)):
+                value = _telling(value) if name == b"cookie" else value
+                if value.strip().lower() not in _NOBODY:
                     self.credentials.append((name, value))
             elif name in SPECIAL:
                 match name:
@@ -93,6 +94,8 @@ SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
+_NOBODY = frozenset({b"", b"bearer"})
+"""Credentials that everybody has: clients without a key, and proxies, send such headers."""
 
 
 def _telling(cookies: bytes) -> bytes:

@@ -180,3 +180,14 @@ async def test_an_app_may_write_into_the_scope_where_a_request_went(
     for body in (ask("x"), {**ask("y"), "store": True}, ask("x")):
         last = await mounted.post("/sub" + CHAT, body)
     assert last.hit and upstream.paths == [CHAT] * 2
+
+
+@pytest.mark.parametrize("name", ["authorization", "api-key", "x-api-key", "cookie"])
+@pytest.mark.parametrize("blank", ["", " ", "Bearer", "Bearer "])
+async def test_a_blank_credential_is_nobodys(
+    upstream: Upstream, layer: CacheLayer, name: str, blank: str
+) -> None:
+    c = Client(CacheLayerMiddleware(upstream, layer=layer), key=None)
+    for _ in range(3):
+        answer = await c.chat("x", headers={name: blank})
+        assert "no-principal" in answer.header("cache-status")
