@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import chain, pairs, picture, streams, table
+from . import chain, one_off, pairs, picture, streams, table
 
 
 def main() -> int:
@@ -14,6 +14,7 @@ def main() -> int:
     streams.add(commands)
     picture.add(commands)
     pairs.add(commands)
+    one_off.add(commands)
     chain.add(commands)
     table.add(commands)
     args = parser.parse_args()

@@ -146,7 +146,7 @@ class Bench:
         for threshold in thresholds:
             row = Row(f"{self.stream.name} cosine >= {threshold:.2f}", 0.01)
             for seed in range(min(self.runs, 5)):
-                share, hit, hits, wrong = _static(self.stream.shuffled(seed), threshold)
+                share, hit, hits, wrong = static(self.stream.shuffled(seed), threshold)
                 row.add(share, hit, hits, wrong, held=share <= 0.01)
             self.say(row.name)
             rows.append(row)
@@ -174,7 +174,7 @@ def _changing(stream: Stream, kind: str, seed: int) -> tuple[Stream, int, list[s
     return changed, len(first), changed.classes
 
 
-def _static(stream: Stream, threshold: float) -> tuple[float, float, int, int]:
+def static(stream: Stream, threshold: float) -> tuple[float, float, int, int]:
     """(share wrong, hits of requests, hits, wrong)."""
     kept = np.empty_like(stream.vectors)
     classes: list[str] = []

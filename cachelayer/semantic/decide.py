@@ -199,7 +199,9 @@ class EvidenceDecider(Checks):
             case.here.caution.learn(case.fn.corrected(judged), right)
         reading_right = reading is not None and reading.answer == truth
         objected = reading.objected if reading is not None else ()
-        lesson = Lesson(judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat)
+        lesson = Lesson(
+            judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat, judged.other
+        )
         case.fn.learn(principal, lesson)
 
     def heard(self, answer: str, vector: Vector) -> None:

@@ -16,6 +16,8 @@ PROVEN: Final = 30
 """Labelled requests from which on a scope's own evidence counts."""
 SUPPORT: Final = 3
 """Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
+WARY: Final = 2.0
+"""Factor on its risk then: the smaller of two predicted risks is mostly too small."""
 
 
 class Judgement(NamedTuple):
@@ -35,6 +37,8 @@ class Judgement(NamedTuple):
     """The guard that objects, if any."""
     pair: bool = False
     """The risk comes from the pair verifier alone."""
+    other: float = 0.0
+    """The risk by the other rule where both were asked: the pair verifier's or the neighbours'."""
     repeat: bool = False
     """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
 
@@ -44,7 +48,8 @@ class Judge:
 
     1. An entry that the text repeats wins.
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
-    3. Otherwise the neighbours vote.
+    3. Otherwise the neighbours vote; where the answer has little support, whichever of them and the pair verifier
+       predicts less risk decides.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -103,8 +108,7 @@ class Judge:
         if reading.support >= SUPPORT:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
-        heard = self._pair(query, candidates, same, x, reading)
-        return heard._replace(risk=max(risk, 0.1 * heard.risk), pair=False)
+        return _safer(fn, self._pair(query, candidates, same, x, reading), risk)
 
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
@@ -134,6 +138,14 @@ class Judge:
         (chosen, answer), (sure, guard) = near[best], judged[best]
         place = candidates.index(chosen)
         return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)
+
+
+def _safer(fn: Function, heard: Judgement, risk: float) -> Judgement:
+    """The judgement by the pair verifier, or by the neighbours if their `risk` is smaller once corrected."""
+    voted, alone = max(risk, 0.1 * heard.risk), min(0.999, WARY * heard.risk)
+    if fn.pairs.corrected(alone) < fn.calibration.corrected(voted):
+        return heard._replace(risk=alone, other=voted)
+    return heard._replace(risk=voted, other=alone, pair=False)
 
 
 def _repeat(

@@ -37,6 +37,8 @@ class Lesson:
     """Guards that objected to the neighbours' answer."""
     pair: bool
     repeat: bool = False
+    other: float = 0.0
+    """The risk by the rule that did not decide; 0 if one alone was asked."""
 
 
 class Evidence:

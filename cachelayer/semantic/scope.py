@@ -24,6 +24,9 @@ Vector = NDArray[np.float32]
 
 MAX_ANSWERS: Final = 4096
 MAX_ACCOUNTS: Final = 8
+LIKELY_PAIR: Final = 0.15
+"""Risk by the pair verifier from which it learns nothing: beyond, the nearest entry is mostly no trap but another
+question, and how often says little of the risks that are served."""
 
 
 def digest(answer: str) -> bytes:
@@ -262,8 +265,16 @@ class Function:
             if told.repeat:
                 self.form.learn(told.right)
             else:
-                (self.pairs if told.pair else self.calibration).learn(told.risk, told.right)
+                self._calibrate(told)
             self.shared.record.learn(told.objected, not told.reading_right)
+
+    def _calibrate(self, told: Lesson) -> None:
+        """Teach the rule that spoke; both where both were asked."""
+        for risk, pair in ((told.risk, told.pair), (told.other, not told.pair)):
+            if not pair and risk:
+                self.calibration.learn(risk, told.right)
+            elif pair and 0.0 < risk < LIKELY_PAIR:
+                self.pairs.learn(risk, told.right)
 
     def keep_state(self) -> None:
         """Save the state every hundred labels, while answers seem stable, to return to when they change."""

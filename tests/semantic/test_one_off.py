@@ -1,0 +1,101 @@
+"""Requests that hardly recur: neighbours say little there, so the word of the pair verifier counts as well."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cachelayer.semantic.decide import EvidenceDecider
+from cachelayer.semantic.principals import Lesson
+from cachelayer.semantic.scope import Function
+from cachelayer.semantic.weights import load_prior
+from cachelayer.semantic.wording import Signatures
+from cachelayer.types import Candidate, Decision, Query
+
+DIMENSION = 64
+
+
+class Says:
+    """A verifier that is as sure as it is told of texts that begin with the same word, and of no others."""
+
+    def __init__(self, sure: float) -> None:
+        self.sure = sure
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        first = query.text.split()[0]
+        return [(self.sure if c.text.split()[0] == first else 0.01, "") for c in candidates]
+
+
+class World:
+    """Questions far from each other. Each has a second one near by, which takes the same answer, or another."""
+
+    def __init__(self, sure: float, shadow: float = 0.0) -> None:
+        self.rng = np.random.default_rng(0)
+        self.decider = EvidenceDecider(Says(sure), random=random.Random(0).random, shadow=shadow)
+        self.kept: list[tuple[NDArray[np.float32], str, str]] = []
+
+    def ask(self, x: NDArray[np.float64], text: str, answer: str) -> Decision:
+        unit = (x / np.linalg.norm(x)).astype(np.float32)
+        query, scores = Query(text, unit), [float(v @ unit) for v, _, _ in self.kept]
+        nearest = sorted(range(len(scores)), key=lambda i: -scores[i])[:8]
+        found = [Candidate(i, scores[i], *self.kept[i][1:]) for i in nearest]
+        decision = self.decider.decide("f", b"", query, found, 0.02)
+        if decision.entry is None or decision.shadow:
+            self.decider.observe("f", b"", query, found, answer, decision.entry)
+        if decision.entry is None:
+            self.kept.append((unit, text, answer))
+            self.decider.stored(len(self.kept) - 1, "f", b"", query, answer)
+        return decision
+
+    def pairs(self, first: int, last: int, same: bool) -> list[Decision]:
+        """What was decided about the second question of each pair."""
+        out = []
+        for i in range(first, last):
+            x = self.rng.normal(size=DIMENSION)
+            self.ask(x, f"q{i} one", f"answer {i}")
+            near = x + 0.6 * self.rng.normal(size=DIMENSION)
+            out.append(self.ask(near, f"q{i} two", f"answer {i}" if same else f"other {i}"))
+        return out
+
+
+def test_where_answers_hardly_recur_what_the_verifier_is_sure_of_is_served_on_its_word() -> None:
+    decided = World(0.9985).pairs(0, 80, same=True)[40:]
+    assert sum(d.entry is not None for d in decided) > 30
+    assert {d.detail for d in decided if d.entry is not None} == {"pair"}
+
+
+def test_a_verifier_that_is_sure_of_wrong_answers_is_soon_believed_no_more() -> None:
+    world = World(0.9985, shadow=1.0)
+    world.pairs(0, 40, same=True)
+    wrong = [d.entry is not None for d in world.pairs(40, 140, same=False)]
+    assert sum(wrong) < 15
+    assert not any(wrong[-50:])
+
+
+def function() -> Function:
+    return Function(DIMENSION, load_prior(), Signatures())
+
+
+def lesson(risk: float, *, pair: bool, other: float = 0.0) -> Lesson:
+    return Lesson(risk, False, None, False, (), pair, other=other)
+
+
+@pytest.mark.parametrize("pair", [True, False])
+def test_both_rules_learn_from_a_request_of_which_both_were_asked(pair: bool) -> None:
+    fn = function()
+    before = fn.pairs.factors, fn.calibration.factors
+    fn.learn("", lesson(0.03, pair=pair, other=0.04))
+    assert fn.pairs.factors != before[0]
+    assert fn.calibration.factors != before[1]
+
+
+def test_the_verifier_learns_nothing_from_what_it_takes_for_another_question() -> None:
+    fn = function()
+    before = fn.pairs.factors
+    fn.learn("", lesson(0.4, pair=True))
+    fn.learn("", lesson(0.04, pair=False, other=0.4))
+    assert fn.pairs.factors == before
