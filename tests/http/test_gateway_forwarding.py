@@ -127,9 +127,7 @@ async def test_a_request_that_breaks_off_is_not_sent_on(gateway: Any, serving: S
 async def test_a_body_for_a_model_server_has_a_limit() -> None:
     behind = Models(load(None, {}, {"upstream": [{"url": "triton://127.0.0.1:1/m"}]}).upstream, lambda: None)
     call = Client(behind).start("/v1/chat/completions", b"")
-    call._messages[:] = [
-        {"type": "http.request", "body": b" " * 2**20, "more_body": True} for _ in range(200)
-    ]
+    call._messages[:] = [{"type": "http.request", "body": b" " * 2**20, "more_body": True}] * 200
     assert (await call.wait()).status == 413
     await behind.aclose()
 
