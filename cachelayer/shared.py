@@ -22,7 +22,7 @@ from .protocols import Clock, Lease, Store
 from .records import record_of
 from .types import Reason, Record
 
-LEASE = 30.0
+LEASE = 10.0
 """Seconds after which the lease of a dead leader ends; a living one renews it."""
 SLOW = 0.005
 """Seconds of backend time from which another process's call is worth waiting for."""
