@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
+from langchain_core.language_models import BaseChatModel
 from langchain_core.load.serializable import Serializable
 from langchain_core.outputs import ChatGeneration, Generation
+from langchain_core.runnables import Runnable, RunnableBinding
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.exact.slot import Slot
 from cachelayer.partial.shelf import Absent, Shelf
 from cachelayer.types import Undivided
 
-from .serial import LangChainCodec, messages_of
+from .serial import LangChainCodec, messages_of, prompt_of
 
 
 class CacheLayerCache(Undivided, BaseCache):
@@ -63,6 +65,24 @@ class CacheLayerCache(Undivided, BaseCache):
     async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
         """Keep what the model answered; what lies behind the process is written behind the caller's back."""
         self.update(prompt, llm_string, return_val)
+
+    def explain(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> Explanation:
+        """Why `model.invoke(input, **kwargs)` would hit or miss now; asks no model and changes nothing.
+
+        `model`: a chat model, also with tools or settings bound to it. Raises ConfigurationError for anything else.
+        """
+        explanation: Explanation = self._handle.engine.portal.run(self.aexplain(model, input, **kwargs))
+        return explanation
+
+    async def aexplain(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> Explanation:
+        """`explain`, awaited."""
+        while isinstance(model, RunnableBinding):
+            kwargs, model = {**model.kwargs, **kwargs}, model.bound
+        if not isinstance(model, BaseChatModel):
+            raise ConfigurationError("model", type(model).__name__, "give the chat model that the chain asks")
+        messages = model._convert_input(input).to_messages()
+        llm_string = model._get_llm_string(**{"stop": None, **kwargs})
+        return await self._handle.explain(messages_of(prompt_of(messages)), llm_string)
 
     def clear(self, **kwargs: Any) -> None:
         """Forget everything that this cache holds, in every process."""

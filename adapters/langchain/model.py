@@ -10,7 +10,6 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.globals import get_llm_cache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import generate_from_stream
-from langchain_core.load import dumps
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
@@ -21,6 +20,7 @@ from langchain_core.tools import BaseTool
 from cachelayer.errors import ConfigurationError
 
 from .cache import CacheLayerCache
+from .serial import prompt_of
 
 _TAKEN_OVER = ("callbacks", "tags", "metadata", "output_version", "profile")
 
@@ -129,7 +129,7 @@ class CachedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        store, prompt, llm = self._store(), _prompt(messages), self._get_llm_string(stop=stop, **kwargs)
+        store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
         found = store.lookup(prompt, llm) if store else None
         if found is not None:
             yield _chunk(found[0])
@@ -150,7 +150,7 @@ class CachedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        store, prompt, llm = self._store(), _prompt(messages), self._get_llm_string(stop=stop, **kwargs)
+        store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
         found = await store.alookup(prompt, llm) if store else None
         if found is not None:
             yield _chunk(found[0])
@@ -186,11 +186,6 @@ def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
             in_order = isinstance(made, RunnableSequence)
             return RunnableSequence(*steps.values(), name=made.name) if in_order else RunnableParallel(steps)
     return made
-
-
-def _prompt(messages: list[BaseMessage]) -> str:
-    """The prompt as LangChain hands it to caches."""
-    return dumps([m if m.id is None else m.model_copy(update={"id": None}) for m in messages])
 
 
 def _chunk(generation: Any) -> ChatGenerationChunk:

@@ -11,7 +11,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Explanation
 from cachelayer.partial.twin import Twin
 
 from .configs import configurable
@@ -63,6 +63,14 @@ class CachedRunnable(Runnable[Any, Any]):
         return _served(
             await self._step.later(self._asked(input), _configurable(config, kwargs), config, made), made
         )
+
+    def explain(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Explanation:
+        """Why `invoke` with these arguments would hit or miss now; nothing is run and nothing changes."""
+        return self._step.explain_now(self._asked(input), _configurable(config, kwargs), config, None)
+
+    async def aexplain(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Explanation:
+        """`explain`, awaited."""
+        return await self._step.explain(self._asked(input), _configurable(config, kwargs), config, None)
 
     def _asked(self, input: Any) -> Any:
         """What of the input a model reads: LangGraph gives every message an id of its own."""

@@ -13,7 +13,14 @@ from langchain_core.documents import Document
 from langchain_core.load import dumps, load
 from langchain_core.load.load import Reviver
 from langchain_core.load.serializable import Serializable
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
 
 from cachelayer.exact.codec import Codec, CodecError, CorruptPayload, ForeignClass
@@ -91,6 +98,11 @@ def _portable(made: Any) -> Any:
             message = made.message.model_copy(update={"additional_kwargs": kwargs})
             return made.model_copy(update={"message": message})
     return made
+
+
+def prompt_of(messages: Sequence[BaseMessage]) -> str:
+    """The prompt as LangChain hands it to caches."""
+    return dumps([m if m.id is None else m.model_copy(update={"id": None}) for m in messages])
 
 
 def messages_of(prompt: str) -> list[dict[str, Any]] | str:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ..engine import Engine
+from ..explain import Explanation
 from ..handles import Handle, PlainHandle
 from ..types import Undivided
 
@@ -33,3 +34,12 @@ class Twin(Undivided):
     async def later(self, *args: Any, **kwargs: Any) -> Any:
         """The answer, awaited."""
         return await self._engine.answer(self._handle.now(args, kwargs))
+
+    async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """See `Handle.explain`."""
+        return await self._handle.explain(*args, **kwargs)
+
+    def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
+        """See `Handle.explain`."""
+        told: Explanation = self._engine.portal.run(self.explain(*args, **kwargs))
+        return told
