@@ -182,13 +182,26 @@ def _parsed(completion: Any, response_format: Any, tools: Any) -> Any:
 def _whole_response(answer: Any) -> Any:
     """What is read of the Responses API: a stream's last event; INCOMPLETE where none ended it."""
     if not isinstance(answer, list):
-        return answer
+        return _with("output", answer)
     end: Any = answer[-1] if answer else None
     done = getattr(end, "type", "") in ("response.completed", "response.incomplete", "response.failed")
     return end.response if done else Reason.INCOMPLETE
 
 
-_VIEWS: dict[str, Callable[[Any], Any]] = {"responses.create": _whole_response}
+def _whole_reply(answer: Any) -> Any:
+    return answer if isinstance(answer, list) else _with("choices", answer)
+
+
+def _with(field: str, answer: Any) -> Any:
+    """An answer that has the field; INCOMPLETE for what the client makes of a page, or of JSON of something else."""
+    return answer if isinstance(getattr(answer, field, None), list) else Reason.INCOMPLETE
+
+
+_VIEWS: dict[str, Callable[[Any], Any]] = {
+    "chat.completions.create": _whole_reply,
+    "completions.create": _whole_reply,
+    "responses.create": _whole_response,
+}
 
 
 class AsyncStream(AsyncIterator[Any]):

@@ -257,3 +257,26 @@ def test_what_the_owner_ignores_sets_no_answers_apart(
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="client"):
         wrap(object())  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("text/html", b"<h1>Sign in</h1>"), ("application/json", b'{"status": "up"}')],
+    ids=["a page", "JSON of something else"],
+)
+def test_what_no_model_said_reaches_its_caller_and_is_not_kept(
+    kind: str, told: bytes, layer: CacheLayer
+) -> None:
+    """The client hands on what a proxy answers with 200, or a server whose base URL lacks its /v1."""
+
+    class Other(Upstream):
+        async def _complete(self, scope: Any, receive: Any, send: Any, asked: dict[str, Any]) -> None:
+            await self._reply(send, 200, told, [(b"content-type", kind.encode())])
+
+    upstream = Other()
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        for _ in range(2):
+            client.chat.completions.create(model="m", messages=HELLO)
+            client.completions.create(model="m", prompt="hello")
+            client.responses.create(model="m", input="hello")
+    assert len(upstream.requests) == 6
