@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -20,6 +20,17 @@ class Reading:
         self._name = name
         self._id, self.version = _getter("id", id), _getter("version", version)
         self._content = [_getter("content", one) for one in _alternatives(content)]
+
+    def listed(self, result: Any) -> list[Any]:
+        """What a retriever returned as a list. Raises ConfigurationError for what holds no documents."""
+        if isinstance(result, str | bytes | Mapping) or not isinstance(result, Iterable):
+            raise ConfigurationError(
+                "retriever",
+                self._name,
+                f"it returned {'None' if result is None else f'one {type(result).__name__}'}: "
+                "return a list of documents, an empty one where nothing was found",
+            )
+        return list(result)
 
     def ids(self, documents: Sequence[Any]) -> tuple[str, ...]:
         """Ids in order. Raises ConfigurationError for a missing or a duplicate one."""

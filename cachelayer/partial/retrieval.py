@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterable, Callable, Iterator, Sequence
+from operator import index
+from typing import Any, SupportsIndex
 
 from ..call import Call
 from ..durations import seconds
@@ -13,10 +14,10 @@ from ..engine import Engine
 from ..exact.slot import Slot
 from ..flow.background import offload
 from ..handles import Handle
-from ..naming import name_of, signature_of
+from ..naming import name_of, names, signature_of
 from ..parts import ANYTHING, answer_tag, corpus_tag, document_tag
 from ..registry import Registry
-from ..types import Outcome, Undivided
+from ..types import Outcome, Reason, Undivided
 from ..upkeep import Upkeep
 from .additions import Additions
 from .documents import Getter, Reading
@@ -62,7 +63,7 @@ class Retrieval(Undivided):
             **options,
             "name": name,
             "ttl": lambda found: ttl if found["documents"] else short,
-            "ignore": [*options.get("ignore", ()), *([k] if self._limited else [])],
+            "ignore": [*names("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
             "view": lambda found: listed(found["asked"], self._reading.ids(found["documents"])),
         }
         self.cached = registry.wrap(self._fetching(), options=options, wire=False)
@@ -82,14 +83,22 @@ class Retrieval(Undivided):
 
     async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
         """The documents and how they came to be."""
-        found, slot = await self._found(self.handle.now(args, kwargs), self.handle.now(args, kwargs))
+        found, slot = await self._found(*self._calls(args, kwargs))
         return self._told(found, slot, args, kwargs)
 
     def now(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
-        calls = self.handle.now(args, kwargs), self.handle.now(args, kwargs)
-        found, slot = self._engine.portal.run(self._found(*calls))
+        found, slot = self._engine.portal.run(self._found(*self._calls(args, kwargs)))
         return self._told(found, slot, args, kwargs).answer  # type: ignore[no-any-return]
+
+    def _calls(self, args: Any, kwargs: Any) -> tuple[Call, Call]:
+        """Of these arguments, to be made and to be made anew; past the cache where `k` is no count: -1 for all, say."""
+        calls = self.handle.now(args, kwargs), self.handle.now(args, kwargs)
+        k = self._k_of(args, kwargs)
+        if k is not None and _count(k) is None:
+            for call in calls:
+                call.reason = call.reason or Reason.BYPASS
+        return calls
 
     async def _found(self, call: Call, again: Call) -> tuple[Outcome, Slot | None]:
         """What is known, or made anew by the second call where it holds too few or not what a similar one wants."""
@@ -133,9 +142,18 @@ class Retrieval(Undivided):
             getattr(fn, "__call__", None)  # noqa: B004 - the method itself
         )
 
+        def run(args: Any, kwargs: Any) -> Any:
+            result = fn(*args, **kwargs)
+            return (
+                list(result) if isinstance(result, Iterator) else result
+            )  # a generator works where it is read
+
         async def ask(args: Any, kwargs: Any) -> list[Any]:
-            result = fn(*args, **kwargs) if awaited else await offload(functools.partial(fn, *args, **kwargs))
-            return list(await result if inspect.isawaitable(result) else result)
+            result = fn(*args, **kwargs) if awaited else await offload(functools.partial(run, args, kwargs))
+            result = await result if inspect.isawaitable(result) else result
+            if isinstance(result, AsyncIterable):
+                return [document async for document in result]
+            return self._reading.listed(result)
 
         @functools.wraps(fn)
         async def fetch(*args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -159,12 +177,13 @@ class Retrieval(Undivided):
         return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]
 
     def _wanted(self, args: Any, kwargs: Any) -> int | None:
-        """How many documents a call asks for; None where the retriever decides."""
+        """How many documents a call asks for, of whatever class the number is; None where the retriever decides."""
+        return _count(self._k_of(args, kwargs))
+
+    def _k_of(self, args: Any, kwargs: Any) -> Any:
         if not self._limited:
             return None
-        bound = self.handle.function.identifier.arguments(args, kwargs) or {}
-        k = bound.get(self._k)
-        return k if isinstance(k, int) else None
+        return (self.handle.function.identifier.arguments(args, kwargs) or {}).get(self._k)
 
     def _widened(self, args: Any, kwargs: Any, k: int | None) -> tuple[Any, Any] | None:
         """The arguments that ask for more than the `k` documents that are wanted; None where none are."""
@@ -180,6 +199,10 @@ class Retrieval(Undivided):
         bound = identifier.arguments(args, kwargs) or {}
         query = bound.get(identifier.text) if isinstance(identifier.text, str) else None
         return query if isinstance(query, str) else None
+
+
+def _count(k: Any) -> int | None:
+    return index(k) if isinstance(k, SupportsIndex) and index(k) >= 0 else None
 
 
 def serves(found: dict[str, Any], k: int | None) -> bool:
