@@ -251,8 +251,14 @@ class Recording:
                 self._trim()
             self._supply()
         elif self._task is not None and not self._task.done():
+            # riders who were told in the same turn have theirs first, and the task's first step is taken over by then
+            self._loop.call_soon(self._abandon, self._task)
+
+    def _abandon(self, task: asyncio.Task[Any]) -> None:
+        if not self._positions and not task.done():
+            self.complete = False  # who comes yet makes the call himself
             self._closed()
-            self._loop.call_soon(self._task.cancel)  # not before its first step was taken over
+            task.cancel()
 
 
 def _nothing(*_: Any) -> None:

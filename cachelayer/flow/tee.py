@@ -26,6 +26,7 @@ class Tee:
         self._source, self._freeze, self._limit = source, freeze, limit
         self._finish, self._oversize, self._closed = finish, oversize, closed
         self._lock = threading.Lock()
+        self._joining = threading.Lock()  # never held while the source is waited for
         self._chunks: deque[Chunk] = deque()
         self._first = 0  # position of _chunks[0] in the stream
         self._bytes = 0
@@ -37,7 +38,7 @@ class Tee:
 
     def reader(self) -> Iterator[Any]:
         """A new reader, from the start: a generator whose `close` leaves the stream."""
-        with self._lock:
+        with self._joining:
             self._next_reader += 1
             self._positions[self._next_reader] = 0
             return self._read(self._next_reader)
@@ -72,7 +73,8 @@ class Tee:
 
     def _trim(self) -> None:
         """Forget what all readers have had, and newcomers will not ask for."""
-        slowest = min(self._positions.values(), default=self._first)
+        with self._joining:
+            slowest = min(self._positions.values(), default=self._first)
         while self._first < slowest and self._chunks:
             self._chunks.popleft()
             self._first += 1
@@ -98,11 +100,13 @@ class Tee:
             self._oversize()
 
     def _leave(self, reader: int) -> None:
-        with self._lock:
+        with self._joining:
             del self._positions[reader]
-            if not self._positions and not self.ended:
-                self.ended = True
-                self._closed()
-                close = getattr(self._source, "close", None)
-                if close is not None:
-                    close()
+            if self._positions or self.ended:
+                return
+            self.ended, self.complete = True, False  # who comes yet makes the call himself
+            self.error = StreamOverrun("everybody else left this shared stream before its end: ask again")
+        self._closed()
+        close = getattr(self._source, "close", None)
+        if close is not None:
+            close()

@@ -118,6 +118,34 @@ async def test_a_reader_that_leaves_hurts_nobody_and_the_last_one_closes_the_sou
     assert len(await collect(stream("p"))) == 5 and source.started == 2
 
 
+async def test_riders_have_the_whole_stream_though_its_leader_left_at_the_first_chunk() -> None:
+    """They are told in one turn of the loop, and the first of them may be gone before the next has its reader."""
+    source, gate = Source_(), asyncio.Event()
+
+    async def ask(prompt: str) -> AsyncIterator[str]:
+        await gate.wait()
+        return source.stream(prompt)
+
+    stream = CacheLayer(semantic=False).wrap(ask, name="stream")
+
+    async def read(most: int) -> list[str]:
+        got, chunks = [], await stream("p")
+        async for chunk in chunks:
+            got.append(chunk)
+            if len(got) == most:
+                await chunks.aclose()
+        return got
+
+    reads = [asyncio.create_task(read(most)) for most in (1, 9, 2)]
+    await settle()
+    source.let(1)
+    gate.set()
+    await settle()
+    source.let()
+    assert await asyncio.gather(*reads) == [["0"], ["0", "1", "2", "3", "4"], ["0", "1"]]
+    assert source.started == 1
+
+
 async def test_a_forgotten_reader_leaves_when_it_is_collected() -> None:
     source = Source_()
     stream = wrapped(source)

@@ -1,0 +1,52 @@
+"""A plain generator shared by threads: who joins has all of it, or is told that it has not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cachelayer.flow.recording import StreamOverrun
+from cachelayer.flow.tee import Tee
+
+
+def shared(source: Iterator[str]) -> Tee:
+    def freeze(chunk: str) -> Any:
+        return SimpleNamespace(nbytes=1, answer=lambda: chunk)
+
+    def nothing(*_: Any) -> None: ...
+
+    return Tee(source, freeze=freeze, limit=99, finish=nothing, oversize=nothing, closed=nothing)
+
+
+def test_a_stream_that_all_have_left_is_nobodys_answer() -> None:
+    """Its beginning would pass for the whole of it."""
+    tee = shared(iter("abc"))
+    only = tee.reader()
+    assert next(only) == "a" and tee.complete
+    only.close()  # type: ignore[attr-defined]
+    assert not tee.complete
+    with pytest.raises(StreamOverrun, match="ask again"):
+        list(tee.reader())
+
+
+def test_who_joins_while_another_waits_for_the_source_has_it_though_the_other_leaves() -> None:
+    waits, go = threading.Event(), threading.Event()
+
+    def source() -> Iterator[str]:
+        waits.set()
+        go.wait()
+        yield from "abc"
+
+    tee = shared(source())
+    first, got = tee.reader(), []
+    leaver = threading.Thread(target=lambda: (got.append(next(first)), first.close()))  # type: ignore[attr-defined]
+    leaver.start()
+    waits.wait()
+    second = tee.reader()
+    go.set()
+    leaver.join()
+    assert got == ["a"] and list(second) == ["a", "b", "c"]
