@@ -83,7 +83,9 @@ class ProtocolFault(BackendError):
 
 def from_status(status: int, message: str, retry_after: float | None = None) -> BackendError:
     """The error for an HTTP status: 429 and 503 are overload or unavailability, 4xx is the caller's, 5xx the
-    server's."""
+    server's, and what is neither a 200 nor a refusal is no answer at all."""
+    if status < 400:
+        return ProtocolFault(f"the server answered with status {status} where 200 was due")
     if status == 429:
         return Overloaded(message, status=status, retry_after=retry_after)
     if status in (408, 504):

@@ -27,6 +27,7 @@ class Delta:
     index: int = 0
     text: str = ""
     reasoning: str = ""
+    refusal: str = ""
     tool_calls: list[dict[str, Any]] | None = None
     finish_reason: str | None = None
     stop_reason: str | int | None = None

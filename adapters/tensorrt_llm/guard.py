@@ -81,7 +81,7 @@ async def guarded(
                 return
             yield event
     except Unavailable as error:
-        if begun:
+        if begun and request.stream:
             raise Interrupted(f"the stream broke after its first delta: {error}") from error
         raise
     finally:

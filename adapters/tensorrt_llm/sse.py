@@ -33,6 +33,8 @@ class EventParser:
                 self._data.append(line[5:].lstrip())
                 self._held += len(line)
             elif not line and self._data:
-                events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
+                data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
+                if data:  # one that says nothing keeps the connection open
+                    events.append(data)
                 self._data, self._held = [], 0
         return events

@@ -28,14 +28,14 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
     finish = choice.get("finish_reason") or None
     index = choice.get("index") or 0
     if part is None:
-        text, reasoning, calls = choice.get("text") or "", "", None
+        text, reasoning, refusal, calls = choice.get("text") or "", "", "", None
     else:
-        text = part.get("content") or ""
-        reasoning = part.get("reasoning_content") or ""
+        text, refusal = part.get("content") or "", part.get("refusal") or ""
+        reasoning = part.get("reasoning_content") or part.get("reasoning") or ""  # the latter is newer vLLM's
         calls = part.get("tool_calls") or None
-    if not (text or reasoning or calls or finish):
+    if not (text or reasoning or refusal or calls or finish):
         return None
-    if type(text) is not str or type(reasoning) is not str or type(index) is not int:
+    if any(type(told) is not str for told in (text, reasoning, refusal)) or type(index) is not int:
         raise ProtocolFault(
             "the server's answer has a choice whose text is no text, or whose index is no number"
         )
@@ -45,6 +45,7 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         index,
         text,
         reasoning,
+        refusal,
         calls,
         finish,
         choice.get("stop_reason"),
@@ -90,11 +91,12 @@ def usage_body(usage: Usage) -> dict[str, Any]:
 class _Choice:
     """One choice of a whole answer, growing."""
 
-    __slots__ = ("calls", "finish", "logprobs", "reasoning", "stop", "text")
+    __slots__ = ("calls", "finish", "logprobs", "reasoning", "refusal", "stop", "text")
 
     def __init__(self) -> None:
         self.text: list[str] = []
         self.reasoning: list[str] = []
+        self.refusal: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}
         self.finish: str | None = None
         self.stop: str | int | None = None
@@ -103,6 +105,7 @@ class _Choice:
     def add(self, delta: Delta) -> None:
         self.text.append(delta.text)
         self.reasoning.append(delta.reasoning)
+        self.refusal.append(delta.refusal)
         for position, call in enumerate(delta.tool_calls or ()):
             _merge_call(self.calls, position, call)
         self.finish = delta.finish_reason or self.finish
@@ -119,8 +122,11 @@ class _Choice:
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if any(self.reasoning):
             message["reasoning_content"] = "".join(self.reasoning)
+        if any(self.refusal):
+            message["refusal"] = "".join(self.refusal)
         if self.calls:
             message["tool_calls"] = list(self.calls.values())
+        if self.calls or "refusal" in message:
             message["content"] = text or None
         return choice | {"message": message}
 
@@ -231,6 +237,8 @@ def _chunk_choice(delta: Delta, chat: bool) -> dict[str, Any]:
         part: dict[str, Any] = {"content": delta.text} if delta.text else {}
         if delta.reasoning:
             part["reasoning_content"] = delta.reasoning
+        if delta.refusal:
+            part["refusal"] = delta.refusal
         if delta.tool_calls:
             part["tool_calls"] = delta.tool_calls
         choice = {"index": delta.index, "delta": part, "finish_reason": delta.finish_reason}

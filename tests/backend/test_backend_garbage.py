@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from cachelayer.adapters.tensorrt_llm import ProtocolFault, TensorRTLLM
+from cachelayer.adapters.tensorrt_llm import Interrupted, ProtocolFault, TensorRTLLM, Unavailable
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
 from serve_server import ServeStandin
 
@@ -29,7 +29,7 @@ class Garbage:
     """Healthy, and no model."""
 
     def __init__(self) -> None:
-        self.says = ""
+        self.says, self.status = "", 200
         self.asked = 0
         self.address = ""
 
@@ -38,8 +38,9 @@ class Garbage:
             return web.Response(text="{}")
         self.asked += 1
         if not (await request.json()).get("stream"):
-            return web.Response(text=self.says.replace("PART", "message"))
-        return web.Response(text=f"data: {self.says.replace('PART', 'delta')}\n\ndata: [DONE]\n\n")
+            return web.Response(text=self.says.replace("PART", "message"), status=self.status)
+        told = f"data:\n\ndata: {self.says.replace('PART', 'delta')}\n\ndata: [DONE]\n\n"
+        return web.Response(text=told, status=self.status)
 
 
 @pytest.fixture
@@ -68,6 +69,41 @@ async def test_an_answer_of_another_form_is_a_protocol_fault(
     llm, garbage.says = TensorRTLLM.connect(f"trtllm://{garbage.address}"), says
     with pytest.raises(ProtocolFault):
         await asked(llm, stream)
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("status", [201, 204, 302])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_status_that_neither_answers_nor_refuses_is_a_protocol_fault_of_its_own_status(
+    garbage: Garbage, status: int, stream: bool
+) -> None:
+    """A gateway that took it over would tell its caller that all is well."""
+    llm, garbage.says, garbage.status = TensorRTLLM.connect(f"trtllm://{garbage.address}"), "told", status
+    with pytest.raises(ProtocolFault, match=f"status {status}") as fault:
+        await asked(llm, stream)
+    assert fault.value.status == 502 and "told" not in str(fault.value)
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("field", ["refusal", "reasoning"])
+async def test_what_a_model_says_beside_its_text_reaches_the_caller(garbage: Garbage, field: str) -> None:
+    llm = TensorRTLLM.connect(f"trtllm://{garbage.address}")
+    garbage.says = (
+        f'{{"choices": [{{"PART": {{"content": null, "{field}": "I"}}, "finish_reason": "stop"}}]}}'
+    )
+    told = {"refusal": "refusal", "reasoning": "reasoning_content"}[field]
+    assert (await asked(llm, False))["choices"][0]["message"][told] == "I"
+    assert (await asked(llm, True))[-1]["choices"][0]["delta"][told] == "I"  # an empty event came before it
+    await llm.aclose()
+
+
+async def test_a_whole_answer_without_an_end_did_not_break_as_a_stream_does(garbage: Garbage) -> None:
+    llm = TensorRTLLM.connect(f"trtllm://{garbage.address}")
+    garbage.says = '{"choices": [{"PART": {"content": "x"}, "finish_reason": null}]}'
+    with pytest.raises(Unavailable, match=r"^1 of 1 choices never finished"):
+        await asked(llm, False)
+    with pytest.raises(Interrupted):
+        await asked(llm, True)
     await llm.aclose()
 
 
