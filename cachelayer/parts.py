@@ -144,22 +144,33 @@ def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
 
 def tags_for(
     *,
-    documents: Sequence[str] = (),
+    documents: Sequence[str] | None = None,
     corpus: str | None = None,
     tools: Sequence[str] = (),
     prompts: Sequence[str] = (),
 ) -> list[str]:
     """The tags to declare where parts changed. Raises ConfigurationError for a lone text, TypeError for other names."""
-    made = [document_tag(corpus or DEFAULT, id) for id in _names("documents", documents)]
+    if corpus is not None:
+        check_corpus(corpus)
+    made = [document_tag(corpus or DEFAULT, id) for id in _names("documents", documents or ())]
     made += [tool_tag(name) for name in _names("tools", tools)] + [
         prompt_tag(name) for name in _names("prompts", prompts)
     ]
-    if corpus is not None and not documents:
+    if corpus is not None and documents is None:
         made.append(corpus_tag(corpus))
     return [*made, ANYTHING] if made else []
 
 
+def check_corpus(corpus: Any) -> None:
+    """Raise ConfigurationError for what does not name a corpus."""
+    if not isinstance(corpus, str) or not corpus:
+        raise ConfigurationError("corpus", corpus, "give it a name; one that is not named is 'default'")
+
+
 def _names(field: str, given: Sequence[str]) -> Sequence[str]:
+    given = (
+        given if isinstance(given, str) else tuple(given)
+    )  # of a generator nothing is left after the check
     if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
         raise ConfigurationError(field, given, "give a list of texts")
     return given

@@ -19,7 +19,7 @@ from ..upkeep import Upkeep
 from .documents import Getter
 from .graph import Node, Versions, tree
 from .prompts import Prompts
-from .retrieval import Retrieval
+from .retrieval import K, Retrieval
 from .sameness import RetrievalDecider, Routed
 from .tools import Tools
 
@@ -66,7 +66,7 @@ class Partial:
         fn: Callable[..., Any],
         *,
         corpus: str = DEFAULT,
-        k: str = "k",
+        k: str = K,
         id: Getter = "id",
         version: Getter = "version",
         content: Getter = "text",
@@ -156,6 +156,8 @@ class Partial:
         meanwhile is kept. A dry run counts and changes nothing.
         """
         tags, named = names("tags", tags), tags_for(**parts)
+        if not tags and not named and any(given is not None for given in parts.values()):
+            return 0  # lists of nothing: what changed since yesterday, say
         if not dry_run:
             self._versions.forget(named)
         return await self._upkeep.invalidate([*tags, *named], scope, dry_run)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, SupportsIndex
 
 from ..call import Call
 from ..durations import seconds
 from ..engine import Engine
+from ..errors import ConfigurationError
 from ..exact.slot import Slot
 from ..flow.background import offload
 from ..handles import Handle
 from ..naming import name_of, names, signature_of
-from ..parts import ANYTHING, answer_tag, corpus_tag, document_tag
+from ..parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
 from ..registry import Registry
 from ..types import Outcome, Reason, Undivided
 from ..upkeep import Upkeep
@@ -26,6 +27,8 @@ from .sameness import listed
 from .wide import Wide
 
 TTL = "1h"
+K = "k"
+"""The parameter that says how many are wanted, where it is not named."""
 
 
 class Retrieval(Undivided):
@@ -50,12 +53,15 @@ class Retrieval(Undivided):
         wide: int,
         options: dict[str, Any],
     ) -> None:
+        check_corpus(corpus)
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions
         name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"
         self._reading = Reading(name, *fields)
         self._signature = signature_of(fn)
         self._limited = k in self._signature.parameters
+        if not self._limited and k != K:
+            _named_in_vain(k, name, self._signature)
         ttl = seconds("ttl", options.pop("ttl", TTL))
         short = seconds("negative_ttl", negative_ttl)
         options = {
@@ -127,8 +133,15 @@ class Retrieval(Undivided):
 
         A result goes where a new document lies nearer to its query than the farthest it holds, or where it had room for
         more. Where the layer is exact only, or a text is not known, all results of the corpus go; in other processes
-        too. Returns how many entries went here, dependants included.
+        too. Returns how many entries went here, dependants included. Raises ConfigurationError for a lone document.
         """
+        if isinstance(documents, str | Mapping) or not isinstance(documents, Iterable):
+            raise ConfigurationError(
+                "documents", type(documents).__name__, "give a list of texts or of documents, even of one"
+            )
+        documents = list(documents)
+        if not documents:
+            return 0
         return await self.additions.take(documents, self._upkeep)
 
     def in_order(self, documents: Sequence[Any]) -> list[Any]:
@@ -199,6 +212,12 @@ class Retrieval(Undivided):
         bound = identifier.arguments(args, kwargs) or {}
         query = bound.get(identifier.text) if isinstance(identifier.text, str) else None
         return query if isinstance(query, str) else None
+
+
+def _named_in_vain(k: Any, name: str, signature: inspect.Signature) -> None:
+    if not any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+        has = ", ".join(signature.parameters)
+        raise ConfigurationError("k", k, f"{name} has no such parameter; it has {has}")
 
 
 def _count(k: Any) -> int | None:

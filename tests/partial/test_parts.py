@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from books import Books
 
 from cachelayer import CacheLayer, ConfigurationError, Source
@@ -181,6 +182,30 @@ async def test_a_step_that_reads_for_itself_says_what_it_used() -> None:
         assert [await summary("a") for _ in range(2)] == ["A", "A"]
         shelf["a"] = "B"
         assert await layer.invalidate(documents=["a"]) == 1 and await summary("a") == "B"
+
+
+async def test_documents_may_be_named_by_any_iterable_and_none_of_them_is_nothing_to_do() -> None:
+    shelf = {"a": "A"}
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(semantic=False)
+        async def summary(id: str) -> str:
+            layer.used(documents=(one for one in [id]), corpus="help")
+            layer.used(corpus="help")
+            return shelf[id]
+
+        assert [await summary("a") for _ in range(2)] == [
+            "A",
+            "A",
+        ]  # the first told that parts are to be noted
+        assert await layer.invalidate(documents=[], corpus="help") == 0  # the corpus itself was not named
+        assert await layer.invalidate(documents=[], scope={"function": summary.function.name}) == 0
+        assert await layer.invalidate(documents=(one for one in "ab"), corpus="help", dry_run=True) == 1
+        assert await layer.invalidate(documents=(one for one in "ab"), corpus="help", tools=["t"]) == 1
+        with pytest.raises(ConfigurationError, match="corpus=3"):
+            await layer.invalidate(documents=["a"], corpus=3)
+        with pytest.raises(ConfigurationError, match="corpus=None"):
+            layer.retrieval(summary, corpus=None)  # type: ignore[arg-type]
 
 
 async def test_bad_parts_are_refused() -> None:

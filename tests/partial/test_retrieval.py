@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,42 +53,6 @@ async def test_a_cached_result_serves_fewer_and_is_fetched_again_for_more() -> N
         assert len(await search("word", k=7)) == 7 and len(await search("word", 4)) == 4 and shelf.calls == 2
         assert len(await search("word", k=20)) == 9 and len(await search("word", k=30)) == 9
         assert shelf.calls == 3  # there are no more
-
-
-async def test_a_count_of_any_class_counts_and_what_is_no_count_goes_to_the_retriever_each_time() -> None:
-    asked = []
-
-    async def everything(query: str, k: Any = 2) -> list[dict[str, str]]:
-        asked.append(k)
-        return [{"id": f"d{n}"} for n in range(9)][: 9 if k in (-1, "all") else k]
-
-    async with CacheLayer(semantic=False) as layer:
-        search = layer.retrieval(everything)
-        assert [len(await search("word", k=np.int64(k))) for k in (2, 5, 3)] == [2, 5, 3] and asked == [2, 5]
-        assert [len(await search("word", k=k)) for k in (-1, "all", -1)] == [9, 9, 9]  # not [:-1] of them
-        assert len(await search("word", k=4)) == 4 and asked == [2, 5, -1, "all", -1]
-
-
-async def test_generators_are_read_in_the_thread_that_runs_them_and_async_ones_as_they_come() -> None:
-    """What they do between two documents holds up nobody else."""
-
-    def generated(query: str) -> Iterator[dict[str, str]]:
-        yield {"id": threading.current_thread().name}
-
-    async def arriving(query: str) -> AsyncIterator[dict[str, str]]:
-        yield {"id": "a"}
-
-    async with CacheLayer(semantic=False) as layer:
-        assert ids(await layer.retrieval(generated)("word")) != [threading.current_thread().name]
-        assert ids(await layer.retrieval(arriving)("word")) == ["a"]
-
-
-@pytest.mark.parametrize("returned", [None, "text", {"ids": ["a"]}, 3])
-async def test_a_retriever_that_returns_no_list_is_told_what_it_returned(returned: Any) -> None:
-    async with CacheLayer(semantic=False) as layer:
-        search = layer.retrieval(lambda query: returned)
-        with pytest.raises(ConfigurationError, match=r"it returned (None|one (str|dict|int)): return a list"):
-            await search("word")
 
 
 async def test_filters_are_scope() -> None:

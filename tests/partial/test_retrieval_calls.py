@@ -1,0 +1,73 @@
+"""What retrievals are asked for, return and are told: counts of any class, generators, lists; nonsense by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Source
+from cachelayer.testing import WordEmbedder
+
+
+async def lights(query: str, k: int = 2, *, kind: str = "any") -> list[dict[str, Any]]:
+    return [{"id": id, "text": f"the {id} and its lights"} for id in ("hub", "lamp")][:k]
+
+
+async def test_a_count_of_any_class_counts_and_what_is_no_count_goes_to_the_retriever_each_time() -> None:
+    asked = []
+
+    async def everything(query: str, k: Any = 2) -> list[dict[str, str]]:
+        asked.append(k)
+        return [{"id": f"d{n}"} for n in range(9)][: 9 if k in (-1, "all") else k]
+
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(everything)
+        assert [len(await search("word", k=np.int64(k))) for k in (2, 5, 3)] == [2, 5, 3] and asked == [2, 5]
+        assert [len(await search("word", k=k)) for k in (-1, "all", -1)] == [9, 9, 9]  # not [:-1] of them
+        assert len(await search("word", k=4)) == 4 and asked == [2, 5, -1, "all", -1]
+
+
+async def test_generators_are_read_in_the_thread_that_runs_them_and_async_ones_as_they_come() -> None:
+    """What they do between two documents holds up nobody else."""
+
+    def generated(query: str) -> Iterator[dict[str, str]]:
+        yield {"id": threading.current_thread().name}
+
+    async def arriving(query: str) -> AsyncIterator[dict[str, str]]:
+        yield {"id": "a"}
+
+    async with CacheLayer(semantic=False) as layer:
+        assert (await layer.retrieval(generated)("word"))[0]["id"] != threading.current_thread().name
+        assert await layer.retrieval(arriving)("word") == [{"id": "a"}]
+
+
+@pytest.mark.parametrize("returned", [None, "text", {"ids": ["a"]}, 3])
+async def test_a_retriever_that_returns_no_list_is_told_what_it_returned(returned: Any) -> None:
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(lambda query: returned)
+        with pytest.raises(ConfigurationError, match=r"it returned (None|one (str|dict|int)): return a list"):
+            await search("word")
+
+
+async def test_what_a_retrieval_is_told_wrongly_is_refused_by_name() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        with pytest.raises(ConfigurationError, match=r"k='topk'.* it has query, k, kind"):
+            layer.retrieval(lights, k="topk")
+        with pytest.raises(ConfigurationError, match=r"ignore='kind'.*list of texts"):
+            layer.retrieval(lights, ignore="kind")
+
+
+@pytest.mark.parametrize("embedder", [None, WordEmbedder()], ids=["exact", "by meaning"])
+async def test_documents_come_in_as_a_list_and_none_change_nothing(embedder: Any) -> None:
+    """A lone text would be taken for its letters, and what it belongs into would stay."""
+    async with CacheLayer(semantic=embedder is not None, embedder=embedder) as layer:
+        search = layer.retrieval(lights)
+        await search("lights")
+        for alone in ("the lights", {"id": "a", "text": "the lights"}):
+            with pytest.raises(ConfigurationError, match="documents="):
+                await search.added(alone)  # type: ignore[arg-type]
+        assert await search.added([]) == 0 and (await search.outcome("lights")).source is Source.MEMORY
