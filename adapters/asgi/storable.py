@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterable, Sequence
-from email.utils import parsedate_to_datetime
 from typing import NamedTuple
+
+from cachelayer.flow.http import seconds_until
 
 Headers = Sequence[tuple[bytes, bytes]]
 Terms = float | tuple[float | None, float] | None
@@ -115,11 +115,3 @@ def _fresh_for(control: bytes, known: float | None) -> float | None:
         lifetimes[name] = min(seconds, lifetimes.get(name, seconds))
     told = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
     return known if told is None else told if known is None else min(known, told)
-
-
-def seconds_until(date: str) -> float | None:
-    """Negative for one that has passed; None for what is no date of HTTP (RFC 9110, section 5.6.7)."""
-    try:
-        return parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, OverflowError):
-        return None

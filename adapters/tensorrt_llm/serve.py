@@ -179,8 +179,7 @@ class ServeTransport:
         if isinstance(body, dict):
             error = body.get("error", body)
             message = str(error.get("message", error)) if isinstance(error, dict) else str(error)
-        wait = response.header("retry-after")
-        return from_status(response.status, message, float(wait) if wait.isdecimal() else None)
+        return from_status(response.status, message, response.wait())
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -6,9 +6,12 @@ import asyncio
 import importlib
 import re
 import ssl
+import time
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -19,6 +22,8 @@ from ..errors import ConfigurationError, MissingExtra
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
 MAX_HEADER = 65536
+LONGEST_WAIT = 3600.0
+"""Seconds for which a server that asks to be left alone is asked last, at most."""
 _SAFE = "/:@!$&'()*+,;=~%"
 _BARE = re.compile("%(?![0-9A-Fa-f]{2})")
 """A percent sign that escapes nothing."""
@@ -55,6 +60,12 @@ class Answer:
         """The value of a header, '' where there is none."""
         value: str = self._response.headers.get(name, "")
         return value
+
+    def wait(self) -> float | None:
+        """Seconds for which the server asks to be left alone, if it does (RFC 9110, section 10.2.3)."""
+        told = self.header("retry-after").strip()
+        asked = float(told) if told.isdecimal() else seconds_until(told, self.header("date"))
+        return None if asked is None else min(max(asked, 0.0), LONGEST_WAIT)
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body in its own encoding, in the pieces in which it comes. Raises HttpFault."""
@@ -205,6 +216,24 @@ class Http:
             for answer in list(self.answers):
                 answer.cut()
             await session.close()
+
+
+def seconds_until(date: str, now: str = "") -> float | None:
+    """Negative for a date that has passed; None for what is no date of HTTP (RFC 9110, section 5.6.7).
+
+    `now`: what the clock of whoever said so tells; ours where it is no date.
+    """
+    told, here = _moment(date), _moment(now)
+    return None if told is None else told - (time.time() if here is None else here)
+
+
+def _moment(date: str) -> float | None:
+    try:
+        read = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        return None
+    # one that names no zone, as asctime() writes it, is of UTC
+    return (read if read.tzinfo is not None else read.replace(tzinfo=UTC)).timestamp()
 
 
 def _text(value: bytes) -> str:

@@ -211,6 +211,25 @@ async def test_a_full_server_says_when_to_come_back(connect: Connect, serve: Ser
     assert not isinstance(busy.value, Overloaded)
 
 
+@pytest.mark.parametrize(
+    ("until", "now", "wait"),
+    [
+        ("Fri, 02 Jan 2032 00:01:30 GMT", "Fri, 02 Jan 2032 00:00:00 GMT", 90.0),
+        ("Fri Jan  2 00:01:30 2032", "Fri, 02 Jan 2032 00:00:00 GMT", 90.0),
+        ("Thu, 01 Jan 2032 00:00:00 GMT", "Fri, 02 Jan 2032 00:00:00 GMT", 0.0),
+        ("Thu, 01 Jan 2099 00:00:00 GMT", "no date", 3600.0),
+        ("9" * 400, "no date", 3600.0),
+        ("in a while", "Fri, 02 Jan 2032 00:00:00 GMT", None),
+    ],
+)
+async def test_when_to_come_back_may_be_a_date_by_the_servers_own_clock_and_is_within_the_hour(
+    connect: Connect, serve: ServeStandin, until: str, now: str, wait: float | None
+) -> None:
+    with pytest.raises(Unavailable) as busy:
+        await connect(serve)(messages=ask("x", status=503, retry_after=until, date=now))
+    assert busy.value.retry_after == wait
+
+
 async def test_a_missing_route_is_the_callers_fault(connect: Connect, serve: ServeStandin) -> None:
     with pytest.raises(RequestRejected) as missing:
         await connect(serve)(messages=ask("x", status=404))

@@ -14,7 +14,6 @@ import orjson
 
 from ...adapters.asgi.exchange import read_off
 from ...adapters.asgi.middleware import ROUTES
-from ...adapters.asgi.storable import seconds_until
 from ...exact.redis.url import redacted
 from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
@@ -28,8 +27,6 @@ KEYS = (b"authorization", b"x-api-key", b"api-key")
 _DEPLOYMENT = re.compile("/openai/deployments/([^/]+)/")
 _AGAIN = frozenset({429, 502, 503, 504, 529})
 """What another upstream may do better: 529 is Anthropic's for 503."""
-_LONGEST = 3600.0
-"""Seconds for which an upstream that asks to be left alone is asked last, at most."""
 _PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
 _VERSION = re.compile(r"/v\d\w*(?:/|$)")
 """Makes a URL a client's whole base URL, as .../v1beta/openai is Google's and .../paas/v4 Z.ai's."""
@@ -173,7 +170,7 @@ class Upstreams:
                 told = 502, f"the upstream {said} ({broken.kind})"
         wait = None
         if refused is not None:
-            told, wait = (refused.status, "the upstream is unavailable"), _wait(refused)
+            told, wait = (refused.status, "the upstream is unavailable"), refused.wait()
         await send_error(send, *told, "upstream_error", retry_after=wait)
 
     def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
@@ -194,7 +191,7 @@ class Upstreams:
             try:
                 if response.status in _AGAIN:
                     if response.status != 429 or one.keyed:  # a key's own limit is no fault of the server's
-                        self._failed(one, f"status {response.status}", _wait(response))
+                        self._failed(one, f"status {response.status}", response.wait())
                     if not last:
                         return response
                 held = MAX_HELD if _cached(scope) else 0
@@ -205,13 +202,6 @@ class Upstreams:
                 response.close()
         finally:
             one.inflight -= 1
-
-
-def _wait(response: Answer) -> float | None:
-    """Seconds for which a server asks to be left alone, if it does (RFC 9110, section 10.2.3)."""
-    told = response.header("retry-after").strip()
-    asked = float(told) if told.isdecimal() else seconds_until(told)
-    return None if asked is None else min(max(asked, 0.0), _LONGEST)
 
 
 async def left(receive: Any) -> None:

@@ -3,7 +3,7 @@ hand.
 
 Keys of a script: `cut` (bytes a TCP write), `crlf`, `drop_after` (events, then the connection closes),
 `finish`, `reasoning`, `calls` (tool-call deltas), `details` (False: usage without prompt_tokens_details),
-`runtime` (a run-time error text), `status` and `retry_after`, `crash` (the server exits)."""
+`runtime` (a run-time error text), `status`, `retry_after` and `date`, `crash` (the server exits)."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ class ServeStandin:
             }
             return self._reply(writer, 400, error)
         if "status" in rest:
-            extra = f"retry-after: {rest['retry_after']}\r\n" if "retry_after" in rest else ""
+            named = {"retry-after": rest.get("retry_after"), "date": rest.get("date")}
+            extra = "".join(f"{name}: {value}\r\n" for name, value in named.items() if value is not None)
             return self._reply(writer, rest["status"], {"object": "error", "message": "no"}, extra)
         if "crash" in rest:
             await self.crash()
