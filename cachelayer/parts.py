@@ -7,7 +7,7 @@ invalidates all dependants, in every process. Pure but for the variable that it 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from typing import Any, Final
 
@@ -144,15 +144,18 @@ def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
 
 def tags_for(
     *,
-    documents: Sequence[str] | None = None,
+    documents: Iterable[Any] | None = None,
     corpus: str | None = None,
     tools: Sequence[str] = (),
     prompts: Sequence[str] = (),
 ) -> list[str]:
-    """The tags to declare where parts changed. Raises ConfigurationError for a lone text, TypeError for other names."""
+    """The tags to declare where parts changed; ids of documents are whatever retrievers return as such.
+
+    Raises ConfigurationError for what is no list or holds no names, TypeError for other kinds of parts.
+    """
     if corpus is not None:
         check_corpus(corpus)
-    made = [document_tag(corpus or DEFAULT, id) for id in _names("documents", documents or ())]
+    made = [document_tag(corpus or DEFAULT, id) for id in _ids(documents)]
     made += [tool_tag(name) for name in _names("tools", tools)] + [
         prompt_tag(name) for name in _names("prompts", prompts)
     ]
@@ -165,6 +168,17 @@ def check_corpus(corpus: Any) -> None:
     """Raise ConfigurationError for what does not name a corpus."""
     if not isinstance(corpus, str) or not corpus:
         raise ConfigurationError("corpus", corpus, "give it a name; one that is not named is 'default'")
+
+
+def _ids(given: Iterable[Any] | None) -> list[str]:
+    """As `Reading.ids` notes them. What has no hash is a document, not its id."""
+    if given is None:
+        return []
+    lone = isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable)
+    ids = [] if lone else list(given)
+    if lone or not all(isinstance(id, Hashable) and id is not None and str(id) for id in ids):
+        raise ConfigurationError("documents", given if lone else ids, "give a list of ids, even of one")
+    return [str(id) for id in ids]
 
 
 def _names(field: str, given: Sequence[str]) -> Sequence[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -71,3 +72,28 @@ async def test_documents_come_in_as_a_list_and_none_change_nothing(embedder: Any
             with pytest.raises(ConfigurationError, match="documents="):
                 await search.added(alone)  # type: ignore[arg-type]
         assert await search.added([]) == 0 and (await search.outcome("lights")).source is Source.MEMORY
+
+
+@pytest.mark.parametrize("id", [7, 0, np.int64(7), 7.5, UUID(int=7), ("shelf", 7), "7"], ids=repr)
+async def test_a_document_is_invalidated_by_the_id_that_its_retriever_gave_of_whatever_class(id: Any) -> None:
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(lambda query: [{"id": id, "text": query}])
+
+        @layer.cached
+        async def answer(question: str) -> str:
+            layer.used(documents=[id])
+            return question
+
+        for ids in ([id], np.full(1, id) if isinstance(id, int | float) else {id}, {id: "as keys"}.keys()):
+            await search("word")
+            await answer("word")
+            assert await layer.invalidate(documents=ids) == 2
+
+
+@pytest.mark.parametrize(
+    "documents", [7, "7", b"7", {"id": 7}, [None], [""], [{"id": 7, "text": "a document, not its id"}]]
+)
+async def test_what_is_no_list_of_ids_is_refused_and_never_taken_for_one(documents: Any) -> None:
+    async with CacheLayer(semantic=False) as layer:
+        with pytest.raises(ConfigurationError, match=r"documents=.*: give a list of ids, even of one"):
+            await layer.invalidate(documents=documents)
