@@ -51,8 +51,14 @@ def is_method(fn: Callable[..., Any]) -> bool:
     return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
 
 
+def unwrapped(fn: Any) -> Any:
+    """What functions around it stand for, as functools.wraps() has them say."""
+    return inspect.unwrap(fn) if inspect.isroutine(fn) else fn
+
+
 def receiver(fn: Any) -> Any:
     """The object behind a bound method, an object that is called, or a partial of one; None for other functions."""
+    fn = unwrapped(fn)
     if isinstance(fn, functools.partial):
         fn = fn.func
     if inspect.isroutine(fn) or isinstance(fn, type):
@@ -65,7 +71,8 @@ def bound(fn: Any, options: Mapping[str, Any]) -> str:
 
     "" where it has no key.
     """
-    given = list(fn.args) if isinstance(fn, functools.partial) else []
+    inner = unwrapped(fn)
+    given = list(inner.args) if isinstance(inner, functools.partial) else []
     behind = receiver(fn)
     if _frozen(behind) and options.get("self_key") is None and not options.get("share_self"):
         given.append(behind)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
+from ..decorator import OfClass
 from ..durations import Duration
 from ..engine import Engine
 from ..errors import ConfigurationError
@@ -61,6 +63,7 @@ class Partial:
             options = {"semantic": False, **options}
         return self._registry.wrap(fn, options={**options, "name": name, "version": version}, wire=False)
 
+    @overload
     def retrieval(
         self,
         fn: Callable[..., Any],
@@ -73,15 +76,39 @@ class Partial:
         negative_ttl: Duration = "1m",
         wide: int = 4,
         **options: Any,
-    ) -> Retrieval:
+    ) -> Retrieval: ...
+    @overload
+    def retrieval(self, fn: None = None, **options: Any) -> Callable[[Callable[..., Any]], Retrieval]: ...
+    def retrieval(
+        self,
+        fn: Any = None,
+        *,
+        corpus: str = DEFAULT,
+        k: str = K,
+        id: Getter = "id",
+        version: Getter = "version",
+        content: Getter = "text",
+        negative_ttl: Duration = "1m",
+        wide: int = 4,
+        **options: Any,
+    ) -> Any:
         """A retriever, sync or async: a query and filters to documents with ids, best first; see `Retrieval`.
 
         `k`: the parameter that says how many. `id`, `version`, `content`: fields of the documents, or functions of one.
         `negative_ttl`: how long it is known that nothing was found. `wide`: where queries are compared by meaning, `k`
         times as many documents are fetched, so that a similar query finds its own best among them; 1 fetches what was
         asked for. `options` are those of `layer.cached`;
-        `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. Raises ConfigurationError.
+        `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. A decorator as well, with
+        options or without. Raises ConfigurationError.
         """
+        again = functools.partial(
+            self.retrieval, corpus=corpus, k=k, id=id, version=version, content=content, negative_ttl=negative_ttl,
+            wide=wide, **options,
+        )  # fmt: skip
+        if fn is None:
+            return again
+        if isinstance(fn, classmethod | staticmethod):
+            return (OfClass if isinstance(fn, classmethod) else staticmethod)(again(fn.__func__))
         self._engine.noting.on = True
         made = Retrieval(
             fn, registry=self._registry, engine=self._engine, upkeep=self._upkeep, versions=self._versions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from operator import index
 from typing import Any, SupportsIndex
 
@@ -15,7 +16,7 @@ from ..errors import ConfigurationError
 from ..exact.slot import Slot
 from ..flow.background import offload
 from ..handles import Handle
-from ..naming import name_of, names, signature_of
+from ..naming import is_method, name_of, names, signature_of
 from ..parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
 from ..registry import Registry
 from ..types import Outcome, Reason, Undivided
@@ -35,8 +36,11 @@ class Retrieval(Undivided):
     """A retriever with a layer before it; called as the retriever was, with the same result as a list.
 
     `k` names the parameter that says how many documents are wanted: a cached result of more serves fewer. All other
-    arguments are filters and scope.
+    arguments are filters and scope. One that is written in a class binds like any method.
     """
+
+    _of: tuple[Any, ...] = ()
+    """The object whose method it is, once bound."""
 
     def __init__(
         self,
@@ -79,6 +83,13 @@ class Retrieval(Undivided):
         self.handle.function.closed = True
         self.additions = Additions(self.handle, self._reading, corpus, engine, self.wide)
 
+    def __get__(self, instance: object, owner: type | None = None) -> Retrieval:
+        if instance is None or not is_method(self._fn):
+            return self
+        bound = copy(self)
+        bound._of = (instance,)
+        return bound
+
     async def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, best first: cached, or from the retriever.
 
@@ -89,11 +100,13 @@ class Retrieval(Undivided):
 
     async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
         """The documents and how they came to be."""
+        args = (*self._of, *args)
         found, slot = await self._found(*self._calls(args, kwargs))
         return self._told(found, slot, args, kwargs)
 
     def now(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
+        args = (*self._of, *args)
         found, slot = self._engine.portal.run(self._found(*self._calls(args, kwargs)))
         return self._told(found, slot, args, kwargs).answer  # type: ignore[no-any-return]
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from asyncio import to_thread
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +15,31 @@ import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Source
 from cachelayer.testing import WordEmbedder
+
+shelves = CacheLayer(semantic=False)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    place: str
+
+    @shelves.retrieval
+    async def search(self, query: str, k: int = 2) -> list[dict[str, Any]]:
+        return [{"id": f"{self.place} {n}", "text": query} for n in range(k)]
+
+    @shelves.retrieval
+    @classmethod
+    def every(cls, query: str) -> list[dict[str, Any]]:
+        return [{"id": cls.__name__, "text": query}]
+
+    @shelves.retrieval(corpus="fixed")
+    @staticmethod
+    async def fixed(query: str) -> list[dict[str, Any]]:
+        return [{"id": query}]
+
+
+class Wing(Shelf):
+    """The same methods."""
 
 
 async def lights(query: str, k: int = 2, *, kind: str = "any") -> list[dict[str, Any]]:
@@ -97,3 +125,68 @@ async def test_what_is_no_list_of_ids_is_refused_and_never_taken_for_one(documen
     async with CacheLayer(semantic=False) as layer:
         with pytest.raises(ConfigurationError, match=r"documents=.*: give a list of ids, even of one"):
             await layer.invalidate(documents=documents)
+
+
+async def test_a_retriever_that_is_written_in_a_class_binds_like_any_method() -> None:
+    hall, attic = Shelf("hall"), Shelf("attic")
+    async with shelves:
+        for shelf in (hall, attic, hall):
+            assert [one["id"] for one in await shelf.search("word")] == [
+                f"{shelf.place} 0",
+                f"{shelf.place} 1",
+            ]
+        outcome = await attic.search.outcome("word", k=1)
+        assert (len(outcome.answer), outcome.source) == (1, Source.MEMORY)
+        assert await Shelf.search(hall, "word") == await to_thread(Shelf("hall").search.now, "word")
+        assert [(await of.every("word"))[0]["id"] for of in (hall, Wing, Wing("x"))] == [
+            "Shelf",
+            "Wing",
+            "Wing",
+        ]
+        assert await hall.fixed("word") == await Shelf.fixed("word") == [{"id": "word"}]
+        assert await hall.search.added(["a text"]) == 4 and hall.search.corpus == "default"
+
+
+async def test_of_an_object_that_does_not_key_itself_a_retriever_is_told_what_does() -> None:
+    layer = CacheLayer(semantic=False)
+
+    class Index:
+        name = "old"
+
+        @layer.retrieval
+        async def search(self, query: str) -> list[dict[str, str]]:
+            return []
+
+        @layer.retrieval(self_key="name")
+        async def named(self, query: str) -> list[dict[str, str]]:
+            return [{"id": self.name}]
+
+    index = Index()
+    async with layer:
+        with pytest.raises(ConfigurationError, match="self_key='model'"):
+            await index.search("word")
+        assert await index.named("word") == [{"id": "old"}]
+        index.name = "new"
+        assert await index.named("word") == [{"id": "new"}]
+        bound = layer.retrieval(Index.named._fn.__get__(index), name="bound", self_key="name")
+        assert await bound("word") == [{"id": "new"}]
+        index.name = "newest"
+        assert await bound("word") == [{"id": "newest"}]
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda place: Shelf.search._fn.__get__(Shelf(place)),
+        lambda place: partial(Shelf.search._fn, Shelf(place)),
+    ],
+    ids=["bound", "partial"],
+)
+def test_what_never_changes_of_a_retriever_is_part_of_its_keys(of: Any) -> None:
+    """Two processes, each with a retriever of that name, share one Redis."""
+
+    def canonical(fn: Any) -> bytes:
+        made: bytes = CacheLayer(semantic=False).retrieval(fn).handle.now(("word",), {}).canonical
+        return made
+
+    assert canonical(of("hall")) == canonical(of("hall")) != canonical(of("attic"))
