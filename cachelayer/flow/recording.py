@@ -14,6 +14,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from types import TracebackType
 from typing import Any, Protocol
 
 from ..errors import CacheLayerError
@@ -70,6 +71,7 @@ class Recording:
         self.complete = True  # whether everything from the start is still there
         self.ended = False
         self.error: BaseException | None = None
+        self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
         self._task: asyncio.Task[Any] | None = None
         self._next_reader = 0
 
@@ -105,7 +107,7 @@ class Recording:
             if self.complete:
                 self._finish(list(self._chunks))
         except BaseException as error:
-            self.error = error
+            self.error, self._trace = error, error.__traceback__
             raise
         finally:
             aclose = getattr(self._source, "aclose", None)
@@ -189,6 +191,7 @@ class Recording:
     def _stopped(self, task: asyncio.Task[Any]) -> None:
         self.ended = True
         self.error = (self.error or asyncio.CancelledError()) if task.cancelled() else task.exception()
+        self._trace = None if self.error is None else self.error.__traceback__
         self._wake_all()
         self._over()
 
@@ -214,7 +217,7 @@ class Recording:
         if not self.ended:
             return None
         if self.error is not None:
-            raise self.error
+            raise self.error.with_traceback(self._trace)
         raise StopAsyncIteration
 
     async def take(self, reader: int) -> Any:

@@ -15,6 +15,7 @@ from asyncio import get_running_loop
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future
 from functools import partial
+from types import TracebackType
 from typing import Any, TypeVar
 
 from ..errors import CacheLayerError
@@ -38,6 +39,8 @@ class Flight:
     waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None = None
     """None where nobody waits yet, or any more."""
     landed = error = False
+    trace: TracebackType | None = None
+    """Where the call failed, without the places in which its riders were told."""
     result: Any = None
 
     def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes) -> None:
@@ -127,12 +130,13 @@ class SingleFlight:
                 self._leave(key, flight, waiter)
                 raise Alone  # waiting here would stop what has to land the flight, or may have to
             try:
-                return waiter.result(wait), False
+                error = waiter.exception(wait)
             except TimeoutError:
-                if waiter.done():
-                    raise
                 self._leave(key, flight, waiter)
                 raise Alone from None
+            if error is not None:
+                raise error.with_traceback(flight.trace)
+            return waiter.result(), False
         try:
             result = call()
         except BaseException as error:
@@ -219,7 +223,7 @@ class SingleFlight:
             flight.landed = True
             flight.result = result
             if error is not None:
-                flight.error = True
+                flight.error, flight.trace = True, error.__traceback__
             if flights.get(key) is flight and not (live and (waiters or flight.task is None)):
                 del flights[key]
         if waiters is None:

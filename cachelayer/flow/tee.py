@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from types import TracebackType
 from typing import Any
 
 from .recording import Chunk, StreamOverrun
@@ -35,6 +36,7 @@ class Tee:
         self.complete = True
         self.ended = False
         self.error: BaseException | None = None
+        self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
 
     def reader(self) -> Iterator[Any]:
         """A new reader, from the start: a generator whose `close` leaves the stream."""
@@ -52,7 +54,7 @@ class Tee:
                     break
                 yield chunk.answer()
             if self.error is not None:
-                raise self.error
+                raise self.error.with_traceback(self._trace)
         finally:
             self._leave(reader)
 
@@ -89,7 +91,7 @@ class Tee:
             self._closed()
             return
         except BaseException as error:
-            self.ended, self.error = True, error
+            self.ended, self.error, self._trace = True, error, error.__traceback__
             self._closed()
             raise
         chunk = self._freeze(item)
