@@ -117,6 +117,12 @@ class Holdings:
             return True  # the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
+    def outdated(self, made: Slot, held: Slot | None, epoch: int) -> bool:
+        """Whether what was begun in `epoch` is invalidated by now, or what is held was begun later: by a refresh."""
+        if held is not None and held.created - held.cost > made.created - made.cost:
+            return True
+        return epoch != self.epoch and self.invalidated_since(epoch, made.tags, made.scope, made.digest)
+
     def scopes(self, wanted: Wanted) -> list[bytes]:
         """The scopes within `wanted` of which something may be held."""
         with self.lock:

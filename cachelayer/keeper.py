@@ -237,7 +237,7 @@ class Keeper(Holdings):
             tags = tags_with(tags, call.build)
         slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
         with self.lock:
-            if call.epoch != self.epoch and self.invalidated_since(call.epoch, tags, slot.scope, call.digest):
+            if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
             elif function.in_memory and not function.memory.put(slot, now):
                 self.refuse(call, landing, Reason.OVERSIZE)

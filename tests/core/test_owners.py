@@ -26,6 +26,41 @@ async def test_refresh_replaces_bypass_does_not_and_invalidate_forgets() -> None
     assert await ask("q") == "answer 4"
 
 
+@pytest.mark.parametrize("anew", ["refresh", "no_cache"])
+async def test_a_call_that_a_refresh_overtook_does_not_replace_what_the_refresh_brought(anew: str) -> None:
+    clock, calls, gates = ManualClock(), 0, [asyncio.Event(), asyncio.Event()]
+    layer = make(clock)
+
+    @layer.cached
+    async def ask(question: str) -> int:
+        nonlocal calls
+        calls += 1
+        mine = calls
+        await gates[mine - 1].wait()
+        return mine
+
+    async def answered(task: asyncio.Task[int], gate: asyncio.Event) -> int:
+        clock.advance(1)
+        gate.set()
+        return await task
+
+    async def again() -> int:
+        if anew == "refresh":
+            return int(await ask.refresh("q"))
+        with layer.tighten(no_cache=True):
+            return await ask("q")
+
+    slow = asyncio.create_task(ask("q"))
+    while calls < 1:
+        await asyncio.sleep(0)
+    clock.advance(1)
+    fresh = asyncio.create_task(again())
+    while calls < 2:
+        await asyncio.sleep(0)
+    assert (await answered(fresh, gates[1]), await answered(slow, gates[0])) == (2, 1)
+    assert await ask("q") == 2
+
+
 async def test_tags_are_templates_over_the_arguments_and_a_dry_run_counts() -> None:
     layer = make()
 
