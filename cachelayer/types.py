@@ -150,8 +150,6 @@ class Embedded:
     """(n, d) float32, L2-normalized rows."""
     complete: NDArray[np.bool_]
     """(n,): False where the text exceeded the model's window, so that the vector covers only a part."""
-    tokens: tuple[NDArray[np.float16], ...] | None = None
-    """Per text (t_i, p) token vectors for late interaction, where the embedder offers them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +167,14 @@ class Query:
     text: str
     vector: NDArray[np.float32]
     """(d,) float32, L2-normalized."""
-    tokens: NDArray[np.float16] | None = None
     turns: tuple[Turn, ...] = ()
     """Earlier turns, oldest first; empty outside conversations."""
     principal: str = ""
     """Who asks, where callers are named."""
     checkable: bool = True
     """Whether a hit may be asked again behind the caller's back; what may not is no part of any estimate."""
+    close: tuple[int, tuple[float, ...]] | None = None
+    """A candidate's entry that was read closely beside this request, and what that showed (semantic/closeness.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +221,5 @@ class Decision:
     """The guard or rule that spoke, for `explain`."""
     shadow: bool = False
     """True where this hit is to be re-asked behind the caller's back."""
+    doubted: int | None = None
+    """Where none is served: the entry that a closer reading of both texts might still show to be right."""

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cachelayer import Budgets, CacheLayer, Policy
+from cachelayer.semantic.closeness import Tokens
 from cachelayer.semantic.decide import EvidenceDecider
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.risk import Prior
 from cachelayer.types import Embedded
 
@@ -33,6 +35,8 @@ class Table:
     def __init__(self, texts: Sequence[str], vectors: Vectors) -> None:
         self.vectors = dict(zip(texts, vectors, strict=True))
         self.dimension = int(vectors.shape[1])
+        self._model = OnnxEmbedder(workers=1)
+        self._tokens: dict[str, Tokens | None] = {}
 
     async def start(self) -> None: ...
 
@@ -41,6 +45,13 @@ class Table:
     async def embed(self, texts: Sequence[str]) -> Embedded:
         found = np.stack([self.vectors[text] for text in texts])
         return Embedded(found, np.ones(len(texts), bool))
+
+    async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
+        """By the model itself, once a text."""
+        if missing := [text for text in texts if text not in self._tokens]:
+            await self._model.start()
+            self._tokens.update(zip(missing, await self._model.read_tokens(missing), strict=True))
+        return [self._tokens[text] for text in texts]
 
 
 @dataclass

@@ -119,7 +119,7 @@ def _talk(base: np.ndarray, found: list[TalkPair]) -> Callable[[int], None]:
     def step(i: int) -> None:
         p = found[i % len(found)]
         new = (Turn("user", f"and number {i}?"), *p.a[1:])
-        query = Query(p.last, base[0], None, new)
+        query = Query(p.last, base[0], new)
         verifier.judge(query, [Candidate(1, 1.0, p.last, None, p.b)])
 
     return step

@@ -114,7 +114,7 @@ class Bench:
         served = outcome.source in (Source.INDEX, Source.MEMORY)
         seen = await self.embedder.embed([_last(one), _last(other)])
         cosine = float(seen.vectors[0] @ seen.vectors[1])
-        query = Query(_last(other), seen.vectors[1], None, _turns(other))
+        query = Query(_last(other), seen.vectors[1], _turns(other))
         near = Candidate(0, cosine, _last(one), None, _turns(one))
         return Trial(group, kind, same, cosine, served, self._verifier.judge(query, [near])[0][0])
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,15 +58,15 @@ def matrix(found: list[Pair], vectors: Embedded) -> NDArray[np.float32]:
     return out
 
 
-def balance(found: list[Pair]) -> Floats:
-    """Weights: both labels alike in sum, within them each kind by the root of its number, those by hand by SHARE."""
+def balance(found: list[Pair], of_hand: float = SHARE) -> Floats:
+    """Weights: both labels alike in sum, in each a kind by the root of its number, those by hand by `of_hand`."""
     kinds = [f"{p.same}:{p.kind}" for p in found]
     many = Counter(kinds)
     w = np.array([p.weight / many[k] ** 0.5 for p, k in zip(found, kinds, strict=True)])
     same = np.array([p.same for p in found])
     hand = np.array([p.source.startswith(BY_HAND) for p in found])
     for label in (same, ~same):
-        for mine, share in ((label & ~hand, 1.0), (label & hand, SHARE)):
+        for mine, share in ((label & ~hand, 1.0), (label & hand, of_hand)):
             if mine.any():
                 w[mine] *= share / w[mine].sum()
     return w * (~hand).sum() / 2.0
@@ -156,9 +157,15 @@ class Trees:
     """The pairs, and trees fitted to some of them."""
 
     def __init__(
-        self, found: list[Pair], x: NDArray[np.float32], barred: NDArray[np.bool_], many: int
+        self,
+        found: list[Pair],
+        x: NDArray[np.float32],
+        barred: NDArray[np.bool_],
+        many: int,
+        of_hand: float = SHARE,
     ) -> None:
-        self.found, self.x, self.barred, self.many = found, x, barred, many
+        self.found, self.x, self.barred = found, x, barred
+        self.many, self.of_hand = many, of_hand
         self.y = np.array([p.same for p in found])
         self.part = np.array([p.part for p in found])
         self.topic = np.array([p.source if p.source.startswith(BY_HAND) else "" for p in found])
@@ -169,25 +176,25 @@ class Trees:
         if without:
             mine &= self.topic != without
         chosen = [p for p, m in zip(self.found, mine, strict=True) if m]
-        return fit(self.x[mine], self.y[mine], balance(chosen), self.many)
+        return fit(self.x[mine], self.y[mine], balance(chosen, self.of_hand), self.many)
 
     def scores(self, model: HistGradientBoostingClassifier, mine: NDArray[np.bool_]) -> Floats:
         """-inf for what a guard forbids."""
         return np.where(self.barred[mine], -np.inf, model.decision_function(self.x[mine]))
 
-    def by_hand(self) -> Floats:
-        """Scores of the traps by hand, each under trees that were fitted without its topic."""
-        out = []
+    def by_hand(self, least: float = -1.0) -> Floats:
+        """Scores of the traps by hand of this cosine or more, each under trees that were fitted without its topic."""
+        out, near = [], self.x[:, FEATURES.index("cosine")] >= least
         for topic in sorted(set(self.topic) - {""}):
-            traps = (self.topic == topic) & ~self.y
+            traps = (self.topic == topic) & ~self.y & near
             out.append(self.scores(self.fit(without=topic), traps))
             print(f"  {topic}: {traps.sum()} traps, {np.isfinite(out[-1]).sum()} not forbidden", flush=True)
         return np.concatenate(out)
 
 
-def gather(args: argparse.Namespace) -> tuple[list[Pair], NDArray[np.float32]]:
+def gather(args: argparse.Namespace, further: Sequence[Pair] = ()) -> tuple[list[Pair], NDArray[np.float32]]:
     """All pairs and their features, from the folders `data`, `wordnet` and `kept` of `args`."""
-    found = pairs(args.data, args.wordnet)
+    found = [*pairs(args.data, args.wordnet), *further]
     classed = [t for t in texts(args.data) if t.source in CLASSED]
     vectors = embed([*(x for p in found for x in (p.a, p.b)), *(t.text for t in classed)], args.kept)
     found = [p for p in found if p.kind != "class" or vectors.cosine(p.a, p.b) >= LOOSE]

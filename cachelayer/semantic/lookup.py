@@ -18,6 +18,7 @@ from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
 from .asks import Ask, Entry, State
+from .closely import CloseReader
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
 from .inflight import Flight, InFlight
@@ -48,7 +49,7 @@ class Lookup:
         self._faults, self._background = faults, background
         self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
-        self._retyped = Retyped()
+        self._retyped, self._closely = Retyped(), CloseReader()
         self._gone: deque[int] = deque()
         self._lock = threading.Lock()
         self.state = State.COLD
@@ -112,7 +113,7 @@ class Lookup:
             return None
         started = time.monotonic()
         near = self.watch.sift(ask, known)
-        query = Query(ask.text, _NO_VECTOR, None, ask.turns, ask.principal, ask.checkable)
+        query = Query(ask.text, _NO_VECTOR, ask.turns, ask.principal, ask.checkable)
         with self._lock:
             decision = retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
         if decision is None or decision.entry is None:
@@ -147,6 +148,8 @@ class Lookup:
             ask.query = None
             return Reason.WARMING
         found = self._decide(ask) if reason is None else reason
+        if reason is None and await self._read_closely(ask, budgets):
+            found = self._decide(ask)
         return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
 
     def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
@@ -192,8 +195,7 @@ class Lookup:
             return None
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)
-        tokens = embedded.tokens[0] if embedded.tokens is not None else None
-        return Query(ask.text, vector, tokens, ask.turns, ask.principal, ask.checkable)
+        return Query(ask.text, vector, ask.turns, ask.principal, ask.checkable)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
@@ -226,10 +228,25 @@ class Lookup:
                 return choose(ask.function, ask.partition, query, ask.candidates, ask.max_error_rate)
 
         decision = self._faults.attempt_now("verify", decide)
-        ask.timings["verify"] = time.monotonic() - started
+        ask.timings["verify"] = ask.timings.get("verify", 0.0) + time.monotonic() - started
         if isinstance(decision, Reason):
             return decision
         ask.decision = decision
         if decision.entry is None:
             return decision.reason or Reason.UNSURE
         return self.entries.get(decision.entry) or Reason.ABSENT
+
+    async def _read_closely(self, ask: Ask, budgets: Budgets | None) -> bool:
+        """Whether a doubted candidate was read again, token by token, so that it is to be judged anew."""
+        doubted = None if ask.decision is None else ask.decision.doubted
+        chosen = next((c for c in ask.candidates if c.entry == doubted), None)
+        if chosen is None or ask.query is None or ask.argument is not None:
+            return False
+        started, budget = time.monotonic(), None if budgets is None else float(budgets.embed)  # type: ignore[arg-type]
+        reading = self._closely.read(self.embedder, ask.query, chosen)
+        read = await self._faults.attempt("verify", reading, budget)
+        ask.timings["verify"] += time.monotonic() - started
+        if read is None or isinstance(read, Reason) or ask.generation != self.generation:
+            return False
+        ask.query = read
+        return True

@@ -61,7 +61,7 @@ class Successor:
             self.index.add(entry.partition, np.array([key], np.int64), vector[None])
             self.talks.add(key, entry.partition, entry.turns, vector)
             self._held.add(key)
-            query = Query(entry.text, vector, None, entry.turns)
+            query = Query(entry.text, vector, entry.turns)
             if entry.answer is not None:
                 self.decider.observe(entry.function, entry.partition, query, [], entry.answer, None)
                 self.decider.stored(key, entry.function, entry.partition, query, entry.answer)

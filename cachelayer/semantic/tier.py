@@ -44,7 +44,7 @@ class SimilarTier(Lookup):
         held = getattr(self.index, "vector", lambda key: None)(entry_id)
         known = vector if held is None else held
         if known is not None and known.shape == (self.embedder.dimension,):
-            ask.query = Query(ask.text, known, None, ask.turns, ask.principal)
+            ask.query = Query(ask.text, known, ask.turns, ask.principal)
         else:
             ask.query = self._query(ask, await self.embedder.embed([ask.text]))
         answer = await tell(self.decider, self.embedder, answer, ask)
@@ -73,6 +73,7 @@ class SimilarTier(Lookup):
         self._sweep(least=1)
         for part, forget in ((self.embedder, "clear"), (self.decider, "forget_texts")):
             getattr(part, forget, lambda: None)()
+        self._closely.clear()
 
     def replace(self, embedder: Embedder, index: VectorIndex, decider: Decider, talks: Conversations,
                 gone: Iterable[int]) -> None:  # fmt: skip
@@ -82,6 +83,7 @@ class SimilarTier(Lookup):
             self.decide_by(decider)
             self._talks = talks
             self.generation += 1
+        self._closely.clear()
         self._gone.extend(gone)
 
     def knows(self, entry_id: int) -> bool:

@@ -54,7 +54,7 @@ LONGEST: Final = 160
 def load() -> None:
     """Read the shipped tables now; takes some tens of milliseconds, once."""
     words()
-    for name in ("pairs", "turns", "talks"):
+    for name in ("pairs", "close", "turns", "talks"):
         load_judge(name)
 
 
@@ -115,7 +115,7 @@ class PairVerifier:
         """The texts alone; where a sure guard speaks nothing else is read."""
         table, mine = words(), self._read(query.text)
         out: list[tuple[float, str]] = []
-        rows, asked = [], []
+        asked: dict[str, list[tuple[int, Reading, Sequence[float]]]] = {"pairs": [], "close": []}
         for c in candidates:
             other = self._read(c.text)
             if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
@@ -124,10 +124,14 @@ class PairVerifier:
             guard = forbidding(mine, other, table)
             out.append((0.0, guard))
             if not guard:
-                rows.append(features(mine, other, c.similarity, table))
-                asked.append((len(out) - 1, other))
-        if rows:
-            for (at, other), p in zip(asked, load_judge("pairs").probabilities(rows), strict=True):
+                row: Sequence[float] = features(mine, other, c.similarity, table)
+                if query.close is not None and query.close[0] == c.entry:
+                    asked["close"].append((len(out) - 1, other, (*row, *query.close[1])))
+                else:
+                    asked["pairs"].append((len(out) - 1, other, row))
+        for name, about in asked.items():
+            told = load_judge(name).probabilities([row for *_, row in about]) if about else []
+            for (at, other, _), p in zip(about, told, strict=True):
                 out[at] = (p, veto(mine.signature, other.signature) if p < DOUBTFUL else "")
         return out
 

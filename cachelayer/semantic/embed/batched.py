@@ -80,8 +80,7 @@ class BatchedEmbedder:
 
 def part(whole: Embedded, begin: int, end: int) -> Embedded:
     """Texts `begin` to `end` of a batch."""
-    tokens = whole.tokens[begin:end] if whole.tokens is not None else None
-    return Embedded(whole.vectors[begin:end], whole.complete[begin:end], tokens)
+    return Embedded(whole.vectors[begin:end], whole.complete[begin:end])
 
 
 def _tokens(texts: Sequence[str]) -> float:

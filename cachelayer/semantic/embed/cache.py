@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...protocols import Embedder
 from ...types import Embedded
+from ..closeness import Tokens
 from .cache_file import Entry, load_entries, save_entries
 from .checks import check_texts
 
@@ -23,8 +24,8 @@ _OVERHEAD = 400
 class CachedEmbedder:
     """The embedder `inner`, asked once per text while the text is remembered.
 
-    Texts are compared in full. The least recently used go first; `max_bytes` bounds texts, vectors, token vectors
-    and the overhead per entry. A text given twice in one call is embedded once.
+    Texts are compared in full. The least recently used go first; `max_bytes` bounds texts, vectors and
+    the overhead per entry. A text given twice in one call is embedded once.
     """
 
     def __init__(self, inner: Embedder, *, max_bytes: int = 32 * 2**20) -> None:
@@ -58,16 +59,18 @@ class CachedEmbedder:
         if missing:
             made = await self.inner.embed(missing)
             for i, text in enumerate(missing):
-                states = made.tokens[i] if made.tokens is not None else None
-                found[text] = (made.vectors[i], bool(made.complete[i]), states)
+                found[text] = (made.vectors[i], bool(made.complete[i]))
                 self.put(text, *found[text])
         entries = [found[text] for text in texts]
-        tokens = tuple(entry[2] for entry in entries if entry[2] is not None)
         return Embedded(
             vectors=np.stack([entry[0] for entry in entries]),
             complete=np.array([entry[1] for entry in entries]),
-            tokens=tokens if len(tokens) == len(entries) else None,
         )
+
+    async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
+        """What the embedder behind shows of its tokens; see `OnnxEmbedder.read_tokens`. Nothing of it is remembered."""
+        read = getattr(self.inner, "read_tokens", None)
+        return [None] * len(texts) if read is None else await read(texts)
 
     async def _one(self, texts: Sequence[str]) -> Embedded:
         """The same for what lookups ask."""
@@ -80,23 +83,15 @@ class CachedEmbedder:
             else:
                 self.misses += 1
         if entry is not None:
-            vector, complete, states = entry
-            return Embedded(vector[None], np.array([complete]), None if states is None else (states,))
+            vector, complete = entry
+            return Embedded(vector[None], np.array([complete]))
         made = await self.inner.embed(texts)
-        self.put(
-            text, made.vectors[0], bool(made.complete[0]), None if made.tokens is None else made.tokens[0]
-        )
+        self.put(text, made.vectors[0], bool(made.complete[0]))
         return made
 
-    def put(
-        self,
-        text: str,
-        vector: NDArray[np.float32],
-        complete: bool = True,
-        tokens: NDArray[np.float16] | None = None,
-    ) -> None:
+    def put(self, text: str, vector: NDArray[np.float32], complete: bool = True) -> None:
         """Remember a vector that is known already, as from a loaded index."""
-        entry: Entry = (vector.copy(), complete, tokens)  # a row of a batch would keep the whole batch
+        entry: Entry = (vector.copy(), complete)  # a row of a batch would keep the whole batch
         size = _size(text, entry)
         with self._lock:
             self._drop(text)
@@ -116,8 +111,8 @@ class CachedEmbedder:
     def load(self, path: Path) -> int:
         """Remember what `save` wrote; returns how many texts. A damaged file or another model's is none; blocks."""
         entries = load_entries(path, self.identity)
-        for text, (vector, complete, tokens) in entries:
-            self.put(text, vector, complete, tokens)
+        for text, (vector, complete) in entries:
+            self.put(text, vector, complete)
         return len(entries)
 
     def clear(self) -> None:
@@ -125,6 +120,7 @@ class CachedEmbedder:
         with self._lock:
             self._entries.clear()
             self.bytes = 0
+        getattr(self.inner, "clear", lambda: None)()
 
     async def aclose(self) -> None:
         await self.inner.aclose()
@@ -154,4 +150,4 @@ class CachedEmbedder:
 
 def _size(text: str, entry: Entry) -> int:
     wide = 1 if text.isascii() else 4
-    return _OVERHEAD + wide * len(text) + entry[0].nbytes + (0 if entry[2] is None else entry[2].nbytes)
+    return _OVERHEAD + wide * len(text) + entry[0].nbytes

@@ -1,4 +1,4 @@
-"""Remembered embeddings in a file: a head in JSON, then vectors and token vectors, then xxh3-128 over all of it."""
+"""Remembered embeddings in a file: a head in JSON, then vectors, then xxh3-128 over all of it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..index.snapshot import whole_file
 
-Entry = tuple[NDArray[np.float32], bool, NDArray[np.float16] | None]
-"""Vector (d,), whether it covers the whole text, and token vectors (t, p) where the model offers them."""
+Entry = tuple[NDArray[np.float32], bool]
+"""Vector (d,), and whether it covers the whole text."""
 
-_MAGIC = b"CLEMBD01"
+_MAGIC = b"CLEMBD02"
 _HEAD = struct.Struct("<8sI")
 
 
@@ -28,15 +28,12 @@ def save_entries(path: Path, identity: str, entries: Sequence[tuple[str, Entry]]
             "identity": identity,
             "texts": [text for text, _ in kept],
             "complete": [entry[1] for _, entry in kept],
-            "shapes": [
-                [len(entry[0]), *(entry[2].shape if entry[2] is not None else ())] for _, entry in kept
-            ],
+            "widths": [len(entry[0]) for _, entry in kept],
         }
     )
     content = bytearray(_HEAD.pack(_MAGIC, len(head)) + head)
-    for _, (vector, _, tokens) in kept:
+    for _, (vector, _) in kept:
         content += vector.tobytes()
-        content += b"" if tokens is None else tokens.tobytes()
     with whole_file(path) as file:
         file.write(content)
         file.write(xxhash.xxh3_128_digest(content))
@@ -54,14 +51,10 @@ def load_entries(path: Path, identity: str) -> list[tuple[str, Entry]]:
         return []
     out: list[tuple[str, Entry]] = []
     at = _HEAD.size + length
-    for text, complete, (width, *shape) in zip(head["texts"], head["complete"], head["shapes"], strict=True):
+    for text, complete, width in zip(head["texts"], head["complete"], head["widths"], strict=True):
         vector = np.frombuffer(body, np.float32, width, at)
         at += vector.nbytes
-        tokens = None
-        if shape:
-            tokens = np.frombuffer(body, np.float16, shape[0] * shape[1], at).reshape(shape).copy()
-            at += tokens.nbytes
-        out.append((text, (vector, complete, tokens)))
+        out.append((text, (vector, complete)))
     return out
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import MissingExtra
 from ...flow.pool import Pool
 from ...types import Embedded
+from ..closeness import Tokens
 from ..marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
@@ -23,14 +26,16 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+RECENT: Final = 32
+"""Texts encoded last whose states are at hand, so that a lookup that is in doubt need not encode its own text twice."""
+
 
 class OnnxEmbedder:
     """A BERT-type sentence encoder, by default all-MiniLM-L6-v2 quantized to int8 (384 dimensions).
 
     `model` is a directory in the layout of sentence-transformers, a name on the hub, or None. The model is
     prepared by `start` where it is not in the cache directory yet (`download=False` forbids fetching it).
-    `workers` texts are encoded at once, one thread each (default: one per core). `tokens=True` adds token
-    vectors (t, 2d) float16, the hidden states after half of the layers and after all, side by side.
+    `workers` texts are encoded at once, one thread each (default: one per core).
     `identity` is empty until started; `dimension` is 0 until then unless the model is the default.
     """
 
@@ -39,14 +44,12 @@ class OnnxEmbedder:
         model: str | Path | None = None,
         *,
         workers: int | None = None,
-        tokens: bool = False,
         precision: Precision = "int8",
         download: bool = True,
     ) -> None:
         self.identity = ""
         self.dimension = DEFAULT_DIMENSION if model is None else 0
         self._model, self._precision, self._download = model, precision, download
-        self._tokens = tokens
         self._encoder: _Encoder | None = None
         self._pool = Pool(workers, "cachelayer-embed")
         self._loading = threading.Lock()
@@ -71,10 +74,25 @@ class OnnxEmbedder:
         self._under_way += len(parts)
         try:
             if len(parts) == 1:
-                return await run(encode, texts, self._tokens)
-            return _joined(await asyncio.gather(*(run(encode, part, self._tokens) for part in parts)))
+                return await run(encode, texts)
+            return _joined(await asyncio.gather(*(run(encode, part) for part in parts)))
         finally:
             self._under_way -= len(parts)
+
+    async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
+        """Each text token by token; None where the model cannot read it whole. Of the default model alone: what its
+        states mean was learned. RuntimeError before `start`."""
+        if self._encoder is None:
+            raise RuntimeError("the embedder is not started: await embedder.start() first")
+        if self._model is not None:
+            return [None] * len(texts)
+        read = self._encoder.read_tokens
+        return list(await asyncio.gather(*(self._pool.run(read, text) for text in texts)))
+
+    def clear(self) -> None:
+        """Forget the texts that were read last."""
+        if self._encoder is not None:
+            self._encoder.clear()
 
     def stats(self) -> dict[str, int]:
         """Batches encoded by one thread each, texts in them, batches that wait for a thread."""
@@ -95,6 +113,14 @@ class OnnxEmbedder:
                 self._encoder = encoder
 
 
+class _Run(NamedTuple):
+    ids: NDArray[np.int64]
+    complete: bool
+    vector: NDArray[np.float32]
+    middle: NDArray[np.float32]
+    last: NDArray[np.float32]
+
+
 class _Encoder:
     """Model and tokenizer; `encode` may run on many threads at once."""
 
@@ -104,19 +130,39 @@ class _Encoder:
         self._window = prepared.window
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._end = self._tokenizer.encode("").ids[-1]
+        self._recent: OrderedDict[str, _Run] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def encode(self, texts: Sequence[str], tokens: bool) -> Embedded:
-        made = [self._one(text, tokens) for text in texts]
-        return made[0] if len(made) == 1 else _joined(made)
+    def encode(self, texts: Sequence[str]) -> Embedded:
+        runs = [self._run(text) for text in texts]
+        if len(texts) == 1:
+            with self._lock:  # a lookup's text may be asked for token by token in a moment
+                self._recent[texts[0]] = runs[0]
+                if len(self._recent) > RECENT:
+                    self._recent.popitem(last=False)
+            return Embedded(runs[0].vector, np.array([runs[0].complete]))
+        return Embedded(
+            np.concatenate([run.vector for run in runs]), np.array([run.complete for run in runs])
+        )
 
-    def _one(self, text: str, tokens: bool) -> Embedded:
+    def read_tokens(self, text: str) -> Tokens | None:
+        with self._lock:
+            known = self._recent.get(text)
+        run = known or self._run(text)
+        if not run.complete or run.ids.size < 3:
+            return None
+        states = np.concatenate([run.middle, run.last])[:, 1:-1]
+        states /= np.linalg.norm(states, axis=-1, keepdims=True)
+        return Tokens(run.ids[1:-1], states.astype(np.float16))
+
+    def clear(self) -> None:
+        with self._lock:
+            self._recent.clear()
+
+    def _run(self, text: str) -> _Run:
         ids, complete = self._read(text)
-        feed, covered = {"ids": np.array([ids], dtype=np.int64)}, np.array([complete])
-        if not tokens:
-            return Embedded(self._session.run(["vector"], feed)[0], covered)
-        vector, middle, last = self._session.run(["vector", "middle", "last"], feed)
-        states = np.concatenate([middle[0], last[0]], axis=1).astype(np.float16)
-        return Embedded(vector, covered, (states,))
+        array = np.array([ids], dtype=np.int64)
+        return _Run(array[0], complete, *self._session.run(["vector", "middle", "last"], {"ids": array}))
 
     def _read(self, text: str) -> tuple[list[int], bool]:
         """Token ids, at most a window of them, and whether they cover the whole text.
@@ -136,11 +182,9 @@ class _Encoder:
 
 
 def _joined(parts: Sequence[Embedded]) -> Embedded:
-    rows = tuple(row for part in parts for row in part.tokens or ())
     return Embedded(
         vectors=np.concatenate([part.vectors for part in parts]),
         complete=np.concatenate([part.complete for part in parts]),
-        tokens=rows or None,
     )
 
 
