@@ -246,7 +246,10 @@ class Engine:
     async def _refreshed(self, call: Call) -> Landing:
         """The backend's answer, or that of the process that refreshes the entry for all."""
         try:
-            return await self.tiers.newer(call) or await self._answer(call)
+            landing = await self.tiers.newer(call) or await self._answer(call)
         except BaseException:
             self.tiers.let_go(call)
             raise
+        if landing.recording is not None:
+            self.tiers.background.spawn(landing.recording.read_off(), owed=True)
+        return landing

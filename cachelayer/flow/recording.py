@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, Protocol
 
@@ -94,6 +95,10 @@ class Recording:
         self._next_reader += 1
         self._positions[self._next_reader] = 0
         return Reader(self, self._next_reader)
+
+    def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
+        """The work of reading on to the end, or as far as is kept, for nobody: the source waits for its readers."""
+        return partial(_read_off, self, self.reader())
 
     async def _pump(self) -> None:
         feed = getattr(self._source, "feed", None)
@@ -262,6 +267,14 @@ class Recording:
             self.complete = False  # who comes yet makes the call himself
             self._closed()
             task.cancel()
+
+
+async def _read_off(recording: Recording, reader: Reader) -> None:
+    async with reader:
+        with suppress(Exception):  # nobody's, who has a stale answer
+            async for _ in reader:
+                if not recording.complete:
+                    return
 
 
 def _nothing(*_: Any) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from cachelayer import CacheLayer, Policy, Source
 from cachelayer.flow.recording import READ_AHEAD
+from cachelayer.testing import ManualClock
 
 
 class Source_:
@@ -239,3 +240,24 @@ async def test_the_owners_functions_read_one_list_of_a_streams_chunks() -> None:
     stream = wrapped(source, **owners)
     assert await collect(stream("p")) == await collect(stream("p"))
     assert read[0] is read[1] and read[0] == ["0", "1", "2", "3", "4"] and source.started == 1
+
+
+@pytest.mark.parametrize("size", [1, 9999], ids=["kept", "too large"])
+async def test_a_long_stream_is_refreshed_to_its_end_though_nobody_reads_it_and_let_go_past_the_limit(
+    size: int,
+) -> None:
+    clock, source = ManualClock(), Source_(3 * READ_AHEAD)
+    source.let()
+    policy = Policy(ttl=10, stale_while_revalidate=99, ttl_jitter=0, max_item_bytes=50_000)
+    layer = CacheLayer(policy=policy, semantic=False, clock=clock)
+    ask = layer.wrap(source.stream, name="stream")
+    assert len([chunk async for chunk in ask("p")]) == 3 * READ_AHEAD
+    clock.advance(30)
+    source.size = size
+    stale = await ask.outcome("p")
+    assert stale.source is Source.STALE and len([chunk async for chunk in stale.answer]) == 3 * READ_AHEAD
+    await layer.flush()
+    await settle()
+    assert source.started == source.closed == 2 and layer.stats()["flights"] == 0
+    assert (await ask.outcome("p")).source is (Source.MEMORY if size == 1 else Source.STALE)
+    await layer.aclose()
