@@ -108,8 +108,11 @@ class Engine:
         noted = self.noting.begin(call) if self.noting.on else None
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
-            if type(answer) not in _VALUES and isinstance(answer, AsyncIterator):
-                return self.keeping.record(call, answer, started)
+            if type(answer) not in _VALUES:
+                if isinstance(answer, AsyncIterator):
+                    return self.keeping.record(call, answer, started)
+                if call.function.plain and isinstance(answer, Iterator):  # made in a thread
+                    return self.keeping.record_now(call, answer, started)
         except Exception:
             stale = self._stale(call)
             if stale is not None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any
 
+from .background import offload
 from .recording import Chunk, StreamOverrun
 
 
@@ -43,10 +46,17 @@ class Tee:
         with self._joining:
             self._next_reader += 1
             self._positions[self._next_reader] = 0
-            return self._read(self._next_reader)
+            reader = self._read(self._next_reader)
+        next(reader)  # one that is dropped unread leaves as any other
+        return reader
+
+    def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
+        """The work of reading on to the end, or as far as is kept, for nobody; in a thread."""
+        return partial(offload, partial(_read_off, self, self.reader()))
 
     def _read(self, reader: int) -> Iterator[Any]:
         try:
+            yield None
             while True:
                 with self._lock:
                     chunk = self._next(reader)
@@ -112,3 +122,10 @@ class Tee:
         close = getattr(self._source, "close", None)
         if close is not None:
             close()
+
+
+def _read_off(tee: Tee, reader: Iterator[Any]) -> None:
+    with suppress(Exception):  # nobody's, who has a stale answer
+        for _ in reader:
+            if not tee.complete:
+                return

@@ -33,6 +33,24 @@ def test_a_stream_that_all_have_left_is_nobodys_answer() -> None:
         list(tee.reader())
 
 
+def test_a_reader_that_is_dropped_unread_leaves_as_any_other() -> None:
+    closed = []
+
+    def source() -> Iterator[str]:
+        yield "a"
+
+    tee = Tee(
+        source(),
+        freeze=str,  # type: ignore[arg-type]
+        limit=99,
+        finish=closed.append,
+        oversize=list,
+        closed=lambda: closed.append("left"),
+    )
+    tee.reader()
+    assert closed == ["left"] and not tee.complete
+
+
 def test_who_joins_while_another_waits_for_the_source_has_it_though_the_other_leaves() -> None:
     waits, go = threading.Event(), threading.Event()
 
