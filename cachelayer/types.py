@@ -175,6 +175,13 @@ class Query:
     """Whether a hit may be asked again behind the caller's back; what may not is no part of any estimate."""
     close: tuple[int, tuple[float, ...]] | None = None
     """A candidate's entry that was read closely beside this request, and what that showed (semantic/closeness.py)."""
+    before: Query | None = None
+    """This request before that reading."""
+
+    @property
+    def first(self) -> Query:
+        """The request as it was read first, whatever a closer reading showed."""
+        return self if self.before is None else self.before
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class CloseReader:
                 found[text] = tokens
         self._remember(found, forgotten)
         measures = closeness(found[query.text], found[candidate.text])
-        return replace(query, close=(candidate.entry, tuple(measures)))
+        return replace(query, close=(candidate.entry, tuple(measures)), before=query.first)
 
     def _remember(self, found: dict[str, Tokens], forgotten: int) -> None:
         with self._lock:

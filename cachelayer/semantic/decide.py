@@ -175,7 +175,7 @@ class EvidenceDecider(Checks):
     ) -> None:
         """Learn from the true answer to a query: of a miss, or of a check of the entry that was `served`."""
         # Most pairs are read once: a risk learned of those that were read twice would be too kind to the rest.
-        query = replace(query, close=None)
+        query = query.first
         case = self._case(function, scope, query)
         fn, here = case.fn, case.here
         judged = self._judge(fn, here, query, candidates, learning=True)

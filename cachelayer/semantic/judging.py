@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from ..protocols import Verifier
@@ -94,10 +93,8 @@ class Judge:
         if talking or (cold and not learning):
             return self._pair(query, candidates, near, None, None)
 
-        plain = query if query.close is None else replace(query, close=None)
-
         def judge(places: list[int]) -> list[float]:
-            return [p for p, _ in self._verifier.judge(plain, [usable[i] for i in places])]
+            return [p for p, _ in self._verifier.judge(query.first, [usable[i] for i in places])]
 
         reading = here.hood.read(query.vector, query.text, known, len(here.entries), judge)
         if reading is None:

@@ -69,8 +69,9 @@ class PairVerifier:
 
     def __init__(self) -> None:
         self._readings = Readings(REMEMBERED)
-        self._judged: dict[int, tuple[Query, dict[tuple[int, str], tuple[float, str]]]] = {}
-        """The last queries and what was said of each, by entry: a decision may ask twice, what it teaches once more."""
+        self._judged: dict[int, tuple[Query, dict[tuple[int, str, bool], tuple[float, str]]]] = {}
+        """The last queries, as read first, and what was said of each by entry, text and whether it was read closely: a
+        decision may ask twice, a closer reading once more, and what all that teaches again."""
 
     def clear(self) -> None:
         """Forget every text that was read."""
@@ -86,11 +87,12 @@ class PairVerifier:
         return self._readings.signature(text, words())
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        known = self._known(query)
-        asked = [(c.entry, c.text) for c in candidates]
-        new = [c for c, key in zip(candidates, asked, strict=True) if key not in known]
+        known, closely = self._known(query.first), None if query.close is None else query.close[0]
+        asked = [(c.entry, c.text, c.entry == closely) for c in candidates]
+        new = [(c, key) for c, key in zip(candidates, asked, strict=True) if key not in known]
         if new:
-            known.update(zip(((c.entry, c.text) for c in new), self._pairs(query, new), strict=True))
+            told = self._pairs(query, [c for c, _ in new])
+            known.update(zip((key for _, key in new), told, strict=True))
         return self._in_context(query, candidates, [known[key] for key in asked])
 
     def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
@@ -103,7 +105,7 @@ class PairVerifier:
                 return c
         return None
 
-    def _known(self, query: Query) -> dict[tuple[int, str], tuple[float, str]]:
+    def _known(self, query: Query) -> dict[tuple[int, str, bool], tuple[float, str]]:
         found = self._judged.get(id(query))
         if found is None:
             if len(self._judged) >= QUERIES:

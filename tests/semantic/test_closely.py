@@ -17,6 +17,7 @@ from cachelayer.semantic.closeness import CLOSENESS, Tokens, closeness
 from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import RECENT, OnnxEmbedder
+from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 
 ASKED = "In tennis, what is a let?"
@@ -210,3 +211,37 @@ async def test_a_label_teaches_the_same_whether_its_pair_was_read_closely_or_not
     assert after[0] == after[1]
     assert after[0][0].confidence != after[0][1].confidence
     await embedder.aclose()
+
+
+class Counting(PairVerifier):
+    """Notes which texts it compares with the query's, and whether it had them token by token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.compared: list[tuple[str, bool]] = []
+
+    def _pairs(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        read = None if query.close is None else query.close[0]
+        self.compared += [(c.text, c.entry == read) for c in candidates]
+        return super()._pairs(query, candidates)
+
+
+async def test_a_decision_its_closer_reading_and_what_they_teach_compare_a_pair_once_a_reading() -> None:
+    class Close:
+        async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
+            return [drawn(len(text), 5) for text in texts]
+
+    verifier = Counting()
+    decider = EvidenceDecider(verifier, random=lambda: 0.5)
+    vector = np.eye(1, 8, dtype=np.float32)[0]
+    candidates = [Candidate(1, 0.9, TRAP, None), Candidate(2, 0.8, "Who umpires at Wimbledon?", None)]
+    for candidate in candidates:
+        query = Query(candidate.text, vector)
+        decider.stored(candidate.entry, "ask", b"scope", query, f"the answer to {candidate.text}")
+    query = Query(REWORDED, vector)
+    decider.decide("ask", b"scope", query, candidates, 0.05)
+    again = await CloseReader().read(Close(), query, candidates[0])
+    assert again is not None and again.first is query
+    decider.decide("ask", b"scope", again, candidates, 0.05)
+    decider.observe("ask", b"scope", again, candidates, "the umpire calls a let", None)
+    assert sorted(verifier.compared) == sorted([*((c.text, False) for c in candidates), (TRAP, True)])
