@@ -28,9 +28,10 @@ import corpus
 
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.cache import CachedEmbedder
-from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session, open_tokenizer
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import Prepared, prepare
 from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
+from cachelayer.semantic.embed.session import open_session, open_tokenizer
 
 One = Callable[[str], Awaitable[object]]
 BLOCK = 50

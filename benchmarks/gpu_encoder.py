@@ -60,7 +60,7 @@ class Encoder:
             raw = random_weights()
         else:
             from cachelayer.semantic.embed.bert import read_shape, read_weights
-            from cachelayer.semantic.embed.onnx import open_tokenizer
+            from cachelayer.semantic.embed.session import open_tokenizer
 
             raw, self.heads = read_weights(directory / "model.safetensors"), read_shape(directory).heads
             self._tokenizer = open_tokenizer((directory / "tokenizer.json").read_bytes())

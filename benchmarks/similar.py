@@ -35,8 +35,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session, open_tokenizer
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.semantic.embed.session import open_session, open_tokenizer
 from cachelayer.types import Embedded
 
 STAGES = ("embed", "search", "verify")
@@ -103,8 +104,7 @@ async def filled(
 
     ask = layer.wrap(answer, name="ask")
     await layer.start()
-    tier = layer._similar
-    assert tier is not None
+    assert (tier := layer._similar) is not None
     early = int(len(labels) * args.share)
     texts = list(labels)
     first = list(dict.fromkeys([*others, *texts[:early]]))
@@ -183,8 +183,8 @@ async def typed_otherwise(ask: Any, texts: Sequence[str]) -> dict[str, Any]:
             found.setdefault(outcome.source, []).append(spent)
             await asyncio.sleep(0)
     similar, exact = (corpus.percentiles(found[source]) for source in (Source.INDEX, Source.MEMORY))
-    hits = len(found[Source.INDEX])
-    return {"requests": len(texts), "hits": hits, "p50, p99": similar, "exact hit p50, p99": exact}
+    hits = {"requests": len(texts), "hits": len(found[Source.INDEX])}
+    return hits | {"p50, p99": similar, "exact hit p50, p99": exact}
 
 
 def bare_rate(texts: Sequence[str], threads: int, seconds: float) -> tuple[float, float]:

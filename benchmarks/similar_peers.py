@@ -32,8 +32,8 @@ import similar
 from peer_vcache import vcache
 
 from cachelayer import Source
-from cachelayer.semantic.embed.onnx import open_session, open_tokenizer
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.semantic.embed.session import open_session, open_tokenizer
 
 Embed = Callable[[str], np.ndarray]
 Ask = Callable[[str], Awaitable[bool]]

@@ -21,7 +21,6 @@ import os
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times
 from .pairs_data import FAMILIES, Pair, by_hand, pairs
-from .pairs_report import STRICTER, Row, draw, rows_of, table
+from .pairs_report import STRICTER, Row, Trial, draw, rows_of, table
 from .rewordings import Reworder
 from .talk_strings import strings
 from .talks import TalkPair, talks
@@ -52,19 +51,6 @@ LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
 FRESH_NATURAL = Path(__file__).with_name("fresh_natural_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One pair and what came of it."""
-
-    group: str
-    kind: str
-    same: bool
-    cosine: float
-    served: bool
-    confidence: float
-    """The pair verifier's probability, served or not."""
 
 
 def handmade(path: Path = HANDMADE) -> list[Pair]:

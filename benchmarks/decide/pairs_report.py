@@ -6,14 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..machine import machine
-
-if TYPE_CHECKING:
-    from .pairs import Trial
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""
@@ -21,6 +17,19 @@ CONTROLS = ("the same again", "same history, last words reworded")
 """Kinds of conversations that are no part of their group's share."""
 STRICTER = ", at .01"
 """Ends the name of a group that is another one at a smaller bound."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One pair and what came of it."""
+
+    group: str
+    kind: str
+    same: bool
+    cosine: float
+    served: bool
+    confidence: float
+    """The pair verifier's probability, served or not."""
 
 
 @dataclass(frozen=True)

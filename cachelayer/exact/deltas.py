@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .fields import Fields
-
-if TYPE_CHECKING:
-    from .replies import Reply
+from .reply import Reply
 
 _SPOKEN = frozenset({"content", "role"})
 _UNUSUAL = frozenset({"error", "usage_metadata", "token_usage"})

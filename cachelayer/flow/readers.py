@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .relay import Hand
 
-if TYPE_CHECKING:
-    from .recording import Recording
+
+class Source(Protocol):
+    """A recording as its readers, who have a number each, see it."""
+
+    ended: bool
+
+    async def take(self, reader: int) -> Any: ...
+    async def pass_on(self, reader: int, hand: Hand) -> None: ...
+    def leave(self, reader: int) -> None: ...
+    def lost(self, reader: int) -> None: ...
 
 
 class Reader(AsyncIterator[Any]):
@@ -17,8 +25,8 @@ class Reader(AsyncIterator[Any]):
 
     __slots__ = ("__weakref__", "_id", "_recording")
 
-    def __init__(self, recording: Recording, reader: int) -> None:
-        self._recording: Recording | None = recording
+    def __init__(self, recording: Source, reader: int) -> None:
+        self._recording: Source | None = recording
         self._id = reader
 
     def __aiter__(self) -> Reader:
@@ -58,9 +66,8 @@ class Reader(AsyncIterator[Any]):
             recording.leave(self._id)
 
     def __del__(self) -> None:
-        recording = self._recording
-        if recording is not None and not recording._loop.is_closed():
-            recording._loop.call_soon_threadsafe(recording.leave, self._id)
+        if self._recording is not None:
+            self._recording.lost(self._id)
 
 
 class Replay(AsyncIterator[Any]):

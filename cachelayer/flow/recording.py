@@ -262,6 +262,11 @@ class Recording:
             # riders who were told in the same turn have theirs first, and the task's first step is taken over by then
             self._loop.call_soon(self._abandon, self._task)
 
+    def lost(self, reader: int) -> None:
+        """A reader was dropped without a word, in whatever thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.leave, reader)
+
     def _abandon(self, task: asyncio.Task[Any]) -> None:
         if not self._positions and not task.done():
             self.complete = False  # who comes yet makes the call himself

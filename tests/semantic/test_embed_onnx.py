@@ -15,8 +15,9 @@ import pytest
 
 from cachelayer.errors import ConfigurationError, MissingExtra
 from cachelayer.semantic.embed import bert, sources
-from cachelayer.semantic.embed.onnx import OnnxEmbedder, open_session
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
+from cachelayer.semantic.embed.session import open_session
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
 

@@ -7,12 +7,11 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingExtra
 from ...flow.pool import Pool
 from ...types import Embedded
 from ..closeness import Tokens
@@ -20,11 +19,8 @@ from ..marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
 from .prepare import Prepared, prepare
+from .session import open_session, open_tokenizer
 from .sources import DEFAULT_DIMENSION
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
-    from tokenizers import Tokenizer
 
 RECENT: Final = 32
 """Texts encoded last whose states are at hand, so that a lookup that is in doubt need not encode its own text twice."""
@@ -186,28 +182,3 @@ def _joined(parts: Sequence[Embedded]) -> Embedded:
         vectors=np.concatenate([part.vectors for part in parts]),
         complete=np.concatenate([part.complete for part in parts]),
     )
-
-
-def open_session(model: str | bytes) -> InferenceSession:
-    """One thread per run; runs on several threads share the session's weights."""
-    try:
-        import onnxruntime
-    except ImportError as fault:
-        raise MissingExtra("OnnxEmbedder", "onnxruntime", "local") from fault
-    options: Any = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # lengths differ from text to text
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-
-
-def open_tokenizer(content: bytes) -> Tokenizer:
-    """Without truncation and padding: the caller has to know how long a text really is."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as fault:
-        raise MissingExtra("OnnxEmbedder", "tokenizers", "local") from fault
-    tokenizer = Tokenizer.from_str(content.decode())
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

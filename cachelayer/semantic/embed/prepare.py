@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from ...errors import ConfigurationError
 from .bert import Peaks, Precision, Shape, Weights, read_shape, read_weights, write, write_peaks
+from .session import open_session, open_tokenizer
 from .sources import DEFAULT_MODEL, Report, open_source
 
 _log = logging.getLogger("cachelayer")
@@ -145,23 +146,17 @@ def _quantized(
 
 
 def _samples(tokenizer: bytes, window: int) -> list[NDArray[np.int64]]:
-    from .onnx import open_tokenizer
-
     encoder = open_tokenizer(tokenizer)
     return [np.array([encoder.encode(text).ids[:window]]) for text in _SAMPLE]
 
 
 def _vectors(graph: bytes, samples: list[NDArray[np.int64]]) -> NDArray[np.float32]:
-    from .onnx import open_session
-
     session = open_session(graph)
     return np.stack([session.run(["vector"], {"ids": ids})[0][0] for ids in samples])
 
 
 def _peaks(weights: Weights, shape: Shape, samples: list[NDArray[np.int64]]) -> Peaks:
     """Over the samples; twelve texts give what 500 give (mean cosine .9992 with either)."""
-    from .onnx import open_session
-
     graph, places = write_peaks(weights, shape)
     session = open_session(graph)
     tops = [session.run(places, {"ids": ids}) for ids in samples]

@@ -1,0 +1,36 @@
+"""A model and its tokenizer, opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import MissingExtra
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+
+def open_session(model: str | bytes) -> InferenceSession:
+    """One thread per run; runs on several threads share the session's weights."""
+    try:
+        import onnxruntime
+    except ImportError as fault:
+        raise MissingExtra("OnnxEmbedder", "onnxruntime", "local") from fault
+    options: Any = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # lengths differ from text to text
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def open_tokenizer(content: bytes) -> Tokenizer:
+    """Without truncation and padding: the caller has to know how long a text really is."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as fault:
+        raise MissingExtra("OnnxEmbedder", "tokenizers", "local") from fault
+    tokenizer = Tokenizer.from_str(content.decode())
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
