@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from cachelayer import CacheLayer, Policy
 from cachelayer.cli import main
 from cachelayer.cli.calibrate.choose import LEAST, choose, reliability, split
 from cachelayer.cli.calibrate.words import evidence, python, toml
+from cachelayer.cli.serve.config import load
 from cachelayer.cli.traces.intervals import exact
 from cachelayer.cli.traces.read import Asked, Trace, TraceError
 from cachelayer.cli.traces.tally import MISS, RIGHT, WRONG, Tally
@@ -112,12 +114,23 @@ def test_every_similar_answer_is_in_one_bin(served: list[tuple[float, bool]]) ->
         {"max_error_rate": st.sampled_from((0.002, 0.05)), "semantic": st.booleans(), "ttl": st.just("1h")}
     )
 )
-def test_the_settings_can_be_pasted_as_python_and_as_toml(settings: dict[str, Any]) -> None:
-    read = tomllib.loads(toml(settings))["cachelayer"]["policy"]
+def test_the_settings_can_be_pasted_as_python_and_into_the_gateways_file(settings: dict[str, Any]) -> None:
     names: dict[str, Any] = {}
     exec(python(settings).replace("policy=", "semantic=False, policy="), names)
     layer = names["layer"]
-    assert isinstance(layer, CacheLayer) and layer.policy == Policy(**read) == Policy(**settings)
+    assert isinstance(layer, CacheLayer) and layer.policy == Policy(**settings)
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "gateway.toml"
+        path.write_text(toml(settings) + '\n[[upstream]]\nurl = "http://127.0.0.1:8000"\n')
+        cache = load(path, {}, {}).cache
+    assert cache.semantic == ("on" if settings["semantic"] else "off") and cache.ttl == 3600
+    assert cache.max_error_rate == settings["max_error_rate"]
+
+
+def test_what_the_gateway_cannot_be_told_is_said_in_its_place() -> None:
+    told = toml({"max_error_rate": 0.01, "shadow": 0.2})
+    assert tomllib.loads(told) == {"cache": {"max_error_rate": 0.01}}
+    assert "# shadow=0.2 is not a setting of the gateway" in told
 
 
 def faq(path: Path, n: int) -> Path:
@@ -142,7 +155,7 @@ def test_the_command_reports_on_the_later_part_and_writes_page_and_json(tmp_path
     asked = ["calibrate", str(trace), "--target", "0.05", "--base", "ttl=1h", "--fit", "0.6", "--quiet"]
     assert main([*asked, "--json", str(figures), "--report", str(page)]) == 0
     told = capsys.readouterr().out
-    assert "the last 48 requests" in told and "Recommended:" in told and "[cachelayer.policy]" in told
+    assert "the last 48 requests" in told and "Recommended:" in told and "gateway.toml:\n  [cache]" in told
     plain = json.loads(figures.read_text())
     assert (plain["chosen_on"], plain["reported_on"]) == (72, 48)
     assert plain["settings"]["ttl"] == "1h"

@@ -1,15 +1,17 @@
-"""A calibration in words and numbers, and its settings as Python and TOML."""
+"""A calibration in words and numbers, and its settings as Python and as the gateway's TOML."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..charts import NOTHING
 from ..demo.words import plain_table
 from ..replay.words import interval
+from ..serve.parts import CachePart
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def recommendation(found: Calibrated) -> Iterator[str]:
     yield from (f"  {line}" for line in expected(found))
     yield "\nPython:"
     yield from (f"  {line}" for line in python(found.settings()).splitlines())
-    yield "\nTOML:"
+    yield "\ngateway.toml:"
     yield from (f"  {line}" for line in toml(found.settings()).splitlines())
 
 
@@ -130,14 +132,14 @@ def python(settings: dict[str, Any]) -> str:
 
 
 def toml(settings: dict[str, Any]) -> str:
-    """As a file says it: `Policy(**tomllib.load(file)["cachelayer"]["policy"])`."""
-    lines = [f"{name} = {_toml(value)}" for name, value in settings.items() if _toml(value) is not None]
-    return "\n".join(["[cachelayer.policy]", *lines])
-
-
-def _toml(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    return json.dumps(value) if isinstance(value, str) else None
+    """As the gateway reads it; a comment names what the gateway cannot be told."""
+    known = {field.name for field in fields(CachePart)}
+    lines = []
+    for name, value in settings.items():
+        if name == "semantic" and isinstance(value, bool):
+            value = "on" if value else "off"
+        if name in known:
+            lines.append(f"{name} = {json.dumps(value)}")
+        else:
+            lines.append(f"# {name}={value!r} is not a setting of the gateway")
+    return "\n".join(["[cache]", *lines])
