@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import textwrap
 import time
 from collections.abc import Iterator
@@ -112,6 +113,35 @@ def test_where_nothing_was_answered_that_and_why_is_all_that_is_told(
 def test_a_function_that_is_not_awaited_is_measured_too(here: Path) -> None:
     arm = bench(here, "plain", "--concurrency", "2")["arms"]["with cache"]
     assert arm["ok"] == 40
+
+
+def test_a_script_that_runs_a_loop_of_its_own_is_benched_and_its_layer_is_started_and_closed(
+    here: Path,
+) -> None:
+    script = f"{(here / 'app').read_text()}_script"
+    told = """
+        class Told(CacheLayer):
+            lived = []
+
+            async def start(self):
+                self.lived.append("started")
+                await super().start()
+
+            async def aclose(self, *timeout):
+                self.lived.append("closed")
+                await super().aclose(*timeout)
+
+        layer = Told(semantic=False)
+
+        @layer.cached
+        async def own(question: str) -> str:
+            return question
+
+        asyncio.run(own("on import"))
+    """
+    (here / f"{script}.py").write_text(textwrap.dedent(APP) + textwrap.dedent(told))
+    main(["bench", f"{script}:own", "asked.jsonl", "--concurrency", "1", "--no-report"])
+    assert sys.modules[script].layer.lived == ["started", "closed"]
 
 
 def test_a_regression_against_a_baseline_fails_and_is_named(

@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     items, loop = _traffic(args)
     warm, slo = _warmup(args.warmup, len(items)), _slo(args.slo)
     earlier = baseline.load(args.baseline) if args.baseline else None
-    arms = asyncio.run(_measure(args, items, loop, warm, slo))
+    targets = _targets(args)  # imported outside the loop: a script may run one of its own when it is imported
+    arms = asyncio.run(_measure(args, targets, items, loop, warm, slo))
     figures = _figures(args, items, loop, warm, arms)
     for line in words.told(figures):
         print(line)
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         report.write(args.json, json.dumps(figures, indent=1) + "\n")
     if not args.no_report:
         page.write(args.report, figures, arms[0])
-        print(f"\nreport: {args.report}")
+        print(f"\nReport: {args.report}")
     if earlier is None:
         return 0
     worse = baseline.worse(earlier, figures, args.tolerance / 100)
@@ -62,7 +63,12 @@ def _traffic(args: argparse.Namespace) -> tuple[list[Item], str]:
 
 
 async def _measure(
-    args: argparse.Namespace, items: Sequence[Item], loop: str, warm: int, slo: dict[str, float]
+    args: argparse.Namespace,
+    targets: Sequence[tuple[str, Target]],
+    items: Sequence[Item],
+    loop: str,
+    warm: int,
+    slo: dict[str, float],
 ) -> tuple[list[Arm], ceiling.Ceiling, float]:
     endpoint = "://" in args.target
     top = await ceiling.measure(items, endpoint=endpoint)
@@ -73,7 +79,7 @@ async def _measure(
     async with AsyncExitStack() as stack:
         for layer in layers:
             await stack.enter_async_context(layer)
-        for name, target in _targets(args):
+        for name, target in targets:
             arm = Arm(name, slo)
             try:
                 await _one(args, items, loop, warm, arm, target)

@@ -173,7 +173,7 @@ def found(name: str) -> Any:
     finally:
         sys.path.pop(0)
     if not callable(held):
-        raise CacheLayerError(f"{name} is no function; name an async function like app.main:ask")
+        raise CacheLayerError(f"{name} is not a function; name an async function like app.main:ask")
     return held
 
 
