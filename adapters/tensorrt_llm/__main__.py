@@ -30,6 +30,9 @@ FORMS: dict[str, Callable[[EngineProfile], str]] = {
 }
 
 
+_WANTED = "give the model's own config.json"
+
+
 def register(subparsers: Subparsers) -> None:
     """Add `profile`. Its function is `args.run`, which takes `args` and returns the exit status."""
     profile = subparsers.add_parser(
@@ -39,7 +42,7 @@ def register(subparsers: Subparsers) -> None:
         "reason for each. --form chooses what is written: an explanation, or the files and flags themselves.",
     )
     add = profile.add_argument
-    add("kind", choices=list(KNOBS), help="what to optimize for")
+    add("kind", choices=list(KNOBS), metavar="GOAL", help=f"what to optimize for: {', '.join(KNOBS)}")
     add("--config", type=Path, required=True, metavar="FILE", help="the model's config.json")
     add("--parameters", type=float, required=True, metavar="N", help="number of parameters, such as 8e9")
     add("--gpu", choices=list(GPUS), required=True, metavar="GPU", help=f"one of {', '.join(GPUS)}")
@@ -80,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         sys.stdout.write(_profile(arguments))
     except (ConfigurationError, OSError, ValueError) as error:
-        sys.stderr.write(f"cachelayer trtllm: {error}\n")
+        sys.stderr.write(f"cachelayer: {error}\n")
         return 2
     return 0
 
@@ -95,19 +98,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _profile(arguments: argparse.Namespace) -> str:
+    path = str(arguments.config)
     try:
         config = json.loads(arguments.config.read_text("utf-8"))
+    except OSError as fault:
+        raise ConfigurationError("--config", path, f"cannot be read: {fault.strerror}") from None
     except ValueError as fault:
-        raise ConfigurationError("config", str(arguments.config), f"no JSON: {fault}") from None
+        raise ConfigurationError("--config", path, f"not JSON ({fault}); {_WANTED}") from None
     if not isinstance(config, dict):
-        raise ConfigurationError("config", str(arguments.config), "give the model's config.json, an object")
+        raise ConfigurationError("--config", path, f"not a JSON object; {_WANTED}")
     name = arguments.model or str(arguments.config.parent)
     speculation = None
     if arguments.speculation:
         speculation = Speculation(method=arguments.speculation, draft=arguments.draft)
+    try:
+        model = ModelShape.from_config(name, config, arguments.parameters)
+    except ConfigurationError as fault:
+        if fault.field != "config":
+            raise
+        raise ConfigurationError("--config", path, f"{fault.remedy}; {_WANTED}") from None
     profile = make(
         arguments.kind,
-        ModelShape.from_config(name, config, arguments.parameters),
+        model,
         GPUS[arguments.gpu],
         context=arguments.context,
         concurrency=arguments.concurrency,

@@ -57,7 +57,7 @@ class ModelShape:
 
     def __post_init__(self) -> None:
         if not 0 < self.parameters < math.inf:
-            raise ConfigurationError("parameters", self.parameters, "give their number, as 8.03e9")
+            raise ConfigurationError("parameters", self.parameters, "give their number, such as 8.03e9")
         for name in ("layers", "kv_heads", "head_dim", "hidden", "context"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
@@ -79,11 +79,9 @@ class ModelShape:
                 context=config["max_position_embeddings"],
             )
         except KeyError as missing:
-            raise ConfigurationError("config", name, f"config.json has no {missing}") from None
+            raise ConfigurationError("config", name, f"it has no {missing}") from None
         except (TypeError, ZeroDivisionError) as fault:
-            raise ConfigurationError(
-                "config", name, f"config.json has a field that is no number: {fault}"
-            ) from None
+            raise ConfigurationError("config", name, f"a field of it is not a number: {fault}") from None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,13 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import CacheLayerError
+from .arguments import Help
+
+_START = """\
+where to start:
+  cachelayer demo            # see it work: half a minute, nothing to set up
+  cachelayer doctor          # what is installed here, and what is missing
+  cachelayer COMMAND --help  # what a command does, with examples"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -20,15 +27,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="cachelayer",
         description="The semantic cache that is safe to turn on: see it work, measure it, check an installation.",
+        epilog=_START,
+        formatter_class=Help,
     )
     parser.add_argument("--version", action="version", version=f"cachelayer {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
         command.register(commands)
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="replace")  # a terminal without our dashes shows question marks
     options = parser.parse_args(arguments)
+    if not hasattr(options, "run"):
+        parser.print_help(sys.stderr)
+        return 2
     try:
         status: int = options.run(options)
         print(end="", flush=True)

@@ -13,6 +13,14 @@ from pathlib import Path
 class Help(argparse.HelpFormatter):
     """Descriptions whose paragraphs are wrapped to the terminal; indented and blank lines stay as written."""
 
+    def add_argument(self, action: argparse.Action) -> None:
+        """As argparse does, which forgets that names of commands are indented and breaks the longest one's line."""
+        super().add_argument(action)
+        if isinstance(action, argparse._SubParsersAction):
+            longest = max(len(one.metavar or one.dest) for one in action._get_subactions())
+            indented = longest + self._current_indent + self._indent_increment
+            self._action_max_length = max(self._action_max_length, indented)
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         blocks = groupby(text.strip().splitlines(), lambda line: not line or line[0] == " ")
         filled = [

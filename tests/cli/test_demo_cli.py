@@ -113,6 +113,7 @@ def test_exact_answers_alone_need_no_embedding_model() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert "by spelling alone" in done.stdout and "backend calls made" in done.stdout
     assert done.returncode == 2 and "cachelayer[local]" in done.stderr
+    assert "--no-semantic goes without" in done.stderr and "OnnxEmbedder" not in done.stderr
 
 
 def test_a_reader_that_has_seen_enough_ends_a_command_in_silence() -> None:

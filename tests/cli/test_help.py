@@ -24,6 +24,18 @@ def test_help_fits_a_terminal_of_eighty_columns(
     assert not [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
 
 
+def test_no_command_at_all_shows_the_help(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([]) == 2
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert not told.out and "  cachelayer doctor " in told.err
+    assert all(any(line.startswith(f"    {one} ") for line in lines) for one in ("calibrate", "demo"))
+    assert "    calibrate" not in lines, "a description begins on the line of its command"
+
+
 def test_help_uses_the_width_there_is_and_leaves_examples_as_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,7 +86,7 @@ def test_a_pair_is_two_requests_in_a_scope_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "named"),
     [
-        ("{broken", r"line 2: no JSON .*one JSON object a line"),
+        ("{broken", r"line 2: not JSON .*one JSON object per line"),
         ("[1]", "line 2: list, not an object"),
         ({"answer": "A"}, "line 2, field 'question': missing; give a text under one of question"),
         ({"question": "  ", "answer": "A"}, "line 2, field 'question': empty"),

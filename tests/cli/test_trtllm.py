@@ -32,15 +32,15 @@ def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]
     asked = ["trtllm", "profile", "latency", "--config", "/nowhere.json", "--parameters", "8e9", "--gpu"]
     assert main([*asked, "H200"]) == 2
     told = capsys.readouterr().err
-    assert "/nowhere.json" in told and told.count("\n") == 1
+    assert "--config='/nowhere.json': cannot be read" in told and told.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("text", "options", "told"),
     [
-        ("", [], "no JSON"),
-        ("[]", [], "an object"),
-        (json.dumps(LLAMA | {"hidden_size": "4096"}), [], "no number"),
+        ("", [], "not JSON"),
+        ("[]", [], "not a JSON object"),
+        (json.dumps(LLAMA | {"hidden_size": "4096"}), [], "not a number"),
         (json.dumps(LLAMA | {"num_hidden_layers": 0}), [], "layers=0"),
         (json.dumps(LLAMA), ["--pp", "0"], "pipeline_parallel=0"),
         (json.dumps(LLAMA), ["--tp", "0"], "tensor_parallel=0"),

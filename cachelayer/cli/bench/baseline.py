@@ -12,16 +12,19 @@ from .words import NAMES
 
 _SERIES = ("e2e", "ttft", "tpot")
 _SHARES = ("p50", "p95", "p99")
+_WANTED = "give the file that an earlier --json wrote"
 
 
 def load(path: Path) -> dict[str, Any]:
     """The figures of an earlier run. Raises CacheLayerError naming the file."""
     try:
         held: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as fault:
-        raise CacheLayerError(f"{path}: {fault}; give what an earlier --json wrote") from None
+    except OSError as fault:
+        raise CacheLayerError(f"{path}: cannot be read: {fault.strerror}; {_WANTED}") from None
+    except ValueError as fault:
+        raise CacheLayerError(f"{path}: not JSON ({fault}); {_WANTED}") from None
     if not isinstance(held, dict) or "arms" not in held:
-        raise CacheLayerError(f"{path} holds no bench: give what an earlier --json wrote")
+        raise CacheLayerError(f"{path}: not the figures of a bench; {_WANTED}")
     return held
 
 

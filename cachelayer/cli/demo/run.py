@@ -111,7 +111,8 @@ async def _embedder(options: Options, out: TextIO) -> OnnxEmbedder | None:
         await embedder.start()
     except MissingExtra as missing:
         if options.semantic:
-            raise
+            feature = "comparing by meaning (--no-semantic goes without)"
+            raise MissingExtra(feature, str(missing.value), missing.extra) from None
         print(f"The desk searches its articles by spelling alone: {missing}.", file=out)
         return None
     return embedder

@@ -43,7 +43,7 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
     places = Places(where, text)
     for variable, value in environment.items():
         if told := meant(variable, value):
-            raise ConfigFault(f"{variable}: no setting is called so; write {told}")
+            raise ConfigFault(f"{variable}: there is no such setting; write {told}")
     for variable, name, value in known(environment):
         _put(raw, name, value, variable, places)
     for dotted, value in flags.items():

@@ -109,7 +109,7 @@ class Where:
 
     def broken(self, what: str) -> TraceError:
         """The error for a line as a whole."""
-        remedy = "write one JSON object a line, or cut the broken line out"
+        remedy = "write one JSON object per line, or remove the broken line"
         return TraceError(f"{self.path}, line {self.line}: {what}; {remedy}")
 
 
@@ -138,12 +138,12 @@ def _object(line: str, where: Where) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as fault:
-        raise where.broken(f"no JSON ({fault.msg}, column {fault.colno})") from None
+        raise where.broken(f"not JSON ({fault.msg}, column {fault.colno})") from None
     except (ValueError, RecursionError) as fault:
         raise where.broken(f"cannot be read ({fault})") from None
     if not isinstance(row, dict):
         raise TraceError(
-            f"{where.path}, line {where.line}: {type(row).__name__}, not an object; write one JSON object a line"
+            f"{where.path}, line {where.line}: {type(row).__name__}, not an object; write one JSON object per line"
         )
     return row
 

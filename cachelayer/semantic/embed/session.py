@@ -16,7 +16,7 @@ def open_session(model: str | bytes) -> InferenceSession:
     try:
         import onnxruntime
     except ImportError as fault:
-        raise MissingExtra("OnnxEmbedder", "onnxruntime", "local") from fault
+        raise MissingExtra("the embedding model", "onnxruntime", "local") from fault
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # lengths differ from text to text
@@ -29,7 +29,7 @@ def open_tokenizer(content: bytes) -> Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as fault:
-        raise MissingExtra("OnnxEmbedder", "tokenizers", "local") from fault
+        raise MissingExtra("the embedding model", "tokenizers", "local") from fault
     tokenizer = Tokenizer.from_str(content.decode())
     tokenizer.no_truncation()
     tokenizer.no_padding()
