@@ -15,6 +15,7 @@ from .errors import ConfigurationError
 from .exact.canonical import NotKeyable, argument, encode
 from .exact.chat import absent
 from .exact.copies import fixed
+from .exact.fields import attributes
 from .exact.kinds import Kinds
 
 
@@ -93,12 +94,12 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     if key is None or is_method(fn):
         return options
     if behind is None:
-        raise ConfigurationError("self_key", key, f"{name_of(fn)} is no method of anything")
+        raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method")
 
     def asked() -> Any:
         if callable(key):
             return key(behind)
-        return [getattr(behind, name) for name in ([key] if isinstance(key, str) else key)]
+        return [found for _, found in attributes(behind, key)]
 
     return {**options, "vary": [*options.get("vary", ()), asked]}
 
@@ -144,7 +145,14 @@ def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
     known = signature_of(fn).parameters
     extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for tag in tags:
-        for _, field, _, _ in string.Formatter().parse(tag):
+        try:
+            parts = list(string.Formatter().parse(tag))
+        except ValueError as fault:
+            remedy = (
+                f"it is not a template ({fault}); write a brace that stands for itself twice: {{{{ or }}}}"
+            )
+            raise ConfigurationError("tags", tag, remedy) from None
+        for _, field, _, _ in parts:
             first = (field or "").replace("[", ".").partition(".")[0]
             if field is not None and first not in known and not extra:
                 raise ConfigurationError(

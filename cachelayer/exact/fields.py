@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable
 from typing import Any
 
+from .canonical import NotKeyable
 from .kinds import ATOMS
 
 Fields = dict[str, Any]
@@ -48,3 +50,14 @@ def given(of: Fields, name: str) -> Any:
     """A field that holds something, else None. Objects are not asked whether they are true."""
     found = of.get(name)
     return None if isinstance(found, str | list | dict | tuple | bool | int) and not found else found
+
+
+def attributes(thing: object, names: str | Iterable[str]) -> list[tuple[str, Any]]:
+    """Attributes of an object that `self_key` names, with their names. Raises NotKeyable for one that it lacks."""
+    found = []
+    for name in [names] if isinstance(names, str) else names:
+        if not hasattr(thing, name):
+            lacks = f"{type(thing).__qualname__} has no such attribute"
+            raise NotKeyable(f"self_key={name!r}: {lacks}; name one that every object has")
+        found.append((name, getattr(thing, name)))
+    return found

@@ -11,6 +11,7 @@ from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
 from .canonical import NotKeyable, Tree, argument, decode, encode, encode_plain, tree
+from .fields import attributes
 from .normalize import Fold
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
@@ -239,8 +240,7 @@ class Identifier:
             )  # fmt: skip
         if callable(key):
             return _field("self_key", key(value))
-        names = [key] if isinstance(key, str) else list(key)
-        return [_field(f"self.{name}", getattr(value, name)) for name in names]
+        return [_field(f"self.{name}", found) for name, found in attributes(value, key)]
 
 
 def _identity(

@@ -80,8 +80,18 @@ async def test_what_self_key_names_of_a_wrapped_methods_object_is_read_at_each_c
     assert canonical(Client("small").ask, self_key="model") != canonical(client.ask, self_key="model")
 
 
+async def test_a_self_key_that_the_object_lacks_is_named_at_the_first_call() -> None:
+    class Client:
+        async def ask(self, question: str) -> str:
+            return question
+
+    ask = CacheLayer(semantic=False).wrap(Client().ask, self_key="modell")
+    with pytest.raises(ConfigurationError, match=r"self_key='modell': .*Client has no such attribute"):
+        await ask("a")
+
+
 def test_a_self_key_where_there_is_no_self_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is no method of anything"):
+    with pytest.raises(ConfigurationError, match="is not a method"):
         CacheLayer(semantic=False).wrap(canonical, self_key="model")
 
 
