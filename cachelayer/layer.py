@@ -179,8 +179,9 @@ class CacheLayer(Undivided, Watched, Partial):
     ) -> Iterator[None]:
         """Calls inside belong to `tenant`, made by `principal`; tiers take no longer than `deadline` from now."""
         old = self._scope.get() or Scope()
-        if tenant is not None and (not isinstance(tenant, str) or not tenant):
-            raise ConfigurationError("tenant", tenant, "give a text that is not empty")
+        for name, given in (("tenant", tenant), ("principal", principal)):
+            if given is not None and (not isinstance(given, str) or not given):
+                raise ConfigurationError(name, given, "give a text that is not empty")
         by = old.deadline
         if deadline is not None:
             at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)
@@ -220,6 +221,8 @@ class CacheLayer(Undivided, Watched, Partial):
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """The answer of `outcome` (or its id) was wrong: remove its entry, unlearn what it taught. False if unknown."""
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
+        if not isinstance(entry, str):
+            raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
         return self._engine.report_wrong(entry)
 
     async def change_model(self, embedder: Embedder) -> int:

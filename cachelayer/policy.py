@@ -8,6 +8,7 @@ import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from .durations import Duration, seconds
@@ -22,7 +23,11 @@ class _Settings:
 
     __slots__ = ()
 
-    def __new__(cls, **fields: Any) -> Any:
+    def __new__(cls, *unnamed: Any, **fields: Any) -> Any:
+        for value in unnamed:
+            first = dataclasses.fields(cls)[0].name  # type: ignore[arg-type]
+            remedy = f"name each setting, as in {cls.__name__}({first}={value!r})"
+            raise ConfigurationError(cls.__name__, value, remedy)
         check_names("field", fields, [f.name for f in dataclasses.fields(cls)])  # type: ignore[arg-type]
         return super().__new__(cls)
 
@@ -81,7 +86,7 @@ class Trace(_Settings):
     Files hold what people asked: they are made with mode 0600 and never leave the machine by themselves.
     """
 
-    path: str
+    path: str | Path
     """A directory; created with mode 0700 if it does not exist."""
     answers: Literal["text", "digest", "none"] = "digest"
     """What is kept of an answer. A digest tells equal answers from others; calibrating on prose needs the text."""
@@ -93,7 +98,7 @@ class Trace(_Settings):
     """How many files are kept; the oldest is removed first. Every process writes its own files."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.path, str) or not self.path:
+        if not isinstance(self.path, str | Path) or not str(self.path):
             raise ConfigurationError("record.path", self.path, "name a directory")
         if self.answers not in ("text", "digest", "none"):
             raise ConfigurationError("record.answers", self.answers, "give 'text', 'digest' or 'none'")
@@ -158,7 +163,7 @@ class Policy(_Settings):
     """How long a caller waits for another caller's identical call before making its own."""
     flight_age: Duration = "5m"
     """Callers no longer join a call in flight that is older than this."""
-    record: Trace | str | None = None
+    record: Trace | str | Path | None = None
     """Record requests and who answered them: a `Trace`, or just a directory. Hits are slower while this is on."""
 
     def __post_init__(self) -> None:
@@ -188,7 +193,7 @@ class Policy(_Settings):
                 raise ConfigurationError(name, getattr(self, name), f"give a cachelayer.{kind.__name__}(...)")
         for name in ("refresh_ahead", "sampled", "pure", "keep_truncated"):
             _either(name, getattr(self, name))
-        if isinstance(self.record, str):
+        if isinstance(self.record, str | Path):
             object.__setattr__(self, "record", Trace(path=self.record))
         if self.record is not None and not isinstance(self.record, Trace):
             raise ConfigurationError(
@@ -228,7 +233,7 @@ class Tightening(_Settings):
 
         `own`: the highest max_error_rate that any policy allows.
         """
-        check_names("tighten", fields, [f.name for f in dataclasses.fields(self)])
+        check_names("restriction", fields, [f.name for f in dataclasses.fields(self)])
         merged = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name, new in fields.items():
             if name == "max_error_rate":

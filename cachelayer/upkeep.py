@@ -113,6 +113,8 @@ class Upkeep:
 
 
 def _checked(scope: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(scope, Mapping):
+        raise ConfigurationError("scope", scope, "give a mapping, such as {'tenant': 'acme'}")
     check_names("scope field", dict(scope), ["tenant", "function"])
     for field, value in scope.items():
         if not isinstance(value, str) or not value:

@@ -75,10 +75,12 @@ def shared_tier(
 
 
 def _redis(url: str, clock: Clock) -> object:
-    if find_spec("hiredis") is None:
-        raise MissingExtra(f"store={url.partition('://')[0]}://...", "hiredis", "redis")
     from .exact.redis import RedisStore
+    from .exact.redis.url import parse
 
+    if find_spec("hiredis") is None:
+        parse(url)  # no extra mends a URL
+        raise MissingExtra(f"store={url.partition('://')[0]}://...", "hiredis", "redis")
     return RedisStore(url, clock=clock)
 
 

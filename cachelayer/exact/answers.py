@@ -61,7 +61,7 @@ class Freezer:
     def _shared(self, value: Any) -> Frozen:
         for name in ONCE:
             if hasattr(type(value), name):
-                raise NotKeepable(f"{name_of(type(value))} can be used only once ({name}), shared or not")
+                raise NotKeepable(f"{name_of(type(value))} can be read only once ({name}), shared or not")
         return Frozen(value, None, OWN + reach(value, self._kinds))
 
 

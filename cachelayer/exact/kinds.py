@@ -189,13 +189,13 @@ def _object(cls: type) -> Plan:
     model = pydantic_base()
     pydantic = model is not None and issubclass(cls, model)
     if once := [name for name in ONCE if hasattr(cls, name)]:
-        return Plan(Kind.REFUSED, cls, why=f"can be used only once ({once[0]})", once=True)
+        return Plan(Kind.REFUSED, cls, why=f"can be read only once ({once[0]})", once=True)
     if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
-        return Plan(Kind.REFUSED, cls, why="is none of the classes that can be copied truthfully")
+        return Plan(Kind.REFUSED, cls, why="is not a class that can be copied faithfully")
     plain: Any = model if pydantic else object
     for name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):
         if getattr(cls, name, None) is not getattr(plain, name, None):
-            return Plan(Kind.REFUSED, cls, why=f"copies itself in its own way ({name})")
+            return Plan(Kind.REFUSED, cls, why=f"defines how it is copied ({name})")
     try:
         object.__new__(cls)
     except TypeError:

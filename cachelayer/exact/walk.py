@@ -153,15 +153,15 @@ class Walk:
             case _:
                 why = plan.why or "holds values that can change"
                 remedy = (
-                    "return what it gives, or be async"
+                    "return a list of what it yields, or make the function async"
                     if plan.once
-                    else "return a plain value or choose share=True"
+                    else "return a plain value, or set share=True"
                 )
                 raise NotKeepable(f"{name_of(plan.cls)} {why}; {remedy}")
 
     def take_array(self, value: Any) -> None:
         if value.dtype.hasobject:
-            raise NotKeepable("a numpy array of objects cannot be copied truthfully; give it a plain dtype")
+            raise NotKeepable("a numpy array of objects cannot be copied faithfully; give it a plain dtype")
         self.room(value.nbytes)
         own = copy_array(value)
         self.whole(T.DEEP, own, getsizeof(own))
@@ -215,7 +215,7 @@ class Walk:
         if getattr(value, "__dict__", None):
             raise NotKeepable(f"{name_of(type(value))} carries attributes; return a plain value")
         if isinstance(value, defaultdict) and not isinstance(value.default_factory, type | None):
-            raise NotKeepable("a defaultdict whose factory is no class cannot be copied truthfully")
+            raise NotKeepable("a defaultdict whose factory is not a class cannot be copied faithfully")
         self.room(8 * len(value))
         inner = Walk(self.kinds, self.copy, self.shapes, self.recent, self.limit - self.spent)
         if isinstance(value, dict):
@@ -230,7 +230,7 @@ class Walk:
         for x in values:
             if type(x) not in ATOMS and not fixed(x, self.kinds):
                 raise NotKeepable(
-                    f"{name_of(type(x))} as a key or member of a set cannot be copied truthfully"
+                    f"{name_of(type(x))} as a key or member of a set cannot be copied faithfully"
                 )
 
 

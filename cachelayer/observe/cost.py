@@ -104,8 +104,9 @@ class Prices:
         except ConfigurationError:
             raise
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
-            shape = '{"models": {"name": {"prompt": 2.5, "completion": 10}}}, money a million tokens'
-            raise ConfigurationError("prices", str(path), f"{fault}; give JSON like {shape}") from None
+            shape = '{"models": {"name": {"prompt": 2.5, "completion": 10}}}, per million tokens'
+            what = getattr(fault, "strerror", None) or fault
+            raise ConfigurationError("prices", str(path), f"{what}; give JSON like {shape}") from None
         if not more:
             return loaded
         held_too = cls.bundled()

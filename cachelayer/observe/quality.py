@@ -164,7 +164,8 @@ def verdicts(path: Path | str) -> list[tuple[Hit, bool]]:
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as fault:
-        raise ConfigurationError("path", str(path), f"cannot be read: {fault}") from None
+        what = getattr(fault, "strerror", None) or fault
+        raise ConfigurationError("path", str(path), f"cannot be read: {what}") from None
     for number, line in enumerate(filter(str.strip, lines), 1):
         try:
             row = json.loads(line)

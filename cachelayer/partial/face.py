@@ -135,9 +135,8 @@ class Partial:
         Raises ConfigurationError where the layer is exact only, and whatever the model raises.
         """
         if self._similar is None:
-            raise ConfigurationError(
-                "semantic", self._why_off, "embeddings need a layer that compares by meaning"
-            )
+            remedy = f"embeddings need a layer that compares by meaning; this one does not: {self._why_off}"
+            raise ConfigurationError("texts", list(texts)[:1], remedy)
         await self._similar.start()
         return (await self._similar.embedder.embed(list(texts))).vectors
 

@@ -45,7 +45,12 @@ class Tools:
         """
         called = name or str(getattr(fn, "__name__", type(fn).__name__))
         if keep != "never":
-            seconds("keep", FOREVER if keep == "pure" else keep, zero=False)
+            try:
+                seconds("keep", FOREVER if keep == "pure" else keep, zero=False)
+            except ConfigurationError as fault:
+                raise ConfigurationError(
+                    "keep", keep, f"give 'never', 'pure', or a time: {fault.remedy}"
+                ) from None
         return Tool(self, called, fn, keep, schema, {**options, "version": version})
 
     def decision(self, fn: Callable[..., Any], *, name: str, version: str = "", **options: Any) -> Any:

@@ -21,6 +21,7 @@ from cachelayer import (
     Normalize,
     Policy,
     Source,
+    Trace,
     wiring,
 )
 from cachelayer.testing import Gate
@@ -37,6 +38,8 @@ async def _later(*given: Any) -> bool:
         (lambda: Policy(ttl="soon"), "ttl='soon'", "1h30m"),
         (lambda: Policy(ttl=float("nan")), "ttl=nan", "1h30m"),
         (lambda: Policy(tttl=1), "tttl=1", "did you mean 'ttl'"),  # type: ignore[call-arg]
+        (lambda: Policy("1h"), "Policy='1h'", "as in Policy(ttl='1h')"),  # type: ignore[misc]
+        (lambda: Trace("traffic"), "Trace='traffic'", "as in Trace(path='traffic')"),  # type: ignore[misc]
         (lambda: Policy(max_error_rate=2), "max_error_rate=2", "0 to 1"),
         (lambda: Policy(ttl_jitter="lots"), "ttl_jitter='lots'", "0 to 1"),  # type: ignore[arg-type]
         (lambda: Policy(max_bytes=10), "max_bytes=10", "at least 65536"),
@@ -56,6 +59,11 @@ async def _later(*given: Any) -> bool:
         (lambda: CacheLayer(tenancy="maybe"), "tenancy='maybe'", "required"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=3), "semantic=3", "True, False or 'auto'"),  # type: ignore[arg-type]
         (lambda: CacheLayer(embedder=3), "embedder=3", "Embedder"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(semantic=False).cached(tags=["kb:{"])(len), "tags='kb:{'", "{{ or }}"),
+        (lambda: CacheLayer(semantic=False).tools(len, keep="often"), "keep='often'", "'pure', or a time"),
+        (lambda: CacheLayer(semantic=False).scope(principal="").__enter__(), "principal=''", "not empty"),
+        (lambda: asyncio.run(CacheLayer(semantic=False).report_wrong(5)), "outcome=5", "an Outcome"),  # type: ignore[arg-type]
+        (lambda: asyncio.run(CacheLayer(semantic=False).invalidate(scope="acme")), "scope='acme'", "mapping"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=False).cached(ttl=-5)(len), "ttl=-5", "0 or more"),
         (lambda: CacheLayer(semantic=False).cached(tll=5)(len), "tll=5", "did you mean 'ttl'"),
         (lambda: CacheLayer(semantic=False).cached(tags="kb")(len), "tags='kb'", "list"),
@@ -126,6 +134,20 @@ def test_semantic_true_without_its_extra_names_the_extra(monkeypatch: pytest.Mon
     assert "onnxruntime" in layer.stats()["similar"]["why"]
     with pytest.raises(MissingExtra, match=r"cachelayer\[local\]"):
         layer.cached(semantic=True)(Gate.__call__)
+
+
+def test_a_url_that_no_extra_mends_is_told_before_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=r"store='localhost:6379': begin with one of redis://"):
+        CacheLayer(store="localhost:6379", semantic=False)
+    with pytest.raises(MissingExtra, match=r"cachelayer\[redis\]"):
+        CacheLayer(store="redis://localhost:6379", semantic=False)
+
+
+def test_a_directory_to_record_to_may_be_a_path(tmp_path: Path) -> None:
+    assert (
+        Policy(record=tmp_path).record == Trace(path=tmp_path) == Policy(record=Trace(path=tmp_path)).record
+    )
 
 
 def test_a_directory_that_would_stay_empty_is_refused(
