@@ -1,7 +1,18 @@
 """cachelayer: the semantic cache that is safe to turn on.
 
-Wrap any inference callable; identical requests are answered in microseconds, requests of the same meaning where the
-evidence suffices, and everything else by the backend. See `CacheLayer`.
+Wrap any inference callable. Identical requests are answered in microseconds, requests with the same meaning where the
+evidence suffices, and everything else by the backend:
+
+    layer = CacheLayer(policy=Policy(ttl="1h", max_error_rate=0.01))
+
+    @layer.cached
+    async def ask(question: str) -> str: ...
+
+    answer = await ask("How do I return a product?")
+    outcome = await ask.outcome("How do I return it?")  # an Outcome: answer, source, reasons of the misses
+    print(await ask.explain("How do I return it?"))  # why this would hit or miss
+
+See `CacheLayer`, `CacheLayer.cached` and `Policy`; every name, field and reason is listed in docs/reference.md.
 """
 
 from .errors import CacheLayerError, ConfigurationError, LooseningError, MissingExtra

@@ -40,7 +40,6 @@ class Reason(StrEnum):
     ABSENT = "absent"
     EXPIRED = "expired"
     INVALIDATED = "invalidated"
-    VARIANTS = "variants"  # fewer variants kept than the policy asks for
     # the request itself
     BYPASS = "bypass"
     NO_CACHE = "no_cache"

@@ -189,7 +189,8 @@ def remembering(embedder: object) -> CachedEmbedder:
         raise ConfigurationError(
             "embedder",
             embedder,
-            "give an Embedder (an async function: CallableEmbedder of cachelayer.semantic.embed), or a model's name",
+            "give a model's name or directory, or an Embedder; for an async function, "
+            "cachelayer.semantic.embed.from_callable.CallableEmbedder(function)",
         )
     lanes: int = getattr(embedder, "lanes", 0)
     return CachedEmbedder(BatchedEmbedder(embedder, concurrency=lanes) if lanes else embedder)

@@ -27,6 +27,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob
 NEEDS = r"(?:<!-- needs: (?P<needs>[\w., ]+?) -->\n+)?"
 FENCE = re.compile(NEEDS + r"^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+ANCHOR = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)#([^)\s]+)\)")
 PATH = re.compile(r"`((?:cachelayer|adapters|tests|benchmarks|examples|docs)/[\w./-]+)`")
 NAME = re.compile(r"`(cachelayer(?:\.[a-zA-Z_]\w*)+)[(`]")
 
@@ -131,6 +132,23 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
     broken = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
     broken += [path for path in PATH.findall(text) if not (ROOT / path).exists()]
     assert not broken
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    lost = []
+    for path, anchor in ANCHOR.findall(page.read_text("utf-8")):
+        target = page.parent / path if path else page
+        if target.suffix == ".md" and anchor not in headings(target):
+            lost.append(f"{path}#{anchor}")
+    assert not lost
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors that GitHub gives a page's headings."""
+    text = FENCE.sub("", page.read_text("utf-8"))
+    named = (re.sub(r"[^\w\- ]", "", line.lower()) for line in re.findall(r"^#+ (.+)$", text, re.M))
+    return {name.replace(" ", "-") for name in named}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -141,7 +141,7 @@ def test_a_callable_that_cannot_work_is_refused_at_construction():
     for field, value in {"identity": "", "dimension": 0, "max_chars": 0}.items():
         with pytest.raises(ConfigurationError, match=field):
             CallableEmbedder(hashed_all, **{**good, field: value})
-    with pytest.raises(ConfigurationError, match="not async"):
+    with pytest.raises(ConfigurationError, match="give an async function, such as"):
         CallableEmbedder(len, **good)  # type: ignore[arg-type]
 
 

@@ -38,7 +38,7 @@ class CallableEmbedder:
             raise ConfigurationError(
                 "embedder",
                 function,
-                "is not async: wrap it, async def f(texts): await asyncio.to_thread(...)",
+                "give an async function, such as async def f(texts): return await asyncio.to_thread(encode, texts)",
             )
         if identity == "":
             raise ConfigurationError("identity", identity, "name the model: vectors of two models never meet")
