@@ -165,7 +165,8 @@ async def test_sampled_answers_are_not_cached_where_the_policy_says_so() -> None
 async def test_explain_says_why_and_changes_nothing() -> None:
     gate = Gate(opened=True)
     ask = make().wrap(gate, name="ask")
-    assert (await ask.explain("q")).verdict == "miss"
+    before = await ask.explain("q")
+    assert before.verdict == "miss" and "compared exactly: 'q'" in str(before)
     await ask("q")
     told = await ask.explain("q")
     assert told.verdict == "exact hit" and "exact hit" in str(told) and gate.calls == 1
