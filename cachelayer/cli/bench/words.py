@@ -44,7 +44,7 @@ def summary(arm: Mapping[str, Any]) -> list[str]:
     good = arm["goodput"]
     if good is not None:
         said.append(f"goodput {good['rate']:,.1f}/s ({good['share']:.1%} within the SLO)")
-    said.append(f"{arm['errors']} errors, {arm['sheds']} sheds")
+    said.append(f"{arm['errors']} errors, {arm['sheds']} shed")
     said += [f"{fault}: {n}" for fault, n in arm["faults"].items()]
     return said
 

@@ -27,15 +27,15 @@ def page(found: Calibrated) -> str:
     parts = [
         report.section("Recommended", words.verdict(found), report.tiles(_tiles(found)), _snippets(found)),
         report.section(
-            "Hits against realised error",
-            "Up is cheaper, left is safer. Every dot is one error budget on the part that no choice has seen.",
+            "Hits against measured error",
+            "Up is cheaper, left is safer. Each dot is one error budget, measured on the held-out part.",
             report.figure(plots.plane(_hits(found)), "Grey: static thresholds. Bars are 95 % intervals."),
         ),
         report.section(
-            "Foretold against realised risk",
-            "On the line, a foretold risk of 2 % is wrong in 2 of 100; below it, the layer was too careful.",
+            "Predicted against measured risk",
+            "On the line, a predicted risk of 2 % means that 2 in 100 are wrong; below it, the layer was too careful.",
             report.figure(
-                plots.plane(_reliability(found)), "Of the budget that served most. Bars are 95 % intervals."
+                plots.plane(_reliability(found)), "The budget that served most. Bars are 95 % intervals."
             ),
         ),
         *_nearest(found),
@@ -58,13 +58,13 @@ def _tiles(found: Calibrated) -> list[Tile]:
         wrong = f"{part.share_wrong:.2%}" if part.similar else NOTHING
         tiles.append(Tile(wrong, "wrong among similar", remark, "red" if bad else "teal"))
         tiles.append(Tile(f"{part.checks:,}", "shadow checks", f"of {part.similar:,} similar answers"))
-    tiles.append(Tile(f"{best.hit:.0%}", "oracle", "what a cache that knows every answer could spare"))
+    tiles.append(Tile(f"{best.hit:.0%}", "oracle", "what a cache that knows every answer would save"))
     return tiles
 
 
 def _snippets(found: Calibrated) -> str:
     settings = found.settings()
-    return report.listing(words.python(settings)) + report.listing(words.toml(settings))
+    return report.listing(words.python(settings)) + report.listing("# gateway.toml\n" + words.toml(settings))
 
 
 def _hits(found: Calibrated) -> plots.Plane:
@@ -100,8 +100,8 @@ def _reliability(found: Calibrated) -> plots.Plane:
     most = min(right, top)
     even = [(most * i / 20, most * i / 20) for i in range(21)]
     return plots.Plane(
-        "foretold risk", "realised share of wrong answers", right, top, dots,
-        [plots.Curve("as foretold", even, "grey", dashed=True)],
+        "predicted risk", "measured share of wrong answers", right, top, dots,
+        [plots.Curve("as predicted", even, "grey", dashed=True)],
     )  # fmt: skip
 
 
@@ -111,8 +111,8 @@ def _nearest(found: Calibrated) -> list[str]:
     if not any(values for _, values, _ in scores):
         return []
     drawn = report.figure(plots.histograms(scores, "cosine to the nearest earlier request"))
-    lead = "Where both humps overlap, no threshold can tell right from wrong."
-    return [report.section("How near the nearest request was", lead, drawn)]
+    lead = "Where the two overlap, no threshold can tell right from wrong."
+    return [report.section("Similarity of the nearest earlier request", lead, drawn)]
 
 
 def _scores(found: Calibrated) -> list[tuple[str, list[float], str]]:
@@ -143,10 +143,10 @@ def _table(found: Calibrated) -> str:
 
 def _notes(found: Calibrated) -> list[str]:
     return [
-        "All figures are of the part of the trace that no choice has seen. Layers lived through the part before it, as "
-        "they would have in service. Hits are net: shadow checks count as calls.",
-        "Intervals are of 95 %: Wilson's for shares of requests, Clopper and Pearson's for errors. Requests of a "
-        "stream depend on each other, so the truth is a little wider.",
-        "An error budget (max_error_rate) is what the layer keeps to by its own evidence; the realised error of a "
-        "budget on your traffic may be smaller or larger, which is what this report is for.",
+        "All figures are from the held-out part of the trace, which took no part in the choice. The layers processed "
+        "the part before it first, as they would have in service. Hits are net: shadow checks count as calls.",
+        "Intervals are 95 %: Wilson for shares of requests, Clopper-Pearson for errors. Requests of a stream depend on "
+        "each other, so the true intervals are a little wider.",
+        "An error budget (max_error_rate) is a bound that the layer keeps by its own evidence; the error measured on "
+        "your traffic may be smaller or larger, which is why this report exists.",
     ]

@@ -69,8 +69,8 @@ def verdict(found: Calibrated) -> str:
     choice, target = found.choice, f"{found.target:.1%}"
     if choice.run is None:
         return (
-            f"Recommended: semantic=False. Even the smallest error budget had more than {target} of wrong answers on "
-            "the part that settings were chosen on; look at the wrong ones in `cachelayer replay`."
+            f"Recommended: semantic=False. Even with the smallest error budget, more than {target} of the similar "
+            "answers were wrong on the part that settings were chosen on; `cachelayer replay` shows them."
         )
     sure = (
         f"On the part it was chosen on, wrong answers stayed under {target}, interval included."
@@ -93,7 +93,7 @@ def expected(found: Calibrated) -> Iterator[str]:
     part = found.held_out(found.choice.run)
     yield f"expected net hits            {part.hit:.1%}  (95 %: {interval(part.hit_interval)})"
     if not part.similar:
-        yield "NOTE: nothing was served by similarity there: this traffic gave no evidence that suffices"
+        yield "NOTE: nothing was served by similarity there: the evidence in this traffic does not suffice"
     else:
         yield (
             f"expected wrong among similar {part.share_wrong:.2%}  (95 %: {interval(part.share_wrong_interval)}; "
@@ -106,7 +106,7 @@ def expected(found: Calibrated) -> Iterator[str]:
         yield from _pairs(part, found.held_out(found.best))
     calls = part.hits - part.checks
     money = f", ${calls * found.cost:,.2f}" if found.cost else ""
-    yield f"calls spared                 {calls:,} of {part.requests:,}{money}"
+    yield f"calls saved                  {calls:,} of {part.requests:,}{money}"
 
 
 def _pairs(part: Tally, best: Tally) -> Iterator[str]:

@@ -95,8 +95,8 @@ def _tiles(tally: Tally, census: Census) -> list[Tile]:
         Tile(f"{tally.avoided:,}", "backend calls avoided", f"{tally.backend_calls:,} made, checks included"),
         Tile(str(wrong), "wrong by the cache", words.wrong_similar(tally), "red" if wrong else "teal"),
         Tile(charts.duration(quantiles(hits)[0]), "median wait on a hit", _behind(tally)),
-        Tile(charts.duration(tally.saved_seconds), "generation spared", f"in a run of {tally.elapsed:.0f} s"),
-        Tile(f"${tally.saved_cost:.2f}", "estimated cost spared", "assumption below"),
+        Tile(charts.duration(tally.saved_seconds), "generation saved", f"in a run of {tally.elapsed:.0f} s"),
+        Tile(f"${tally.saved_cost:.2f}", "estimated cost saved", "assumption below"),
     ]
 
 
@@ -219,7 +219,7 @@ def _notes(facts: Facts) -> list[str]:
         "about one order by its number.",
         "An answer is right only if its article, and its order number where there is one, is the right one. "
         "Errors of the backend's own search are counted apart: they would have happened without a cache.",
-        f"Cost: {words.price(facts.price)}. Time and cost spared count the backend calls avoided, less the "
+        f"Cost: {words.price(facts.price)}. Time and cost saved count the backend calls avoided, less the "
         "calls made to check similar hits, at the mean of the calls that were made.",
     ]
 

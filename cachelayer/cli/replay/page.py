@@ -42,8 +42,8 @@ def page(found: Replayed) -> str:
             report.figure(charts.lines(_rolling(found), "requests")),
         ),
         report.section(
-            "How near the nearest request was",
-            "Where both humps overlap, no threshold can tell right from wrong.",
+            "Similarity of the nearest earlier request",
+            "Where the two overlap, no threshold can tell right from wrong.",
             report.figure(
                 plots.histograms(nearest_of(found.nearest), "cosine to the nearest earlier request")
             ),
@@ -70,7 +70,7 @@ def _tiles(found: Replayed) -> list[Tile]:
     for run in found.shown[-1:]:
         remark = f"{run.wrong:,} of {run.similar:,} similar answers wrong"
         out.append(Tile(f"{run.hit:.0%}", run.name, remark, "grey"))
-    out.append(Tile(f"{found.best.hit:.0%}", "oracle", "what a cache that knows every answer could spare"))
+    out.append(Tile(f"{found.best.hit:.0%}", "oracle", "what a cache that knows every answer would save"))
     return out
 
 

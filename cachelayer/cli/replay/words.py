@@ -25,7 +25,7 @@ HEAD = (
     "wrong of all",
     "calls",
     "checks",
-    "spared",
+    "saved",
 )
 HINDSIGHT = "threshold in hindsight"
 
@@ -113,12 +113,12 @@ def closing(found: Replayed) -> Iterator[str]:
 def notes(found: Replayed) -> Iterator[str]:
     """What the figures mean."""
     yield (
-        "net hits: share of requests answered without the backend, shadow checks taken off (Wilson interval); "
-        "wrong: an answer that belongs to another label or text (Clopper-Pearson interval)."
+        "net hits: share of requests answered without the backend, shadow checks subtracted (Wilson interval); "
+        "wrong: the answer has another label, or is another text (Clopper-Pearson interval)."
     )
     yield (
         "Thresholds serve the nearest earlier request of the same scope; the one in hindsight is the best that keeps "
-        f"wrong answers to {found.bound:.1%}, chosen with the labels of this very trace. The oracle knows every answer."
+        f"wrong answers to {found.bound:.1%}, chosen with the labels of this same trace. The oracle knows every answer."
     )
     changed = max((run.changed for run in found.rows), default=0)
     if changed:
