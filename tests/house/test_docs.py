@@ -96,6 +96,17 @@ def test_python_blocks_run_from_the_top_of_the_page(
     asyncio.run(read())
 
 
+def test_the_readmes_first_program_prints_what_stands_below_it(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    program, printed = list(blocks(ROOT / "README.md"))[:2]
+    assert (program.kind, printed.kind) == ("python", "text")
+    (tmp_path / "first.py").write_text(program.text)
+    done = subprocess.run(
+        [sys.executable, "first.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == printed.text
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_exist_with_the_options_shown(page: Path) -> None:
     for block in blocks(page):
