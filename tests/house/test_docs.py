@@ -162,6 +162,15 @@ def headings(page: Path) -> set[str]:
     return {name.replace(" ", "-") for name in named}
 
 
+def test_the_index_of_decisions_holds_each_once_under_its_title() -> None:
+    text = (ROOT / "docs" / "decisions.md").read_text("utf-8")
+    titles = [(int(number), title) for number, title in re.findall(r"^## (\d+)\. (.+)$", text, re.M)]
+    listed = [
+        (int(number), title) for number, title in re.findall(r"^\* \[(\d+)\]\(#\S+\) (.+)$", text, re.M)
+    ]
+    assert sorted(listed) == titles and [number for number, _ in titles] == list(range(1, len(titles) + 1))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_names_of_the_package_exist(page: Path) -> None:
     unknown = [name for name in set(NAME.findall(page.read_text("utf-8"))) if not resolves(name)]
