@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import resolve_name
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,6 +90,16 @@ SCHEDULING = {
     *("create_task", "ensure_future", "TaskGroup", "Queue", "LifoQueue", "PriorityQueue"),
     *("timeout", "timeout_at", "wait_for"),
 }
+
+
+def test_the_table_in_the_design_lists_these_floors() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "design.md").read_text("utf-8")
+    told: dict[int, set[str]] = {}
+    for floor, modules in re.findall(r"^\| (\d+) \| (`[^|]+`) \|", page, re.M):
+        told.setdefault(int(floor), set()).update(
+            name.rstrip("/") for name in re.findall(r"`([^`]+)`", modules)
+        )
+    assert told == {floor: set().union(*rooms) for floor, rooms in enumerate(FLOORS)}
 
 
 @dataclass(frozen=True)
