@@ -276,7 +276,7 @@ class Keeper(Holdings):
         """Say in the log, once a function, why calls go uncached: their callers see no difference."""
         if function.name not in self._told:
             self._told.add(function.name)
-            _log.warning("calls of %s go uncached: %.300s", function.name, fault)
+            _log.warning("calls of %s are not cached: %.300s", function.name, fault)
 
     @staticmethod
     def refuse(call: Call, landing: Landing, reason: Reason) -> None:

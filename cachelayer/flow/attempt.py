@@ -39,7 +39,7 @@ class Faults:
             self._logged[stage] = now
             # faults of our own hold no word of a prompt
             told = f"{name} ({fault})" if isinstance(fault, StoreFault) else name
-            _log.warning("stage %s failed with %s; answers go on without it", stage, told)
+            _log.warning("stage %s failed with %s; requests are answered without it", stage, told)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT
 

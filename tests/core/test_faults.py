@@ -211,10 +211,10 @@ async def test_the_log_says_once_of_a_function_why_its_calls_go_uncached(
         assert await odd(layer) is CacheLayer
         assert len([piece async for piece in pieces(secret)]) == len(secret)
     told = [record.getMessage() for record in caplog.records]
-    assert [one.partition(" go uncached: ")[0] for one in told] == [
+    assert [one.partition(" are not cached: ")[0] for one in told] == [
         "calls of forgotten",
         "calls of odd",
         "calls of pieces",
     ]
-    assert "be async" in told[0] and "ignore=['text']" in told[1] and "CacheLayer" in told[2]
+    assert "make the function async" in told[0] and "ignore=['text']" in told[1] and "CacheLayer" in told[2]
     assert "secret" not in caplog.text
