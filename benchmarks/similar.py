@@ -104,9 +104,9 @@ async def filled(
 
     ask = layer.wrap(answer, name="ask")
     await layer.start()
-    assert (tier := layer._similar) is not None
-    early = int(len(labels) * args.share)
-    texts = list(labels)
+    tier = layer._similar
+    assert tier is not None
+    texts, early = list(labels), int(len(labels) * args.share)
     first = list(dict.fromkeys([*others, *texts[:early]]))
     random.Random(0).shuffle(first)  # streams one after the other are a change to the decider
     for at in range(0, len(first), 32):
