@@ -34,28 +34,35 @@ async def any_of(works: Iterable[Coroutine[Any, Any, bool]]) -> bool:
 
 
 class Gathering:
-    """`need(i)` for those of `expected` members that are not known yet; one `call(needed)` answers them all.
+    """`need(i)` for those of `expected` members that are not known yet; one `call(needed)` answers them all, in the
+    order of their numbers.
 
     The call starts when every member either needs or is `known`, at the latest `patience` seconds after the first need:
-    a member may be waiting for somebody else's call, which may be waiting for ours.
+    a member may be waiting for somebody else's call, which may be waiting for ours. It is cancelled once nobody waits
+    for it any more.
     """
 
     def __init__(
         self, expected: int, call: Callable[[list[int]], Coroutine[Any, Any, Sequence[Any]]], patience: float
     ) -> None:
         self._left, self._call, self._patience = expected, call, patience
-        self._needed: dict[int, asyncio.Future[Any]] = {}
+        self._next = _Batch()
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def need(self, member: int) -> Any:
         """The member's result. Raises what the call raises."""
-        loop = asyncio.get_running_loop()
-        future = self._needed[member] = loop.create_future()
+        loop, batch = asyncio.get_running_loop(), self._next
+        future = batch.needed[member] = loop.create_future()
         if self._timer is None:
             self._timer = loop.call_later(self._patience, self._fire)
         self.known()
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.cancelled():
+                batch.leave(member)
+            raise
 
     def known(self) -> None:
         """One member less to wait for."""
@@ -64,26 +71,46 @@ class Gathering:
             self._fire()
 
     def _fire(self) -> None:
-        needed, self._needed = self._needed, {}
+        batch, self._next = self._next, _Batch()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if needed:
-            task = asyncio.get_running_loop().create_task(self._fetch(needed))
+        if batch.needed:
+            task = batch.task = asyncio.get_running_loop().create_task(self._fetch(batch.needed))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _fetch(self, needed: dict[int, asyncio.Future[Any]]) -> None:
+        members = sorted(needed)
+        futures = [needed[member] for member in members]
         try:
-            results = await self._call(list(needed))
+            results = await self._call(members)
         except BaseException as fault:
-            for future in needed.values():
+            for future in futures:
                 if not future.done():
                     future.set_exception(fault)
                     future.exception()  # told to those who still wait; the others left
             if isinstance(fault, Exception):
                 return
             raise
-        for future, result in zip(needed.values(), results, strict=True):
+        for future, result in zip(futures, results, strict=True):
             if not future.done():
                 future.set_result(result)
+
+
+class _Batch:
+    """Members that one call answers, and the task that makes it."""
+
+    def __init__(self) -> None:
+        self.needed: dict[int, asyncio.Future[Any]] = {}
+        self.task: asyncio.Task[None] | None = None
+        self._left = 0
+
+    def leave(self, member: int) -> None:
+        """A member waits no more."""
+        if self.task is None:
+            del self.needed[member]
+            return
+        self._left += 1
+        if self._left == len(self.needed):
+            self.task.cancel()
