@@ -110,8 +110,14 @@ class Exchange:
 
     def again(self) -> Exchange:
         """The same request, to be asked behind the caller's back."""
-        twin = Exchange(self._served, dict(self.scope), self.request, usage=self.usage)
-        twin._twin = True
+        twin = Exchange(
+            self._served,
+            dict(self.scope),
+            self.request,
+            usage=self.usage,
+            only_if_cached=self.only_if_cached,
+        )
+        twin._twin, twin.limit = True, self.limit
         return twin
 
     async def ask(self, /, **_: Any) -> Any:
