@@ -19,6 +19,8 @@ from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
 
 Fields = dict[str, Any]
+_KEPT = frozenset({Source.MEMORY, Source.REDIS, Source.INDEX})
+"""Where answers come from that are fresh for a while yet."""
 _AS_IT_IS: AbstractContextManager[None] = nullcontext()
 
 
@@ -90,9 +92,7 @@ class Answering(Delivery):
                 await self._handed(ahead, outcome)
                 return
             assert outcome is not None
-            if (slot is not None and self._too_old(outcome, slot)) or (
-                not self.let_in and outcome.age is not None
-            ):
+            if self.is_unfit(outcome, slot):
                 raise Again
             if exchange.status:
                 self.r.heard(exchange.status)
@@ -119,6 +119,11 @@ class Answering(Delivery):
             if not exchange.begun:
                 await self._alone(fields)
 
+    def is_unfit(self, outcome: Outcome, slot: Any) -> bool:
+        """Whether what is kept may not answer this caller."""
+        unknown = not self.let_in and outcome.age is not None
+        return unknown or (slot is not None and self._too_old(outcome, slot))
+
     def _too_old(self, outcome: Outcome, slot: Any) -> bool:
         """Whether `min-fresh`, `max-stale`, or `max-age` for what came old exclude an entry that the policy serves."""
         asked, (age, fresh_for) = self.r.asked, self.served.raws.age(slot)
@@ -126,7 +131,7 @@ class Answering(Delivery):
             return True
         if outcome.source is Source.STALE:
             return asked.min_fresh is not None or -fresh_for > (asked.max_stale or float("inf"))
-        return outcome.source is Source.MEMORY and fresh_for < (asked.min_fresh or 0.0)
+        return asked.min_fresh is not None and outcome.source in _KEPT and fresh_for < asked.min_fresh
 
     async def _alone(self, fields: Fields, *, keep: bool = False) -> None:
         """The app's answer for this caller; with `keep` in place of the one that was of no use to him."""

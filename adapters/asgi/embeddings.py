@@ -70,8 +70,7 @@ class ItemsAnswering(Answering):
         items = self.items
         base = dict(fields)
         try:
-            with self.served.layer.tighten(**({} if self.let_in else {"no_cache": True})):
-                outcomes = await together(items.item(at, base) for at in range(len(items.unique)))
+            outcomes = await together(items.item(at, base) for at in range(len(items.unique)))
             await self._assembled(outcomes)
         except (Refused, Failed, NotCached, Unanswered):
             await self._unassembled()

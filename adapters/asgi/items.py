@@ -52,10 +52,14 @@ class Items:
     async def item(self, at: int, base: dict[str, Any]) -> Outcome:
         """One item's outcome, from the tiers or from the one call."""
         member = _Member(partial(self.gathering.need, at), partial(self.renewing.need, at))
-        served = self.answering.served
+        answering, served = self.answering, self.answering.served
         fields = {**base, "input": self.items[at]}
-        outcome: Outcome = await served.engine.serve(served.call(member.ask, fields))
+        outcome: Outcome
+        outcome, slot = await served.engine.landed(served.call(member.ask, fields))
         member.told = True
+        if answering.is_unfit(outcome, slot):
+            with served.layer.tighten(no_cache=True):
+                outcome = await served.engine.serve(served.call(member.ask_anew, fields))
         if not member.needed:
             self.gathering.known()
         return outcome
@@ -109,8 +113,9 @@ class _Member:
         self._need, self._renew = need, renew
 
     async def ask(self, /, **_: Any) -> Any:
-        if self.told:
-            return await self._renew()
+        return await (self._renew() if self.told else self.ask_anew())
+
+    async def ask_anew(self, /, **_: Any) -> Any:
         self.needed = True
         return await self._need()
 

@@ -114,11 +114,36 @@ async def test_stale_vectors_stand_in_for_a_failing_app(c: Client, app: App, clo
     assert app.at_work == 0
 
 
+async def test_a_caller_may_ask_for_fresher_vectors(
+    c: Client, upstream: Upstream, clock: ManualClock
+) -> None:
+    async def calls(**headers: str) -> int:
+        before = len(upstream.requests)
+        answer = await c.post(PATH, BOTH, **headers)
+        assert vectors(answer) == [1.0, 2.0]
+        return len(upstream.requests) - before
+
+    assert await calls() == 1
+    clock.advance(50)
+    assert await calls(cache_control="min-fresh=40") == 0
+    assert await calls(cache_control="min-fresh=60") == 1
+    assert await calls(cache_control="min-fresh=60") == 0
+    clock.advance(150)
+    assert await calls(cache_control="max-stale=10") >= 1  # and one that renews what was stale
+    only = {"cache_control": "only-if-cached, min-fresh=200"}
+    assert (await c.post(PATH, BOTH, **only)).status == 504
+
+
 async def test_who_asks_for_what_is_cached_alone_refuses_nobody_else(c: Client, upstream: Upstream) -> None:
     await c.post(PATH, {**BOTH, "input": "warm"})
     only = c.start(PATH, BOTH, cache_control="max-age=60, only-if-cached")
     answer = await c.post(PATH, BOTH, cache_control="max-age=60")
     assert (await only.wait()).status == 504 and vectors(answer) == [1.0, 2.0]
+
+
+async def test_a_first_request_is_told_as_a_miss(c: Client) -> None:
+    """Nobody asked for a fresh answer."""
+    assert "fwd=uri-miss" in (await c.post(PATH, BOTH)).header("cache-status")
 
 
 async def test_an_app_is_told_that_the_last_who_waited_for_a_batch_left(c: Client, app: App) -> None:

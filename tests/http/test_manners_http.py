@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from upstream import Upstream
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.testing import ManualClock
+from cachelayer.testing import ManualClock, WordEmbedder
 
 CHAT = "/v1/chat/completions"
 
@@ -85,6 +85,16 @@ async def test_a_caller_may_ask_for_fresh_answers(c: Client, upstream: Upstream,
     clock.advance(1)
     assert await calls(cache_control="max-age=nonsense") == 1
     assert await calls() == 0
+
+
+async def test_a_similar_answer_has_to_be_as_fresh_as_asked(upstream: Upstream) -> None:
+    async with CacheLayer(embedder=WordEmbedder(), policy=Policy(max_error_rate=1.0, ttl="1h")) as layer:
+        c = Client(CacheLayerMiddleware(upstream, layer=layer))
+        await c.chat("how do I return a product")
+        await layer.flush()
+        for fresh, status in ((60, 200), (7200, 504)):
+            told = {"cache_control": f"only-if-cached, min-fresh={fresh}"}
+            assert (await c.chat("how do I return the product", headers=told)).status == status
 
 
 async def test_no_store_keeps_nothing(c: Client, upstream: Upstream) -> None:

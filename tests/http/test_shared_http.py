@@ -56,6 +56,20 @@ async def test_what_one_process_answered_another_replays(
     assert len(asked) == 1
 
 
+async def test_a_caller_may_ask_for_more_freshness_than_the_store_has(
+    redis_url: str, upstream: Upstream
+) -> None:
+    for fresh, asked in ((10, 1), (10, 1), (7200, 2)):
+        async with CacheLayer(
+            semantic=False, policy=Policy(ttl="1h", budgets=PATIENT.budgets), store=redis_url
+        ) as layer:
+            c = Client(CacheLayerMiddleware(upstream, layer=layer, secret=SECRET, recheck="1h"))
+            await c.chat("warm", headers={"cache_control": "no-store"})  # the app lets this key in
+            await c.chat("fresh?", headers={"cache_control": f"min-fresh={fresh}"})
+            await layer.flush()
+            assert sum("fresh?" in r["messages"][0]["content"] for r in upstream.requests) == asked, fresh
+
+
 async def test_a_key_that_this_process_never_saw_goes_to_the_app_first(
     redis_url: str, upstream: Upstream
 ) -> None:
