@@ -54,7 +54,6 @@ class Ahead(Aside):
 
     def _start(self, exchange: Exchange, stored: bool | None) -> Message:
         r, code = self._r, exchange.status
-        r.heard(code)
         name = r.settings.name
         told = r.told(status.missed(self._call.misses, status=code, stored=stored, name=name))
         return {"type": START, "status": code, "headers": [*exchange.headers, told]}

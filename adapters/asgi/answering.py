@@ -76,7 +76,7 @@ class Answering(Delivery):
 
     def _asked(self, exchange: Exchange) -> Exchange | None:
         """Through which the app was asked and has answered, where it may not have returned yet."""
-        return exchange if exchange.status and not exchange.over else None
+        return exchange if exchange.status and not (exchange.over or exchange.behind) else None
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
@@ -86,6 +86,7 @@ class Answering(Delivery):
             try:
                 outcome, slot = await self.served.engine.handed(call)
             finally:  # whoever asks the app through it from now on does so behind the caller's back
+                exchange.behind = not exchange.begun
                 if ahead is not None and not ahead.given:
                     exchange.ahead = ahead = None
             if ahead is not None:
@@ -94,8 +95,6 @@ class Answering(Delivery):
             assert outcome is not None
             if self.is_unfit(outcome, slot):
                 raise Again
-            if exchange.status:
-                self.r.heard(exchange.status)
             if outcome.source in (Source.BACKEND, Source.BYPASS):
                 await self._first(exchange, outcome)
                 return
@@ -106,7 +105,6 @@ class Answering(Delivery):
             if failed.unshared is not exchange.unshared:
                 await self._alone(fields)
                 return
-            self.r.heard(exchange.status)
             await self._forward(failed.unshared, self._missed({}, exchange, None))
         except NotCached:
             if not self.r.asked.only_if_cached:
@@ -143,7 +141,6 @@ class Answering(Delivery):
             with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
                 outcome = await self.served.engine.serve(self.served.call(exchange.ask, fields))
             if exchange.status:
-                self.r.heard(exchange.status)
                 await self._first(exchange, outcome)
         except Failed as failed:
             if failed.unshared is exchange.unshared:

@@ -95,7 +95,6 @@ class ItemsAnswering(Answering):
         exchange = self.r.exchange()
         try:
             answer = await exchange.ask()
-            self.r.heard(exchange.status)
             await self._own(exchange, answer, status.bypass("not-by-item", self.settings.name))
         except Failed as failed:
             await self._forward(failed.unshared, status.bypass("error", self.settings.name))

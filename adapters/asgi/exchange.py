@@ -85,7 +85,8 @@ class Exchange:
     After it was asked, `status` and `headers` are the app's own, and `body` the body in its own encoding.
     """
 
-    begun = _twin = False
+    begun = behind = False
+    """`behind`: whether its caller does without its answer."""
     status = 0
     headers: Iterable[tuple[bytes, bytes]] = ()
     body = b""
@@ -100,10 +101,12 @@ class Exchange:
         scope: MutableMapping[str, Any],
         request: bytes,
         *,
+        heard: Callable[[int], None],
         usage: bool = False,
         only_if_cached: bool = False,
     ) -> None:
-        self._served, self.scope, self.request = served, scope, request
+        """`heard` is told the status of what the app answers."""
+        self._served, self.scope, self.request, self.heard = served, scope, request, heard
         self.usage, self.only_if_cached = usage, only_if_cached
         self.limit = served.limit
         """Bytes of a whole answer, beyond which it is this caller's alone."""
@@ -114,10 +117,11 @@ class Exchange:
             self._served,
             dict(self.scope),
             self.request,
+            heard=self.heard,
             usage=self.usage,
             only_if_cached=self.only_if_cached,
         )
-        twin._twin, twin.limit = True, self.limit
+        twin.behind, twin.limit = True, self.limit
         return twin
 
     async def ask(self, /, **_: Any) -> Any:
@@ -141,13 +145,13 @@ class Exchange:
             if type(answer) is tuple and self.ahead is not None:
                 self.ahead.whole(self, answer)
         except Failed:
-            if self._twin:
+            if self.behind:
                 channel.close()
             raise
         except BaseException:
             channel.close()
             raise
-        if self._twin and isinstance(answer, Unshared):
+        if self.behind and isinstance(answer, Unshared):
             channel.close()
         return answer
 
@@ -156,12 +160,13 @@ class Exchange:
         if start["type"] != START:
             return self._alone([start], channel, "extension")
         self.status, self.headers = start["status"], list(start.get("headers", ()))
+        self.heard(self.status)
         judged = judge(self.status, self.headers, self._served.vary)
         if start.get("trailers"):
             judged = judged._replace(why_not="trailers")
         if judged.why_not:
             unshared = self._alone([start], channel, judged.why_not)
-            if self._served.stale_allowed and not self._twin and self.status in (500, 502, 503, 504):
+            if self._served.stale_allowed and not self.behind and self.status in (500, 502, 503, 504):
                 raise Failed(unshared)
             return unshared
         if judged.is_stream:

@@ -81,8 +81,6 @@ class Items:
             else:
                 exchange.close()
             raise
-        finally:
-            self.answering.r.heard(exchange.status)
         if self.exchange is None:
             self.exchange, self.whole = exchange, whole
         self.usage = _added(self.usage, usage)

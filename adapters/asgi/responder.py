@@ -160,6 +160,7 @@ class Responder:
             self.served,
             self.scope,
             self.body,
+            heard=self.heard,
             usage=self.wanted.usage,
             only_if_cached=self.asked.only_if_cached,
         )

@@ -148,6 +148,37 @@ async def test_what_is_asked_behind_a_callers_back_reaches_no_caller(upstream: U
     assert (await c.chat("whole")).hit and (await c.chat("streamed", stream=True)).hit
 
 
+@pytest.mark.parametrize("status", [200, 401, 500])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_app_that_is_asked_behind_a_callers_back_in_vain_ends(status: int, stream: bool) -> None:
+    """Nobody reads what it answers; but what it says of the caller is heard."""
+    upstream, clock, ended, failing = Upstream(), ManualClock(), asyncio.Event(), False
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if not failing:
+            await upstream(scope, receive, send)
+            return
+        try:
+            told = [(b"content-type", b"application/json"), (b"set-cookie", b"a=b")]
+            await send({"type": "http.response.start", "status": status, "headers": told})
+            for _ in range(9):
+                await send({"type": "http.response.body", "body": b"piece", "more_body": True})
+            await send({"type": "http.response.body"})
+        finally:
+            ended.set()
+
+    policy = Policy(ttl="100s", ttl_jitter=0, stale_while_revalidate="100s")
+    layer = CacheLayer(semantic=False, clock=clock, policy=policy)
+    c = Client(CacheLayerMiddleware(app, layer=layer, recheck="1h"))
+    await c.chat("hi", stream=stream)
+    clock.advance(150)
+    failing = True
+    assert "stale" in (await c.chat("hi", stream=stream)).header("cache-status")
+    await asyncio.wait_for(ended.wait(), 10)
+    failing = False
+    assert (await c.chat("hi", stream=stream)).hit is (status != 401)
+
+
 @pytest.mark.parametrize(
     "said",
     [
