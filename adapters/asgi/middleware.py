@@ -26,7 +26,7 @@ from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
 from .settings import VARY, Authorize, Settings, Trust, kind_of
-from .storable import fresh_for
+from .storable import FORM, fresh_for
 
 AZURE: tuple[Route, ...] = (
     Route(f"{DEPLOYMENT}/chat/completions", text="messages", openai=True),
@@ -68,7 +68,7 @@ class Served:
         self.now = layer._clock.monotonic
         self.guard = layer._engine.faults.guard
         self.limit = self.policy.max_item_bytes
-        self.vary = settings.vary | settings.covered
+        self.vary = settings.vary | settings.covered | (FORM if route.openai else frozenset())
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
         passing_kept = self.policy.fresh == "off" or self.handle.function.fresh_ttl > 0

@@ -12,11 +12,11 @@ Headers = Sequence[tuple[bytes, bytes]]
 Terms = float | tuple[float | None, float] | None
 """Seconds for which a response itself says it is fresh; with its age, where another cache had it before."""
 _PLAIN_VARY = frozenset({
-    b"accept-encoding", b"origin", b"content-type", b"accept", b"access-control-request-method",
-    b"access-control-request-headers",
+    b"accept-encoding", b"origin", b"access-control-request-method", b"access-control-request-headers",
 })  # fmt: skip
-"""What a stored answer does not depend on: it is kept unencoded and without CORS headers, and the media type that was
-asked for is that of the request's own form."""
+"""What a stored answer does not depend on: it is kept unencoded and without CORS headers."""
+FORM = frozenset({b"accept", b"content-type"})
+"""What answers of OpenAI's routes do not depend on either: a request's body says in which form it wants them."""
 CARRIERS = frozenset({
     b"__cf_bm", b"__cflb", b"__cfruid", b"_cfuvid", b"AWSALB", b"AWSALBCORS", b"AWSALBTG", b"AWSALBTGCORS",
     b"ARRAffinity", b"ARRAffinitySameSite",

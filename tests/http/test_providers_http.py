@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from asgi_client import Client
-from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi import CacheLayerMiddleware, JsonRoute
 from cachelayer.adapters.asgi.settings import VARY
 from cachelayer.adapters.openai_wire import body_of
 from upstream import Upstream
@@ -25,7 +27,7 @@ def c(upstream: Upstream, layer: CacheLayer) -> Client:
     (False, {"vary": CORS}, ""), (True, {"vary": CORS, "cache-control": "no-cache"}, ""),  # DeepSeek, Bedrock, TGI
     (True, {"vary": "Origin", "cache-control": "no-cache"}, ""),  # Groq, OpenRouter, Anthropic
     (True, {"cache-control": "no-cache, no-transform"}, ""),  # Hugging Face
-    (False, {"vary": "Accept-Encoding, "}, ""),
+    (False, {"vary": "Accept-Encoding, "}, ""), (False, {"vary": "Accept, Content-Type"}, ""),
     (False, {"cache-control": NEVER}, "kept:cache-control"),
     (True, {"cache-control": "no-store"}, "kept:cache-control"),
     (False, {"vary": GOOGLE}, "kept:vary referer x-origin"), (True, {"vary": "*"}, "kept:vary *"),
@@ -44,6 +46,21 @@ async def test_what_is_said_of_every_answer_keeps_none_away(
 async def test_a_whole_answer_that_is_to_be_asked_for_anew_is(c: Client, upstream: Upstream) -> None:
     script = {"say": "a b", "headers": {"cache-control": "no-cache"}}
     assert not [await c.chat(script) for _ in range(2)][1].hit and len(upstream.requests) == 2
+
+
+async def test_an_api_of_ones_own_may_have_several_media_types(layer: CacheLayer) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        media = dict(scope["headers"])[b"accept"]
+        await Upstream._reply(send, 200, b'{"a":1}', [(b"content-type", media), (b"vary", b"Accept")])
+
+    kinds = [f"application/vnd.{version}+json" for version in ("v1", "v2", "v1")]
+    for vary, hits in ((VARY, [False] * 3), ([*VARY, "accept"], [False, False, True])):
+        routes = [JsonRoute("/rate")]
+        c = Client(CacheLayerMiddleware(app, layer=layer, routes=routes, vary=vary, name=f"{len(vary)}"))
+        answers = [await c.post("/rate", {"q": 1}, accept=kind) for kind in kinds]
+        assert [a.header("content-type") for a in answers] == kinds and [a.hit for a in answers] == hits
+        assert ("kept:vary accept" in answers[0].header("cache-status")) is (vary is VARY)
 
 
 async def test_a_header_that_is_named_as_what_answers_differ_by_can_be_made_part_of_the_key(
