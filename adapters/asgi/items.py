@@ -36,6 +36,7 @@ class Items:
     refused: Exchange | None = None
     """Through which it answered otherwise than by items, in words that fit the request as it came."""
     usage: Any = None
+    _over = False
 
     def __init__(self, answering: ItemsAnswering, body: dict[str, Any], items: list[Any]) -> None:
         self.answering, self.body = answering, body
@@ -65,9 +66,14 @@ class Items:
         return outcome
 
     def close(self) -> None:
-        """The caller has what he wanted, or left."""
+        """The caller has what he wanted, or left: what comes from now on is for those who share it."""
+        self._over = True
+        self._keep(None)
+
+    def _keep(self, refused: Exchange | None) -> None:
         if self.refused is not None:
             self.refused.close()
+        self.refused = refused
 
     async def _fetch(self, needed: list[int]) -> Sequence[Any]:
         whole = len(needed) == len(self.order)
@@ -75,9 +81,8 @@ class Items:
         try:
             answers, usage = _read(await exchange.ask(), len(needed))
         except (Refused, Failed):
-            if whole or exchange.status == 429 or exchange.status >= 500:
-                self.close()
-                self.refused = exchange
+            if not self._over and (whole or exchange.status == 429 or exchange.status >= 500):
+                self._keep(exchange)
             else:
                 exchange.close()
             raise

@@ -159,3 +159,20 @@ async def test_an_app_is_told_that_the_last_who_waited_for_a_batch_left(c: Clien
     while app.at_work:
         await asyncio.sleep(0)
     assert app.left == 1
+
+
+async def test_an_app_that_refuses_what_only_others_wait_for_ends(c: Client, app: App) -> None:
+    app.open.clear()
+    first = c.start(PATH, BOTH)
+    await app.begun.wait()
+    second = c.start(PATH, BOTH)
+    for _ in range(9):  # it rides on what the first one asked
+        await asyncio.sleep(0)
+    first.leave()
+    await first.wait()
+    app.fails = True
+    app.open.set()
+    assert (await asyncio.wait_for(second.wait(), 10)).status == 503
+    async with asyncio.timeout(10):
+        while app.at_work:
+            await asyncio.sleep(0)
