@@ -19,6 +19,8 @@ from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
 
 Fields = dict[str, Any]
+_OWN = frozenset({Source.BACKEND, Source.BYPASS})
+"""Where a caller's answer comes from whose own request the app answered."""
 _KEPT = frozenset({Source.MEMORY, Source.REDIS, Source.INDEX})
 """Where answers come from that are fresh for a while yet."""
 _AS_IT_IS: AbstractContextManager[None] = nullcontext()
@@ -85,17 +87,18 @@ class Answering(Delivery):
                 exchange.ahead = ahead = Ahead(self.r, call, self.watch)
             try:
                 outcome, slot = await self.served.engine.handed(call)
-            finally:  # whoever asks the app through it from now on does so behind the caller's back
-                exchange.behind = not exchange.begun
+            finally:
                 if ahead is not None and not ahead.given:
                     exchange.ahead = ahead = None
             if ahead is not None:
                 await self._handed(ahead, outcome)
                 return
             assert outcome is not None
+            if outcome.source not in _OWN:
+                exchange.set_aside()
             if self.is_unfit(outcome, slot):
                 raise Again
-            if outcome.source in (Source.BACKEND, Source.BYPASS):
+            if outcome.source in _OWN:
                 await self._first(exchange, outcome)
                 return
             await self._shared(outcome, slot)

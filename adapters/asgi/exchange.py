@@ -212,6 +212,11 @@ class Exchange:
         self.unshared = Unshared(messages, channel, why)
         return self.unshared
 
+    def set_aside(self) -> None:
+        """The caller has another answer: who asks the app through this one from now on does so behind his back."""
+        self.behind = True
+        self.close()
+
     def close(self) -> None:
         """The caller has what he wanted, or left."""
         if self.unshared is not None:

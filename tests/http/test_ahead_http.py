@@ -148,35 +148,49 @@ async def test_what_is_asked_behind_a_callers_back_reaches_no_caller(upstream: U
     assert (await c.chat("whole")).hit and (await c.chat("streamed", stream=True)).hit
 
 
-@pytest.mark.parametrize("status", [200, 401, 500])
-@pytest.mark.parametrize("stream", [False, True])
-async def test_an_app_that_is_asked_behind_a_callers_back_in_vain_ends(status: int, stream: bool) -> None:
-    """Nobody reads what it answers; but what it says of the caller is heard."""
-    upstream, clock, ended, failing = Upstream(), ManualClock(), asyncio.Event(), False
+class Failing(Upstream):
+    """Answers as an upstream does, or in many pieces that are not kept, with `status`."""
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if not failing:
-            await upstream(scope, receive, send)
+    status = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ended = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self.status:
+            await super().__call__(scope, receive, send)
             return
         try:
             told = [(b"content-type", b"application/json"), (b"set-cookie", b"a=b")]
-            await send({"type": "http.response.start", "status": status, "headers": told})
+            await send({"type": "http.response.start", "status": self.status, "headers": told})
             for _ in range(9):
                 await send({"type": "http.response.body", "body": b"piece", "more_body": True})
             await send({"type": "http.response.body"})
         finally:
-            ended.set()
+            self.ended.set()
 
-    policy = Policy(ttl="100s", ttl_jitter=0, stale_while_revalidate="100s")
-    layer = CacheLayer(semantic=False, clock=clock, policy=policy)
+
+@pytest.mark.parametrize(("policy", "status"), [
+    ("stale_while_revalidate", 200), ("stale_while_revalidate", 401), ("stale_while_revalidate", 500),
+    ("stale_if_error", 500),
+])  # fmt: skip
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_app_whose_answer_nobody_waits_for_ends(policy: str, status: int, stream: bool) -> None:
+    """And so does the request that has another answer. What the app says of the caller is heard."""
+    app, clock = Failing(), ManualClock()
+    layer = CacheLayer(
+        semantic=False, clock=clock, policy=Policy(ttl="100s", ttl_jitter=0, **{policy: "100s"})
+    )
     c = Client(CacheLayerMiddleware(app, layer=layer, recheck="1h"))
     await c.chat("hi", stream=stream)
     clock.advance(150)
-    failing = True
-    assert "stale" in (await c.chat("hi", stream=stream)).header("cache-status")
-    await asyncio.wait_for(ended.wait(), 10)
-    failing = False
-    assert (await c.chat("hi", stream=stream)).hit is (status != 401)
+    app.status = status
+    stale = await asyncio.wait_for(c.chat("hi", stream=stream), 10)
+    assert "stale" in stale.header("cache-status")
+    await asyncio.wait_for(app.ended.wait(), 10)
+    app.status = 0
+    assert (await c.chat("hi", stream=stream)).hit is (policy != "stale_if_error" and status != 401)
 
 
 @pytest.mark.parametrize(
