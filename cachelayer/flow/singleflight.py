@@ -228,6 +228,8 @@ class SingleFlight:
                 del flights[key]
         if waiters is None:
             return
+        if live and not waiters:
+            _unread(result)
         for waiter, loop in waiters.items():
             # a recording lives on one loop
             own = Alone() if recording is not None and loop is not flight.loop else error
@@ -243,11 +245,20 @@ class SingleFlight:
             empty = not flight.waiters and not flight.landed and flight.task is not None
             if empty and self._flights.get(key) is flight:
                 del self._flights[key]
+        if flight.landed and flight.loop is running_loop():
+            _unread(flight.result)
         if empty and flight.task is not None and flight.loop is not None:
             if flight.loop is running_loop():
                 flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
             elif not flight.loop.is_closed():
                 flight.loop.call_soon_threadsafe(flight.task.cancel)
+
+
+def _unread(result: Any) -> None:
+    """One who was to read a live stream left before he had it; where nobody else reads, its source is left, too."""
+    recording = getattr(result, "recording", None)
+    if recording is not None and recording.complete and not recording.ended:
+        recording.reader()  # one that is dropped unread leaves as any other
 
 
 def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:

@@ -242,6 +242,32 @@ async def test_the_owners_functions_read_one_list_of_a_streams_chunks() -> None:
     assert read[0] is read[1] and read[0] == ["0", "1", "2", "3", "4"] and source.started == 1
 
 
+@pytest.mark.parametrize("when", ["before", "in the same step", "after"])
+async def test_a_stream_whose_only_caller_leaves_around_its_beginning_is_left(when: str) -> None:
+    source, gate = Source_(3 * READ_AHEAD), asyncio.Event()
+    source.let()
+    loop = asyncio.get_running_loop()
+
+    async def ask(prompt: str) -> AsyncIterator[str]:
+        await gate.wait()
+        if when == "in the same step":
+            caller.cancel()
+        elif when == "after":
+            loop.call_soon(caller.cancel)
+        return source.stream(prompt)
+
+    layer = CacheLayer(semantic=False)
+    caller = asyncio.create_task(layer.wrap(ask, name="stream")("p"))
+    await settle()
+    if when == "before":
+        caller.cancel()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    await settle()
+    assert source.started == source.closed and layer.stats()["flights"] == 0
+
+
 @pytest.mark.parametrize("size", [1, 9999], ids=["kept", "too large"])
 async def test_a_long_stream_is_refreshed_to_its_end_though_nobody_reads_it_and_let_go_past_the_limit(
     size: int,
