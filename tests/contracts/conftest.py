@@ -15,7 +15,7 @@ from cachelayer.semantic.index.reference import NumpyIndex
 sys.path.insert(0, str(Path(__file__).parent / "kit"))  # helpers; test directories are no packages
 
 from index_rows import DIMENSION
-from numpy_device import NumpyDevice
+from numpy_device import CpuGpu, NumpyGpu
 
 
 def faiss_cpu(dimension: int) -> VectorIndex:
@@ -32,7 +32,7 @@ def faiss_gpu(dimension: int) -> VectorIndex:
     reason = unavailable()
     if reason:
         pytest.skip(reason)
-    return FaissGpuIndex(dimension, promote_at=1024)
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024)
 
 
 def gpu_missing(dimension: int) -> VectorIndex:
@@ -42,7 +42,7 @@ def gpu_missing(dimension: int) -> VectorIndex:
 
     if not unavailable():
         pytest.skip("there is a GPU: tested as faiss-gpu")
-    return FaissGpuIndex(dimension, promote_at=1024)
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024)
 
 
 def gpu_stand_in(dimension: int) -> VectorIndex:
@@ -50,7 +50,16 @@ def gpu_stand_in(dimension: int) -> VectorIndex:
     pytest.importorskip("faiss")
     from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex
 
-    return FaissGpuIndex(dimension, promote_at=1024, open_device=NumpyDevice)
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, open_gpu=NumpyGpu)
+
+
+def gpu_lists(dimension: int) -> VectorIndex:
+    """The GPU index with lists, of FAISS's index for the CPU."""
+    pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex
+
+    small = {"promote_at": 1024, "device_at": 1024, "lists_at": 1024}
+    return FaissGpuIndex(dimension, **small, recall=0.995, open_gpu=CpuGpu)
 
 
 INDEXES = [
@@ -59,6 +68,7 @@ INDEXES = [
     pytest.param(faiss_cpu, id="faiss-cpu"),
     pytest.param(gpu_missing, id="faiss-gpu-missing"),
     pytest.param(gpu_stand_in, id="faiss-gpu-stand-in"),
+    pytest.param(gpu_lists, id="faiss-gpu-lists"),
     pytest.param(faiss_gpu, id="faiss-gpu", marks=pytest.mark.gpu),
 ]
 

@@ -1,38 +1,36 @@
-"""Large partitions on a GPU: float16 rows compared one by one, which reads at the device's memory bandwidth."""
+"""Large partitions on a GPU: float16 rows compared there, all of them or those of the nearest lists."""
 
 from __future__ import annotations
 
-import threading
+import os
+import weakref
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ...types import Vectors
 from .codes import Codes, load_faiss
 from .faiss_cpu import FaissIndex
+from .gpu_rows import LISTS_SCRATCH, MOST, Gpu, GpuLists, GpuRows, list_count
 from .packed import Found
-from .pages import PAGE, Page, View, name_rows
+from .pages import PAGE, Page, Partition, View, name_rows
 
-if TYPE_CHECKING:
-    from types import ModuleType
-
-
-class Device(Protocol):
-    """Rows on a device. A fault of the device is a RuntimeError, as FAISS raises it."""
-
-    def add(self, rows: Vectors) -> None: ...
-    def search(self, queries: Vectors, k: int) -> Found: ...
+_BLOCK = 32
+"""Pages that go to the device in one call: FAISS moves all rows of a flat index at every add."""
+_FULL = ("out of memory", "memory allocation", "alloc fail")
+"""What FAISS says where there is no room."""
 
 
 class FaissGpuIndex(FaissIndex):
-    """As FaissIndex, with partitions of `promote_at` rows and more compared exactly on GPU `device`.
+    """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared exactly there, from
+    `lists_at` rows on by those of the nearest lists, as many as it takes for a recall of `recall`.
 
-    The host keeps the float32 rows: what the device cannot hold (`max_bytes` of float16 rows, or its memory) or
-    loses is served from there, exactly at first and by codes once `maintain` has made them.
-    `fallbacks` counts why. One call uses the device at a time; many queries in one call share its reading, so put
-    `Searches(index, workers=1, inline_work=0, limit=...)` in front.
+    The host keeps the rows: what the device cannot hold (`max_bytes` of float16 rows, or its memory), and all where
+    there is no device, is served from there, exactly at first and by codes once `maintain` has made them. `fallbacks`
+    counts why. Where the device itself fails, FAISS ends the process. The device is not asked for before a partition
+    has grown to it; a child process leaves it to its parent. `Searches` gives it one call at a time, of many queries.
     """
 
     def __init__(
@@ -42,131 +40,207 @@ class FaissGpuIndex(FaissIndex):
         device: int = 0,
         max_bytes: int | None = None,
         promote_at: int = 4 * PAGE,
-        open_device: Callable[[], Device] | None = None,
+        device_at: int = 128 * PAGE,
+        lists_at: int = 1024 * PAGE,
+        recall: float = 0.99,
+        open_gpu: Callable[[int | None], Gpu] | None = None,
     ) -> None:
         super().__init__(dimension, promote_at=promote_at)
+        if device_at < promote_at:
+            raise ValueError(f"device_at={device_at}: at least promote_at, {promote_at}")
+        if not 0 < recall <= 1:
+            raise ValueError(f"recall={recall}: a share above 0, at most 1")
+        self.device_at, self.lists_at, self.recall = device_at, lists_at, recall
         self.fallbacks: Counter[str] = Counter()
-        reason = "" if open_device else unavailable()
-        self.lost = bool(reason)
-        if reason:
-            self.fallbacks[reason] += 1
-        self._open = open_device or (lambda: GpuRows(self._faiss, dimension, device))
+        self.lost = False
+        self._asked = open_gpu is not None
+        self._open = open_gpu or (lambda scratch: Gpu(self._faiss, device, scratch))
+        self._opens = 0
+        self._gpu: Gpu | None = None
         self._max_bytes = float("inf") if max_bytes is None else max_bytes
 
     @property
     def device_bytes(self) -> int:
         """Bytes of rows on the device, those that `maintain` is about to publish not counted."""
         with self._lock:
-            sieves = [home.view.sieve for home in self._partitions.values()]
-        return sum(sieve.bytes for sieve in sieves if isinstance(sieve, OnDevice))
+            homes = list(self._partitions.values())
+        return sum(sieve.bytes for sieve in map(_on_device, homes) if sieve)
+
+    def on_device(self, partition: bytes) -> bool:
+        home = self._partitions.get(partition)
+        sieve = _on_device(home) if home else None
+        return bool(sieve and not sieve.failed)
+
+    def work(self, partition: bytes) -> int:
+        """All rows where they are on the device: waiting for it never belongs on the loop."""
+        home = self._partitions.get(partition)
+        return home.rows if home and _on_device(home) else super().work(partition)
 
     def _sieve_over(self, pages: tuple[Page, ...], old: Any = None) -> Any:
-        if isinstance(old, OnDevice) and (self.lost or old.failed):
-            old = None
         rows = sum(page.count for page in pages)
-        if self.lost or rows < self.promote_at or isinstance(old, Codes):
-            return super()._sieve_over(pages, old)
-        needed = 2 * rows * self.dimension - (old.bytes if old else 0)
-        if self.device_bytes + needed > self._max_bytes:
+        kept = isinstance(old, Codes) and old.rows >= self.device_at and not old.outgrown(rows)
+        if rows < self.device_at or kept or not self._there():
+            return self._coded_over(pages, old)
+        if not (isinstance(old, OnDevice) and old.sound and not old.outgrown(rows)):
+            old = None
+        if self.device_bytes + 2 * rows * self.dimension - (old.bytes if old else 0) > self._max_bytes:
             self.fallbacks["over the memory budget"] += 1
-            return super()._sieve_over(pages, super()._new_sieve(pages))
+            return self._coded_over(pages)
         try:
             return super()._sieve_over(pages, old)
-        except RuntimeError as fault:
+        except (RuntimeError, MemoryError) as fault:
             self._count(fault)
-            return super()._sieve_over(pages, super()._new_sieve(pages))
+            return self._coded_over(pages)
+
+    def _coded_over(self, pages: tuple[Page, ...], old: Any = None) -> Any:
+        rows = sum(page.count for page in pages)
+        if rows < self.promote_at:
+            return None
+        fits = isinstance(old, Codes) and not old.outgrown(rows)
+        return super()._sieve_over(pages, old if fits else super()._new_sieve(pages))
 
     def _new_sieve(self, pages: tuple[Page, ...]) -> Any:
-        return super()._new_sieve(pages) if self.lost else OnDevice(self._open(), self.dimension)
+        """Lists have resources of their own: while they learn, other partitions are searched."""
+        rows = sum(page.count for page in pages)
+        if rows >= self.lists_at:
+            gpu = self._opened(LISTS_SCRATCH)
+            lists = GpuLists(gpu.lists(self.dimension, list_count(rows)), gpu, self.recall)
+            lists.learn(pages, self._scan_many)
+            return OnDevice(lists, self.dimension, 2 * rows)
+        self._gpu = self._gpu or self._opened(None)
+        flat = GpuRows(self._gpu.flat(self.dimension), self._gpu)
+        return OnDevice(flat, self.dimension, self.lists_at - 1)
+
+    def _there(self) -> bool:
+        """Whether there is a device; asked once."""
+        if not self._asked:
+            self._asked = True
+            reason = unavailable()
+            if reason:
+                self.lost = True
+                self.fallbacks[reason] += 1
+        return not self.lost
+
+    def _opened(self, scratch: int | None) -> Gpu:
+        if not self._opens:
+            forked = weakref.WeakMethod(self._forked)
+            os.register_at_fork(after_in_child=lambda: _call(forked))
+        self._opens += 1
+        return self._open(scratch)
+
+    def _forked(self) -> None:
+        """The device is the parent's: to ask it, or to free what is there, would end this process."""
+        for home in self._partitions.values():
+            sieve = _on_device(home)
+            if sieve:
+                sieve.device.abandon()
+        if self._gpu is not None:
+            self._gpu.abandon()
+        self.fallbacks["the device is a parent process's"] += 1
+        self._lose()
 
     def _from_sieve(self, view: View, queries: Vectors, k: int) -> Found | None:
         sieve = view.sieve
         if not isinstance(sieve, OnDevice):
             return super()._from_sieve(view, queries, k)
-        if sieve.failed or self.lost:
+        if sieve.failed:
             return None
         try:
             return super()._from_sieve(view, queries, k)
-        except RuntimeError as fault:
+        except (RuntimeError, MemoryError) as fault:
             sieve.failed = True
             self._count(fault)
             self._due.add(view.pages[0].home.key)
             return None
 
-    def work(self, partition: bytes) -> int:
-        """All rows: a search on the device waits for it, and never belongs on the loop."""
-        home = self._partitions.get(partition)
-        return home.rows if home else 0
-
-    def _count(self, fault: RuntimeError) -> None:
-        """Out of memory passes; anything else means that the device is gone."""
-        full = "memory" in str(fault).lower()
+    def _count(self, fault: RuntimeError | MemoryError) -> None:
+        """Out of memory passes; what else FAISS refuses, it will refuse again."""
+        told = str(fault).lower()
+        full = isinstance(fault, MemoryError) or any(words in told for words in _FULL)
         self.fallbacks["out of memory" if full else "device lost"] += 1
         if not full:
-            self.lost = True
+            self._lose()
+
+    def _lose(self) -> None:
+        """What is on the device is served from the host."""
+        self.lost = True
+        for home in list(self._partitions.values()):
+            sieve = _on_device(home)
+            if sieve:
+                sieve.failed = True
+                self._due.add(home.key)
 
 
 class OnDevice:
     """The first `rows` rows of a device's; as Codes, position i is row i of the partition's pages."""
 
-    def __init__(self, device: Device, dimension: int, rows: int = 0) -> None:
-        self.device, self.rows = device, rows
+    def __init__(self, device: GpuRows, dimension: int, room: int, rows: int = 0) -> None:
+        self.device, self.room, self.rows = device, room, rows
         self.failed = False
         self.ids = np.full(1, -1, np.int64)
         self._dimension = dimension
+        self._waiting: list[Vectors] = []
 
     @property
     def bytes(self) -> int:
         return 2 * self.rows * self._dimension
 
+    @property
+    def sound(self) -> bool:
+        """Whether more can be added: an add that was broken off leaves rows that nobody knows of."""
+        return not self.failed and len(self.device) == self.rows
+
     def clone(self) -> OnDevice:
-        """The same rows on the same device: adding to a flat index moves none."""
-        return OnDevice(self.device, self._dimension, self.rows)
+        """The same rows on the same device."""
+        return OnDevice(self.device, self._dimension, self.room, self.rows)
 
     def add(self, rows: Vectors) -> None:
-        self.device.add(rows)
+        self._waiting.append(rows)
         self.rows += len(rows)
+        if len(self._waiting) == _BLOCK:
+            self._send()
+
+    def settle(self) -> None:
+        self._send()
+        self.device.settle()
 
     def search(self, queries: Vectors, k: int, stretch: float) -> Found:
-        """As Codes'; exact search needs no more effort for dead rows."""
-        scores, positions = self.device.search(queries, k)
+        """As Codes'; what the device compares is compared exactly, and needs no more effort for dead rows."""
+        scores, positions = self.device.search(queries, min(k, MOST))
         return scores, np.where(positions < self.rows, positions, -1)
 
     def outgrown(self, rows: int) -> bool:
-        """Rows that are not coded never are."""
-        return False
-
-    def settle(self) -> None:
-        """Nothing is left to do."""
+        """Whether so many rows are better laid out anew."""
+        return rows > self.room
 
     def share(self, pages: tuple[Page, ...]) -> None:
         """The host keeps its rows."""
         self.ids = name_rows(pages, self.rows)
 
+    def _send(self) -> None:
+        rows, self._waiting = self._waiting, []
+        if rows:
+            self.device.add(np.concatenate(rows))
 
-class GpuRows:
-    """A GpuIndexFlatIP in float16; one call at a time owns its stream."""
 
-    def __init__(self, faiss: ModuleType, dimension: int, device: int) -> None:
-        config = faiss.GpuIndexFlatConfig()
-        config.device, config.useFloat16 = device, True
-        self._resources = faiss.StandardGpuResources()
-        self._index = faiss.GpuIndexFlatIP(self._resources, dimension, config)
-        self._owner = threading.Lock()
+def _on_device(home: Partition) -> OnDevice | None:
+    sieve = home.view.sieve
+    return sieve if isinstance(sieve, OnDevice) else None
 
-    def add(self, rows: Vectors) -> None:
-        with self._owner:
-            self._index.add(np.ascontiguousarray(rows))
 
-    def search(self, queries: Vectors, k: int) -> Found:
-        with self._owner:
-            scores, positions = self._index.search(np.ascontiguousarray(queries), k)
-        return scores, positions
+def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
+    alive = method()
+    if alive is not None:
+        alive()
+
+
+def for_gpus() -> bool:
+    """Whether the installed FAISS is built for GPUs; no device is asked."""
+    return hasattr(load_faiss(), "StandardGpuResources")
 
 
 def unavailable() -> str:
     """Why there is no GPU to search on, or ''."""
-    faiss = load_faiss()
-    if not hasattr(faiss, "StandardGpuResources"):
+    if not for_gpus():
         return "this faiss is built without GPU support"
-    return "" if faiss.get_num_gpus() else "no CUDA device"
+    return "" if load_faiss().get_num_gpus() else "no CUDA device"

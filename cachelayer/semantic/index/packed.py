@@ -53,6 +53,10 @@ class PackedIndex:
         home = self._partitions.get(partition)
         return home.rows if home else 0
 
+    def on_device(self, partition: bytes) -> bool:
+        """Whether a search waits for a device, which serves one call at a time."""
+        return False
+
     def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
         """Add rows under ids that the index does not hold; ValueError otherwise, and nothing is added."""
         check_rows(ids, vectors, self.dimension)
