@@ -218,8 +218,10 @@ def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:
 
 
 def _make_index(dimension: int, identity: str = "") -> PackedIndex:
+    """What the installed FAISS is built for; whether there is a GPU shows once a partition is large enough for it."""
     if find_spec("faiss") is None:
         return PackedIndex(dimension)
     from .semantic.index.faiss_cpu import FaissIndex
+    from .semantic.index.faiss_gpu import FaissGpuIndex, for_gpus
 
-    return FaissIndex(dimension)
+    return FaissGpuIndex(dimension) if for_gpus() else FaissIndex(dimension)

@@ -139,6 +139,8 @@ class SimilarTier(Lookup):
             decided = self.decider.stats()
         out = {"state": str(self.state), "entries": len(self.entries), "repaired": self.repaired, "decider": decided,
                "joined": self.inflight.joined, "quarantine": self.watch.stats()}  # fmt: skip
+        fallbacks = dict(getattr(self.index, "fallbacks", {}))
+        out |= {"fallbacks": fallbacks} if fallbacks else {}
         return {**out, "failure": self.failure} if self.failure else out
 
     async def aclose(self) -> None:

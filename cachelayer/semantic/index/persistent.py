@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ class PersistentIndex:
 
     def work(self, partition: bytes) -> int:
         return self.inner.work(partition)
+
+    def on_device(self, partition: bytes) -> bool:
+        return self.inner.on_device(partition)
+
+    @property
+    def fallbacks(self) -> Mapping[str, int]:
+        """Why a GPU is not used, and how often that was found."""
+        return getattr(self.inner, "fallbacks", {})
 
     def vector(self, key: int) -> NDArray[np.float32] | None:
         """The row of id `key`, or None."""

@@ -31,6 +31,9 @@ class Searches:
     thread costs 30-50 us, more than 1,000 rows do. What comes beyond that in the same turn, or while a batch is under
     way, goes in batches of up to `limit` to `workers` threads, where queries of one partition share a call; but of at
     most `tiny` rows none does. More than `queue` waiting searches are refused with Overloaded.
+
+    What waits for a device, as `index.on_device` says, goes there in one call at a time, of up to `device_limit`
+    queries: what comes meanwhile shares the next.
     """
 
     def __init__(
@@ -41,15 +44,18 @@ class Searches:
         inline_work: int = 4096,
         tiny: int = 512,
         limit: int = 32,
+        device_limit: int = 1024,
         queue: int = 1024,
     ) -> None:
         self.index = index
         self._work: Callable[[bytes], int] = getattr(index, "work", index.size)
+        self._on_device: Callable[[bytes], bool] = getattr(index, "on_device", lambda partition: False)
         self._inline_work, self._tiny = inline_work, tiny
         self._pool = Pool(workers, "cachelayer-search")
         self._batcher: Batcher[_Search, Neighbours] = Batcher(
             self._call, limit=limit, concurrency=self._pool.workers, queue=queue
         )
+        self._device: Batcher[_Search, Neighbours] = Batcher(self._call, limit=device_limit, queue=queue)
         self._turn: asyncio.AbstractEventLoop | None = None
         """The loop whose turn has had searches."""
         self._spent = 0
@@ -68,15 +74,18 @@ class Searches:
             self._spent += work
             scores, ids = self.index.search(partition, vector[None], k)
             return scores[0], ids[0]
-        return await self._batcher.submit(_Search(partition, vector, k), scope=partition, deadline=deadline)
+        batcher = self._device if self._on_device(partition) else self._batcher
+        return await batcher.submit(_Search(partition, vector, k), scope=partition, deadline=deadline)
 
     async def aclose(self) -> None:
         """End what waits on this loop, and the threads."""
         await self._batcher.aclose()
+        await self._device.aclose()
         self._pool.close()
 
     def stats(self) -> dict[str, float]:
-        return self._batcher.stats()
+        """Of what went to threads and to a device."""
+        return self._batcher.stats() | {f"device_{k}": v for k, v in self._device.stats().items()}
 
     def _next_turn(self) -> None:
         self._turn = None
