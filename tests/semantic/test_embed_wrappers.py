@@ -234,3 +234,32 @@ async def test_a_missing_package_names_what_brings_it(monkeypatch, make, package
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ConfigurationError, match=r"pip install ('cachelayer\[|sentence)"):
         await make().start()
+
+
+OF_LONG_AGO = """
+from types import SimpleNamespace
+
+class Module:
+    auto_model = SimpleNamespace(config=SimpleNamespace(_commit_hash="0123456789abcdef"))
+
+class SentenceTransformer(list):
+    device, max_seq_length = "cpu", 256
+
+    def __init__(self, name, device, revision):
+        super().__init__([Module])
+
+    def get_sentence_embedding_dimension(self):
+        return 7
+"""
+
+
+async def test_releases_of_sentence_transformers_before_5_4_are_understood(tmp_path, monkeypatch):
+    """They know the dimension by another name; `start` raised an AttributeError."""
+    (tmp_path / "sentence_transformers.py").write_text(OF_LONG_AGO)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "sentence_transformers", raising=False)
+    embedder = SentenceTransformersEmbedder("some/model")
+    await embedder.start()
+    assert embedder.dimension == 7 and embedder.identity == "model@0123456789ab/st/256/fp32"
+    await embedder.aclose()
+    monkeypatch.delitem(sys.modules, "sentence_transformers")

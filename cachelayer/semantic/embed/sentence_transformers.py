@@ -76,7 +76,9 @@ class SentenceTransformersEmbedder:
             half = cuda if self._half is None else self._half
             if half:
                 model.half()
-            self.dimension = int(model.get_embedding_dimension())
+            # releases before 5.4 have only the longer name
+            ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+            self.dimension = int(ask())
             precision = "fp16" if half else "fp32"
             self.identity = (
                 f"{Path(self._name).name}@{self._content(model)}/st/{model.max_seq_length}/{precision}"
