@@ -1,0 +1,56 @@
+"""How benchmarks/gpu_index.py takes times and compares neighbours."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+K = 8
+TEXT = "Can I still change the delivery address of the order that I placed yesterday evening?"
+Result = dict[str, Any]
+
+
+def settle() -> None:
+    """Wait for the device, if there is one."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def timed(work: Callable[[], object], repeats: int) -> list[float]:
+    """Seconds per call, the device idle before and after each."""
+    for _ in range(min(5, repeats)):
+        work()
+    settle()
+    took = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        work()
+        settle()
+        took.append(time.perf_counter() - begun)
+    return took
+
+
+def summary(took: list[float], queries: int) -> Result:
+    ordered = sorted(took)
+    p50 = statistics.median(took)
+    return {
+        "p50 us": p50 * 1e6,
+        "p99 us": ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))] * 1e6,
+        "queries/s": queries / p50,
+    }
+
+
+def text_in(search: Callable[[Any], Any], args: argparse.Namespace) -> Result:
+    """One text in, the ids of its candidates on the host."""
+    encode = args.encoder.encode
+    return summary(timed(lambda: search(encode([TEXT]))[1].cpu(), args.repeats), 1)
+
+
+def recall(found: Any, truth: Any) -> float:
+    pairs = zip(found.tolist(), truth.tolist(), strict=True)
+    return statistics.fmean(len(set(a) & set(b)) / K for a, b in pairs)
