@@ -94,14 +94,14 @@ class LocalTransport:
         short = isinstance(request.prompt, str) and len(request.prompt) <= INLINE
         inputs = self._inputs(request) if short else await asyncio.to_thread(self._inputs, request)
         promise = self._submit(inputs, request)
-        finished = False
+        finished, ended = False, set[int]()
         try:
             start: Start | None = Start(request.id, request.model or self._model, int(time.time()))
             async for output in promise if request.stream else _once(promise):
                 if start is not None:
                     yield start
                     start = None
-                for delta in _deltas(output) if request.stream else _whole(output):
+                for delta in _deltas(output, ended) if request.stream else _whole(output):
                     yield delta
                 if output.finished:
                     break
@@ -185,12 +185,16 @@ async def _once(promise: Any) -> AsyncGenerator[Any, None]:
     yield promise
 
 
-def _deltas(output: Any) -> list[Delta]:
-    """The engine yields one object that it changes in place: everything is copied out at once."""
+def _deltas(output: Any, ended: set[int]) -> list[Delta]:
+    """The engine yields one object that it changes in place: everything is copied out at once.
+
+    What a choice said last may stand there again while others go on, so it is not read after its end."""
     deltas = []
     for part in output.outputs:
         text, finish = part.text_diff, part.finish_reason
-        if text or finish:
+        if (text or finish) and part.index not in ended:
+            if finish:
+                ended.add(part.index)
             deltas.append(Delta(part.index, text, finish_reason=finish, stop_reason=part.stop_reason))
     return deltas
 

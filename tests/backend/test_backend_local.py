@@ -55,6 +55,15 @@ async def test_several_tokens_a_step_and_an_empty_first_step_join_to_the_text() 
     assert chunks[-1]["usage"]["completion_tokens"] == 5, "tokens are counted by id, not by chunk"
 
 
+async def test_what_a_choice_said_last_is_told_once_while_others_go_on() -> None:
+    """Their results are one object: the last piece of a choice that has ended stands in every later one too."""
+    stream = await local()(prompt=prompt("abcdefghi", step=1, stagger=True), n=2, stream=True)
+    chunks = [choice async for chunk in stream for choice in chunk["choices"]]
+    texts = ["".join(c["text"] for c in chunks if c["index"] == i) for i in (0, 1)]
+    assert texts == ["ab", "abcdefghi"]
+    assert [c["finish_reason"] for c in chunks if c["finish_reason"]] == ["stop", "stop"]
+
+
 async def test_salt_and_retention_reach_the_engine_where_it_knows_them() -> None:
     engine = trt.LLM("m")
     llm = local(llm=engine)

@@ -1,6 +1,8 @@
 """Stand-in for the package tensorrt_llm: signatures of its LLM API (1.x), a scripted model, no GPU.
 
-`TOKENS_PER_STEP` tokens come with one iteration step, as with speculative decoding or `stream_interval`.
+`TOKENS_PER_STEP` tokens come with one iteration step, as with speculative decoding or `stream_interval`. With the key
+`stagger` the first choice ends before the others, and what it said last stands there to the end, as the engine
+leaves it.
 """
 
 from __future__ import annotations
@@ -120,10 +122,12 @@ class RequestOutput:
 
     def _advance(self, step: list[str], last: bool) -> None:
         for output in self.outputs:
+            if output.finish_reason is not None:
+                continue
             output._last_text = output.text
             output.text += "".join(step)
             output.token_ids.extend(range(len(step)))
-            if last:
+            if last or (self._script.rest.get("stagger") and output.index == 0 and output.text):
                 finish = self._script.rest.get("finish", self._script.finish(self._limit))
                 output.finish_reason = "cancelled" if self.aborted else finish
         self.finished = last
