@@ -16,6 +16,9 @@ from .request import Request
 from .sse import EventParser
 from .wire import delta_of, events_of, start_of, usage_of
 
+LINGER = 0.25
+"""Seconds for which a stream may go on after its [DONE], so that its connection is kept."""
+
 
 class ServeTransport:
     """One trtllm-serve address. Persistent connections; closing a stream closes its connection, which aborts
@@ -144,9 +147,13 @@ class ServeTransport:
                 async for chunk in response.pieces():
                     for event in stream.feed(chunk):
                         yield event
+                    if stream.done:
+                        break
                 # other servers end without [DONE]; that every choice finished is checked on the way out
                 if not stream.done and self.capabilities.kind == "trtllm-serve":
                     raise Unavailable(f"{self.name} closed the stream without [DONE]")
+                if stream.done:
+                    await response.let_end(LINGER)
                 if stream.usage is not None:
                     yield stream.usage
                 yield End("stop")

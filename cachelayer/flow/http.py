@@ -93,6 +93,13 @@ class Answer:
         """The whole body. Raises HttpFault."""
         return b"".join([piece async for piece in self.pieces()])
 
+    async def let_end(self, within: float) -> None:
+        """Nothing more is awaited: let the body end, so that its connection can serve again. Never raises HttpFault."""
+        with suppress(HttpFault, TimeoutError):
+            async with asyncio.timeout(within):
+                async for _ in self.pieces():
+                    pass
+
     def close(self) -> None:
         self._response.close()
 

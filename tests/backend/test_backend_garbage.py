@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 from cachelayer.adapters.tensorrt_llm import Interrupted, ProtocolFault, TensorRTLLM, Unavailable
 from cachelayer.adapters.tensorrt_llm.sse import MAX_EVENT, EventParser
+from script import prompt
 from serve_server import ServeStandin
+from until import open_gate
 
 from cachelayer import CacheLayer
 
@@ -174,3 +177,16 @@ def test_an_event_of_endlessly_many_lines_is_refused() -> None:
     with pytest.raises(ProtocolFault):
         for _ in range(2 * MAX_EVENT // len(lines)):
             parser.feed(lines)
+
+
+async def test_a_stream_is_whole_at_its_done_though_the_body_goes_on(gate: Path) -> None:
+    """A proxy that keeps the body open held up whoever had the whole answer, for ever or to the deadline."""
+    server = ServeStandin()
+    await server.start()
+    llm = TensorRTLLM.connect(f"trtllm://{server.address}")
+    messages = [{"role": "user", "content": prompt("whole", linger=str(gate))}]
+    chunks = [chunk async for chunk in await llm(messages=messages, stream=True)]
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    open_gate(gate)
+    await llm.aclose()
+    await server.crash()

@@ -3,12 +3,14 @@ hand.
 
 Keys of a script: `cut` (bytes a TCP write), `crlf`, `drop_after` (events, then the connection closes),
 `finish`, `reasoning`, `calls` (tool-call deltas), `details` (False: usage without prompt_tokens_details),
-`runtime` (a run-time error text), `status`, `retry_after` and `date`, `crash` (the server exits)."""
+`runtime` (a run-time error text), `status`, `retry_after` and `date`, `crash` (the server exits), `linger` (a path:
+after [DONE] the body goes on until it exists)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -251,6 +253,8 @@ class _Run:
         size = rest.get("cut", 1 << 20)
         for start in range(0, len(buffer), size):
             await self.write(writer, buffer[start : start + size])
+        if "linger" in rest:
+            await until(lambda: os.path.exists(rest["linger"]))
         writer.write(b"0\r\n\r\n")
         await writer.drain()
         return True
