@@ -62,7 +62,7 @@ class Attempt:
     ) -> AsyncGenerator[Event, None]:
         member, choice = self.member, self.choice
         clock = asyncio.get_running_loop().time
-        self.router.sent(choice, clock(), self.request.session)
+        self.router.sent(choice, clock(), self.request.session, stream=self.request.stream)
         lead = None
         finish, held = Finish(self.request), list[Event]()
         try:
@@ -80,6 +80,7 @@ class Attempt:
             async with aclosing(member.transport.events(self.request)) as events:
                 async for event in events:
                     if type(event) is Delta:
+                        choice.replica.heard()
                         finish.saw(event)
                         self._deltas += 1
                         if not self._begun:
@@ -107,7 +108,9 @@ class Attempt:
                 self.router.failed(choice, clock())
             raise
         finally:
-            self.router.finished(choice, clock(), begun=self._begun)
+            now, deadline = clock(), self.request.deadline
+            late = deadline is not None and now >= deadline
+            self.router.finished(choice, now, begun=self._begun, late=late)
             if lead is not None:
                 lead.close()
 

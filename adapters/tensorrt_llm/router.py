@@ -42,12 +42,23 @@ class RouterPolicy:
     cooldown: float = 5.0
     """Consecutive failures that open a replica's breaker, and the seconds until one request tries it; each
     further failure doubles them, up to 16 times."""
+    silence: float = 5.0
+    """Seconds after which a replica that gave no stream a token is passed over where others can be asked: for as long
+    as a breaker stays open."""
 
     def __post_init__(self) -> None:
         for name in ("block", "capacity", "sessions", "routers", "failures"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(name, getattr(self, name), "give at least 1")
-        for name in ("prefill_weight", "queue_weight", "decode_weight", "affinity", "ttl", "cooldown"):
+        for name in (
+            "prefill_weight",
+            "queue_weight",
+            "decode_weight",
+            "affinity",
+            "ttl",
+            "cooldown",
+            "silence",
+        ):
             if getattr(self, name) < 0:
                 raise ConfigurationError(name, getattr(self, name), "give at least 0")
 
@@ -69,6 +80,14 @@ class Replica:
     open_until: float = 0.0
     probing: bool = False
     draining: bool = False
+    quiet: float | None = None
+    """Since when a stream waits there while nobody hears anything."""
+    mutes: int = 0
+    """How often it was passed over for that, since it was last heard."""
+
+    def heard(self) -> None:
+        """It said something to somebody."""
+        self.quiet, self.mutes = None, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +141,8 @@ class Router:
             return None
         # one that has cooled down is tried even where another is cheaper, or it would never come back
         probes = [replica for replica in able if replica.failures >= self.policy.failures]
+        probes = probes or [replica for replica in able if self._asked_again(replica, now)][:1]
+        able = [r for r in able if not self._mute(r, now)] or able
         able = probes or [r for r in able if r not in full] or able
         choices = [self._choice(replica, blocks, tokens, now) for replica in able]
         if self.policy.routers > 1 and len(choices) > 2 and not any(choice.matched for choice in choices):
@@ -155,8 +176,22 @@ class Router:
             return True
         return now >= replica.open_until and not replica.probing
 
-    def sent(self, choice: Choice, now: float, session: str | None = None) -> None:
+    def _mute(self, replica: Replica, now: float) -> bool:
+        """One that hangs fails nobody's request, and would be sent more for as long as it looks idle."""
+        return replica.quiet is not None and now >= replica.quiet + self.policy.silence
+
+    def _asked_again(self, replica: Replica, now: float) -> bool:
+        """Whether a mute one gets one request, to see whether it speaks."""
+        pause = self.policy.cooldown * 2 ** min(replica.mutes, 4)
+        if replica.quiet is None or now < replica.quiet + self.policy.silence + pause:
+            return False
+        replica.quiet, replica.mutes = now - self.policy.silence, replica.mutes + 1
+        return True
+
+    def sent(self, choice: Choice, now: float, session: str | None = None, *, stream: bool = False) -> None:
         replica = choice.replica
+        if stream and replica.quiet is None:
+            replica.quiet = now
         replica.inflight += 1
         replica.waiting += 1
         replica.pending += choice.missing
@@ -172,6 +207,7 @@ class Router:
     def first(self, choice: Choice, now: float) -> None:
         """The first token came: its prefill is done and its blocks are in the cache."""
         replica = choice.replica
+        replica.heard()
         self._prefilled(choice)
         # an open breaker closes; what came before is forgotten once an answer is whole
         replica.failures = min(replica.failures, self.policy.failures - 1)
@@ -181,9 +217,12 @@ class Router:
         """The whole answer came. Told before `finished`."""
         choice.replica.failures = 0
 
-    def finished(self, choice: Choice, now: float, *, begun: bool) -> None:
-        """The request is over, well or by its caller's leave. `begun` says whether `first` was told."""
+    def finished(self, choice: Choice, now: float, *, begun: bool, late: bool = False) -> None:
+        """The request is over, well or by its caller's leave. `begun` says whether `first` was told, `late` whether
+        its time had passed."""
         replica = choice.replica
+        if not begun and not late and replica.waiting == 1 and not replica.mutes:
+            replica.quiet = None  # its only caller left early: that says nothing
         replica.inflight -= 1
         replica.probing = False
         if begun:
