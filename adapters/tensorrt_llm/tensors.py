@@ -48,7 +48,12 @@ OUTPUTS = (
     " kv_cache_reused_block arrival_time_ns first_scheduled_time_ns"
 ).split()
 """What an answer is made of; text first. Log-probabilities and logits are never asked for."""
-NEUTRAL: dict[str, Any] = {"n": 1, "best_of": 1, "logprobs": False, "tools": [], "tool_choice": "none"}
+NEUTRAL: dict[str, Any] = {
+    "n": 1, "best_of": 1, "logprobs": False, "top_logprobs": 0, "tools": [], "tool_choice": "none", "stop": [],
+    "stop_token_ids": [], "logit_bias": {}, "response_format": {"type": "text"}, "echo": False, "min_tokens": 0,
+    "presence_penalty": 0, "frequency_penalty": 0, "repetition_penalty": 1, "ignore_eos": False,
+    "use_beam_search": False, "skip_special_tokens": True, "include_stop_str_in_output": False,
+}  # fmt: skip
 """Values that ask for nothing, and may be dropped where Triton has no tensor for the field."""
 
 
@@ -139,7 +144,7 @@ def inputs_of(layout: Layout, request: Request, prompt: str, default_max_tokens:
         if tensor in layout.inputs:
             many = isinstance(value, list | tuple)
             tensors.append(encode(layout, tensor, value if many else [value]))
-        elif field not in NEUTRAL or value not in (NEUTRAL[field], 0):
+        elif field not in NEUTRAL or value != NEUTRAL[field]:
             raise RequestRejected(f"{layout.model} has no input for {field}")
     stream = "streaming" if layout.llmapi else "stream"
     if stream in layout.inputs:

@@ -117,6 +117,27 @@ def test_a_field_that_changes_the_answer_and_has_no_tensor_is_refused_by_name() 
     assert names == ["text_input", "max_tokens", "top_p", "stream"]
 
 
+@pytest.mark.parametrize(
+    ("field", "nothing", "something"),
+    [
+        ("skip_special_tokens", True, False),
+        ("ignore_eos", False, True),
+        ("logit_bias", {}, {"5": 1}),
+        ("stop_token_ids", [], [2]),
+        ("response_format", {"type": "text"}, {"type": "json_object"}),
+        ("repetition_penalty", 1.0, 0),
+        ("echo", False, True),
+    ],
+)
+def test_a_field_at_the_value_that_asks_for_nothing_needs_no_tensor(
+    field: str, nothing: Any, something: Any
+) -> None:
+    names = [t.name for t in inputs_of(layout(), parse({"prompt": "x", field: nothing}, 0.0), "x", 16)]
+    assert names == ["text_input", "max_tokens", "stream"]
+    with pytest.raises(RequestRejected, match=field):
+        inputs_of(layout(), parse({"prompt": "x", field: something}, 0.0), "x", 16)
+
+
 def test_a_value_that_does_not_fit_its_tensor_is_refused() -> None:
     with pytest.raises(RequestRejected, match="max_tokens"):
         inputs_of(layout(), parse({"prompt": "x", "max_tokens": 2**40}, 0.0), "x", 16)
