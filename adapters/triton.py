@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import re
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from cachelayer.errors import ConfigurationError, MissingExtra
@@ -20,7 +21,7 @@ from .tensorrt_llm.errors import (
 from .tensorrt_llm.events import Capabilities, Event, Start
 from .tensorrt_llm.local import Template
 from .tensorrt_llm.request import Request
-from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_text
+from .tensorrt_llm.tensor_answer import TensorAnswer, fault_of_status
 from .tensorrt_llm.tensors import Layout, Tensor, flags_of, inputs_of, layout_of
 
 PREFERRED = ("ensemble", "tensorrt_llm_bls", "tensorrt_llm")
@@ -66,7 +67,8 @@ class TritonTransport:
         self._address, self._tls, self._model, self._template = address, tls, model, template
         self._default_max_tokens, self._tokens_per_block = default_max_tokens, tokens_per_block
         self._unknown_finish, self._keepalive = unknown_finish, keepalive_ms
-        self._headers = (*GRPC_ERRORS, *((headers or {}).items()))
+        self._headers = (*GRPC_ERRORS, *metadata_of(headers or {}))
+        self._brief: dict[str, Any] = {"timeout": 5, "metadata": self._headers}
         self._layout: Layout | None = None
         self._stop_model: str | None = None
         self._common: Any = None
@@ -107,8 +109,8 @@ class TritonTransport:
         ConfigurationError."""
         stub = self._open()
         try:
-            server = await stub.ServerMetadata(self._pb.ServerMetadataRequest(), timeout=5)
-            index = await stub.RepositoryIndex(self._pb.RepositoryIndexRequest(ready=True), timeout=5)
+            server = await stub.ServerMetadata(self._pb.ServerMetadataRequest(), **self._brief)
+            index = await stub.RepositoryIndex(self._pb.RepositoryIndexRequest(ready=True), **self._brief)
             names = [m.name for m in index.models if m.state in ("READY", "")]
             layouts = [
                 layout for name in self._wanted(names) if (layout := layout_of(await self._config(name)))
@@ -143,7 +145,7 @@ class TritonTransport:
 
     async def _config(self, model: str) -> dict[str, Any]:
         json_format = importlib.import_module("google.protobuf.json_format")
-        answer = await self._stub.ModelConfig(self._pb.ModelConfigRequest(name=model), timeout=5)
+        answer = await self._stub.ModelConfig(self._pb.ModelConfigRequest(name=model), **self._brief)
         config: dict[str, Any] = json_format.MessageToDict(answer.config, preserving_proto_field_name=True)
         return config
 
@@ -158,13 +160,11 @@ class TritonTransport:
         return "tensorrt_llm" if {"stop", "input_ids"} <= inputs else None
 
     async def healthy(self) -> bool:
-        model = self._layout.model if self._layout else self._model
+        model, stub, pb = self._layout.model if self._layout else self._model, self._open(), self._pb
         try:
             if model is None:
-                return bool((await self._open().ServerReady(self._pb.ServerReadyRequest(), timeout=5)).ready)
-            return bool(
-                (await self._open().ModelReady(self._pb.ModelReadyRequest(name=model), timeout=5)).ready
-            )
+                return bool((await stub.ServerReady(pb.ServerReadyRequest(), **self._brief)).ready)
+            return bool((await stub.ModelReady(pb.ModelReadyRequest(name=model), **self._brief)).ready)
         except self._grpc.aio.AioRpcError:
             return False
 
@@ -257,31 +257,26 @@ class TritonTransport:
             Tensor("stop", "BOOL", shape, b"\1"),
         ]
 
-        call = self._infer(self._infer_request("tensorrt_llm", id_, tensors), timeout=5)
+        call = self._infer(self._infer_request("tensorrt_llm", id_, tensors), **self._brief)
         self._stopping.add(call)
         call.add_done_callback(self._stopping.discard)
 
     def _fault(self, error: Any) -> BackendError:
-        code, detail = error.code(), error.details() or ""
-        status = self._grpc.StatusCode
-        if code is status.DEADLINE_EXCEEDED:
-            return DeadlineExceeded(f"{self.name}: {detail}")
-        if code is status.CANCELLED:
-            return Cancelled(f"{self.name}: {detail}")
-        if code is status.UNAVAILABLE and "maximum queue size" not in detail:
-            return Unavailable(f"{self.name}: {detail}")
-        if code is status.NOT_FOUND:
-            return RequestRejected(f"{self.name}: {detail}", status=404)
-        if code is status.UNIMPLEMENTED:
-            return RequestRejected(f"{self.name}: {detail}", status=501)
-        if code in (status.INVALID_ARGUMENT, status.ALREADY_EXISTS):
-            return RequestRejected(f"{self.name}: {detail}")
-        return fault_of_text(detail)
+        return fault_of_status(error.code().name, error.details() or "", self.name)
 
     async def aclose(self) -> None:
         channel, self._channel, self._stub, self._layout = self._channel, None, None, None
         if channel is not None:
             await channel.close()
+
+
+def metadata_of(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """As gRPC wants it. Raises ConfigurationError for what it would not send."""
+    for name, value in headers.items():
+        if not re.fullmatch("[0-9A-Za-z_.-]+", name) or not (value.isascii() and value.isprintable()):
+            remedy = "names are letters, digits and _.-, values printable ASCII"
+            raise ConfigurationError("headers", name, remedy)
+        yield name.lower(), value
 
 
 def add_inputs(message: Any, tensors: Sequence[Tensor]) -> None:

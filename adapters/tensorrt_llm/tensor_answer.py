@@ -177,9 +177,39 @@ class TensorAnswer:
         return [*events, *([usage] if usage != Usage() else []), End("stop")]
 
 
-def fault_of_text(message: str) -> BackendError:
-    """Errors of servers before 24.08 are text inside an open stream."""
-    low = message.lower()
+REFUSALS = {
+    "INVALID_ARGUMENT": 400,
+    "ALREADY_EXISTS": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "UNIMPLEMENTED": 501,
+}
+"""Statuses of gRPC that another try would meet again; those about who asks come from proxies."""
+
+
+def fault_of_status(code: str, detail: str, name: str) -> BackendError:
+    """The error for a status of gRPC, by its name, from the server `name`."""
+    message = f"{name}: {detail}"
+    if code in REFUSALS:
+        return RequestRejected(message, status=REFUSALS[code])
+    match code:
+        case "DEADLINE_EXCEEDED":
+            return DeadlineExceeded(message)
+        case "CANCELLED":
+            return Cancelled(message)
+        case "RESOURCE_EXHAUSTED" if "larger than max" in detail:
+            return RequestRejected(message, status=413)
+        case "RESOURCE_EXHAUSTED":
+            return Overloaded(message, status=429)
+        case "UNAVAILABLE" if "maximum queue size" not in detail:
+            return Unavailable(message)
+    return fault_of_text(detail, message)
+
+
+def fault_of_text(said: str, message: str = "") -> BackendError:
+    """Errors of servers before 24.08 are text inside an open stream. The error says `message`, by default the same."""
+    low, message = said.lower(), message or said
     if "maximum queue size" in low:
         return Overloaded(message)
     if "cancel" in low:

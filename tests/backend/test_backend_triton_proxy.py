@@ -1,0 +1,132 @@
+"""A proxy before Triton: it wants to know who asks, at every call, and refuses in statuses of its own."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from cachelayer.adapters.tensorrt_llm import (
+    BackendError,
+    Cancelled,
+    Overloaded,
+    RequestRejected,
+    TensorRTLLM,
+    Unavailable,
+)
+
+from cachelayer.errors import ConfigurationError
+
+grpc = pytest.importorskip("grpc")
+pb = importlib.import_module("tritonclient.grpc.service_pb2")
+stubs = importlib.import_module("tritonclient.grpc.service_pb2_grpc")
+BLS = {
+    "name": "tensorrt_llm_bls",
+    "input": [
+        {"name": "text_input", "data_type": "TYPE_STRING"},
+        {"name": "max_tokens", "data_type": "TYPE_INT32"},
+    ],
+    "output": [{"name": "text_output", "data_type": "TYPE_STRING"}],
+    "model_transaction_policy": {"decoupled": True},
+}
+
+
+class Proxy(stubs.GRPCInferenceServiceServicer):  # type: ignore[misc]
+    """Triton with one model, for those who are known. `refuses`: the status and words that a stream ends in."""
+
+    def __init__(self) -> None:
+        self.refuses: tuple[str, str] | None = None
+        self.address = ""
+
+    async def _known(self, context: Any) -> None:
+        if ("authorization", "Bearer x") not in tuple(map(tuple, context.invocation_metadata())):
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "who are you")
+
+    async def ServerMetadata(self, request: Any, context: Any) -> Any:
+        await self._known(context)
+        return pb.ServerMetadataResponse(version="2.51.0")
+
+    async def RepositoryIndex(self, request: Any, context: Any) -> Any:
+        await self._known(context)
+        index = pb.RepositoryIndexResponse()
+        index.models.add(name=BLS["name"], state="READY")
+        return index
+
+    async def ModelConfig(self, request: Any, context: Any) -> Any:
+        await self._known(context)
+        parse = importlib.import_module("google.protobuf.json_format").ParseDict
+        return pb.ModelConfigResponse(config=parse(BLS, pb.ModelConfigResponse().config))
+
+    async def ModelReady(self, request: Any, context: Any) -> Any:
+        await self._known(context)
+        return pb.ModelReadyResponse(ready=True)
+
+    async def ModelStreamInfer(self, requests: Any, context: Any) -> AsyncIterator[Any]:
+        await self._known(context)
+        async for request in requests:
+            if self.refuses is not None:
+                await context.abort(grpc.StatusCode[self.refuses[0]], self.refuses[1])
+            answer = pb.ModelStreamInferResponse()
+            answer.infer_response.id = request.id
+            answer.infer_response.parameters["triton_final_response"].bool_param = True
+            answer.infer_response.outputs.add(name="text_output", datatype="BYTES", shape=[1])
+            answer.infer_response.raw_output_contents.append(b"\2\0\0\0hi")
+            yield answer
+
+
+@pytest.fixture
+async def proxy() -> AsyncIterator[Proxy]:
+    server, found = grpc.aio.server(), Proxy()
+    stubs.add_GRPCInferenceServiceServicer_to_server(found, server)
+    found.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    await server.start()
+    yield found
+    await server.stop(1)
+
+
+async def test_headers_go_with_every_call_however_their_names_are_written(proxy: Proxy) -> None:
+    """`start` sent none, so that a server that wants them could not be used."""
+    llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"Authorization": "Bearer x"})
+    assert (await llm(prompt="x"))["choices"][0]["text"] == "hi"
+    assert await llm.healthy()
+    await llm.aclose()
+
+
+@pytest.mark.parametrize("headers", [{"x y": "1"}, {"authorization": "Bearer ü"}, {"authorization": "a\nb"}])
+def test_headers_that_grpc_would_not_send_are_refused_without_their_value(headers: dict[str, str]) -> None:
+    with pytest.raises(ConfigurationError, match="headers=") as fault:
+        TensorRTLLM.connect("triton://127.0.0.1:1", headers=headers)
+    assert "Bearer" not in str(fault.value)
+
+
+async def test_who_is_not_known_is_refused_and_the_server_is_not_at_fault(proxy: Proxy) -> None:
+    llm = TensorRTLLM.connect(f"triton://{proxy.address}")
+    with pytest.raises(RequestRejected, match=f"{proxy.address}: who are you") as fault:
+        await llm(prompt="x")
+    assert fault.value.status == 401
+    await llm.aclose()
+
+
+@pytest.mark.parametrize(
+    ("refuses", "kind", "status"),
+    [
+        (("PERMISSION_DENIED", "no"), RequestRejected, 403),
+        (("RESOURCE_EXHAUSTED", "too many requests"), Overloaded, 429),
+        (("RESOURCE_EXHAUSTED", "Received message larger than max (9 vs. 4)"), RequestRejected, 413),
+        (("UNAVAILABLE", "Exceeds maximum queue size"), Overloaded, 503),
+        (("UNAVAILABLE", "no healthy upstream"), Unavailable, 503),
+        (("INTERNAL", "request cancelled"), Cancelled, 502),
+        (("UNKNOWN", "what"), Unavailable, 503),
+    ],
+)
+async def test_a_status_says_whose_fault_it_is(
+    proxy: Proxy, refuses: tuple[str, str], kind: type[BackendError], status: int
+) -> None:
+    llm = TensorRTLLM.connect(f"triton://{proxy.address}", headers={"authorization": "Bearer x"})
+    await llm.start()
+    proxy.refuses = refuses
+    with pytest.raises(kind, match=f"^triton://{proxy.address}: ") as fault:
+        await llm(prompt="x")
+    assert type(fault.value) is kind and fault.value.status == status
+    await llm.aclose()
