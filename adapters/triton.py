@@ -79,6 +79,9 @@ class TritonTransport:
         """The streaming call. To the server it is the bidirectional one that it declares, closed by us after one
         message: headers, message and close go out together, where three awaited steps took a tenth longer. Responses
         stay bytes: `TensorAnswer` parses few of them."""
+        self._tell: Any = None
+        """The same for a message whose answer nobody reads: it is over with the first response, where a stream waits
+        for a reader until its time is up."""
         self._stopping: set[Any] = set()
 
     def _open(self) -> Any:
@@ -99,9 +102,9 @@ class TritonTransport:
             else:
                 self._channel = aio.insecure_channel(self._address, options=options)
             self._stub = self._stubs.GRPCInferenceServiceStub(self._channel)
-            self._infer = self._channel.unary_stream(
-                STREAM, request_serializer=self._pb.ModelInferRequest.SerializeToString
-            )
+            serialize = self._pb.ModelInferRequest.SerializeToString
+            self._infer = self._channel.unary_stream(STREAM, request_serializer=serialize)
+            self._tell = self._channel.unary_unary(STREAM, request_serializer=serialize)
         return self._stub
 
     async def start(self) -> Capabilities:
@@ -257,7 +260,7 @@ class TritonTransport:
             Tensor("stop", "BOOL", shape, b"\1"),
         ]
 
-        call = self._infer(self._infer_request("tensorrt_llm", id_, tensors), **self._brief)
+        call = self._tell(self._infer_request("tensorrt_llm", id_, tensors), **self._brief)
         self._stopping.add(call)
         call.add_done_callback(self._stopping.discard)
 

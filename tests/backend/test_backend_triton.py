@@ -109,6 +109,18 @@ async def test_leaving_a_stream_stops_the_model(
     await until(lambda: any(e == event and i == first["id"] for _, e, i in triton.events()))
 
 
+async def test_an_explicit_stop_is_over_when_the_server_has_taken_it(
+    connect: Connect, triton: TritonServer, gate: Path
+) -> None:
+    """Nobody read its answer, so that it lasted to its deadline: 5,000 calls at a thousand cancels a second."""
+    llm = connect(triton, "ensemble")
+    stream = await llm(prompt=prompt("abcdef", hold=str(gate), hold_after=1), stream=True)
+    await stream.aclose()
+    (told,) = llm.transport._stopping  # type: ignore[attr-defined]
+    assert (await told.code()).name == "OK"
+    await until(lambda: not llm.transport._stopping)  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(("model", "event"), [("llmapi", "cancelled"), ("ensemble", "stopped")])
 async def test_cancelling_before_the_first_token_stops_the_model(
     connect: Connect, triton: TritonServer, gate: Path, model: str, event: str
