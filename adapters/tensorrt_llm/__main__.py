@@ -107,7 +107,7 @@ def _profile(arguments: argparse.Namespace) -> str:
         raise ConfigurationError("--config", path, f"not JSON ({fault}); {_WANTED}") from None
     if not isinstance(config, dict):
         raise ConfigurationError("--config", path, f"not a JSON object; {_WANTED}")
-    name = arguments.model or str(arguments.config.parent)
+    name = arguments.model or str(arguments.config.resolve().parent)
     speculation = None
     if arguments.speculation:
         speculation = Speculation(method=arguments.speculation, draft=arguments.draft)

@@ -54,6 +54,9 @@ class ModelShape:
     head_dim: int
     hidden: int
     context: int
+    latent: int = 0
+    """Numbers a token and layer that stand for K and V of all heads (multi-head latent attention); 0 where each KV
+    head keeps its own."""
 
     def __post_init__(self) -> None:
         if not 0 < self.parameters < math.inf:
@@ -62,6 +65,10 @@ class ModelShape:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise ConfigurationError(name, value, f"of {self.name}: give a whole number of at least 1")
+        if not isinstance(self.latent, int) or self.latent < 0:
+            raise ConfigurationError(
+                "latent", self.latent, f"of {self.name}: give a whole number, 0 for none"
+            )
 
     @classmethod
     def from_config(cls, name: str, config: Mapping[str, Any], parameters: float) -> ModelShape:
@@ -77,11 +84,18 @@ class ModelShape:
                 head_dim=config.get("head_dim") or hidden // heads,
                 hidden=hidden,
                 context=config["max_position_embeddings"],
+                latent=_latent(config),
             )
         except KeyError as missing:
             raise ConfigurationError("config", name, f"it has no {missing}") from None
         except (TypeError, ZeroDivisionError) as fault:
             raise ConfigurationError("config", name, f"a field of it is not a number: {fault}") from None
+
+
+def _latent(config: Mapping[str, Any]) -> int:
+    """DeepSeek's config.json says so by the rank that K and V are compressed to; K's rotary part is kept beside it."""
+    rank = config.get("kv_lora_rank") or 0
+    return int(rank + config["qk_rope_head_dim"]) if rank else 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,7 +107,7 @@ class KvMemory:
     """Activations, CUDA graphs, runtime: an assumption, not a measurement."""
     kv: int
     bytes_per_token: int
-    """2 (K and V) * layers * kv heads * head dimension * bytes, of this GPU's share."""
+    """2 (K and V) * layers * kv heads * head dimension * bytes, of this GPU's share; latent ones are on every GPU."""
     blocks: int
     tokens: int
     sequences: int
@@ -121,7 +135,8 @@ def kv_memory(
     reserved = int(reserve * GIB)
     heads = max(1, -(-model.kv_heads // tensor_parallel))
     layers = -(-model.layers // pipeline_parallel)
-    per_token = int(2 * layers * heads * model.head_dim * KV_BYTES[kv_dtype])
+    numbers = model.latent or 2 * heads * model.head_dim
+    per_token = int(layers * numbers * KV_BYTES[kv_dtype])
     free = int(gpu.memory * GIB) - weight_bytes - reserved
     kv = max(0, int(free * fraction))
     blocks = kv // (per_token * BLOCK)

@@ -57,6 +57,34 @@ def test_kv_bytes_of_a_known_model_are_what_its_documentation_says() -> None:
     )
 
 
+def test_latent_attention_keeps_one_row_for_all_heads_on_every_gpu() -> None:
+    """DeepSeek-V3: 61 layers of 512 + 64 numbers, 70,272 bytes a token; counted as 128 heads it was 1.7 MB."""
+    config = {
+        "hidden_size": 7168, "num_attention_heads": 128, "num_key_value_heads": 128, "num_hidden_layers": 61,
+        "kv_lora_rank": 512, "qk_rope_head_dim": 64, "max_position_embeddings": 163840,
+    }  # fmt: skip
+    model = ModelShape.from_config("deepseek-v3", config, 671e9)
+    memory = kv_memory(model, GPUS["H200"], tensor_parallel=8, weights="fp8")
+    assert memory.bytes_per_token == 61 * 576 * 2
+    with pytest.raises(ConfigurationError, match="not a number"):
+        ModelShape.from_config("deepseek-v3", {**config} | {"qk_rope_head_dim": None}, 671e9)
+    with pytest.raises(ConfigurationError, match="latent"):
+        dataclasses.replace(model, latent=-1)
+
+
+def test_the_folder_of_the_configuration_names_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--config config.json`, as the documentation has it, named it '.'."""
+    (tmp_path / "tiny").mkdir()
+    (tmp_path / "tiny" / "config.json").write_text(
+        '{"hidden_size": 64, "num_attention_heads": 4, "num_hidden_layers": 2, "max_position_embeddings": 512}'
+    )
+    monkeypatch.chdir(tmp_path / "tiny")
+    assert main("profile latency --config config.json --parameters 1e6 --gpu T4".split()) == 0
+    assert capsys.readouterr().out.startswith(f"latency profile of {tmp_path}/tiny on T4")
+
+
 def test_what_cannot_fit_is_refused_with_its_sums_and_a_remedy() -> None:
     with pytest.raises(ConfigurationError, match=r"weights take 131\.\d .*Raise tensor_parallel"):
         make("balanced", LLAMA_70B, GPUS["L40S"], context=8192)
