@@ -41,7 +41,7 @@ class RouterPolicy:
     failures: int = 3
     cooldown: float = 5.0
     """Consecutive failures that open a replica's breaker, and the seconds until one request tries it; each
-    further failure doubles them, up to 16 times."""
+    try that fails doubles them, up to 16 times."""
     silence: float = 5.0
     """Seconds after which a replica that gave no stream a token is passed over where others can be asked: for as long
     as a breaker stays open."""
@@ -239,6 +239,8 @@ class Router:
     def failed(self, choice: Choice, now: float) -> None:
         """The replica was at fault. Told beside `finished`."""
         replica = choice.replica
+        if replica.failures >= self.policy.failures and not choice.probe:
+            return  # it was sent before the breaker opened: of the same failure
         replica.failures += 1
         if replica.failures >= self.policy.failures:
             again = min(replica.failures - self.policy.failures, 4)

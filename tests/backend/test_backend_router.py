@@ -232,3 +232,20 @@ def test_a_wrong_policy_is_refused_by_name(wrong: dict[str, float]) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         RouterPolicy(**wrong)  # type: ignore[arg-type]
     assert refusal.value.field in wrong
+
+
+def test_what_was_in_flight_when_a_replica_was_lost_is_one_failure() -> None:
+    """Each request of a busy replica that restarted counted as a failed try: it was left alone for 80 s, not 5."""
+    r = router(replicas=2)
+    lost = [send(r, [], 100) for _ in range(40)]
+    for choice in lost:
+        if choice.replica.name == "r0":
+            r.failed(choice, 1.0)
+        r.finished(choice, 1.0, begun=False)
+    assert r.replicas[0].open_until == 6.0
+    assert all(send(r, [], 100, 5.9).replica.name == "r1" for _ in range(20))
+    once = send(r, [], 100, 6.0)
+    assert once.replica.name == "r0" and once.probe
+    r.failed(once, 7.0)
+    r.finished(once, 7.0, begun=False)
+    assert r.replicas[0].open_until == 17.0, "a try that fails doubles the pause"
