@@ -101,10 +101,5 @@ def test_an_empty_run_is_shown_without_a_fault() -> None:
     assert words.traffic(Census(0, 0, 0, 0, 0))
 
 
-def test_columns_are_aligned() -> None:
-    table = words.plain_table(("name", "n"), [("a", "1"), ("bcdefg", "1,000")])
-    assert table == ["name        n", "------  -----", "a           1", "bcdefg  1,000"]
-
-
 def test_the_price_is_said_in_words() -> None:
     assert words.price(Price(input=1, output=2)).startswith("$1.00 per million prompt tokens and $2.00")

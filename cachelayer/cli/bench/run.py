@@ -18,6 +18,7 @@ from typing import Any
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
 from .. import report
+from ..terminal import say
 from ..traces.progress import Meter
 from . import baseline, ceiling, page, words
 from .drive import closed_loop, open_loop
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     arms = asyncio.run(_measure(args, targets, items, loop, warm, slo))
     figures = _figures(args, items, loop, warm, arms)
     for line in words.told(figures):
-        print(line)
+        say(line)
     if args.json:
         report.write(args.json, json.dumps(figures, indent=1) + "\n")
     if not args.no_report:

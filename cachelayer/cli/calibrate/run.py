@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from ..replay.words import opening
+from ..terminal import say
 from ..traces import options
 from ..traces.read import Trace
 from ..traces.rivals import GRID, Nearest, oracle, thresholds
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer calibrate`; the exit status."""
     base = config(args.base)
     trace, cut = split(options.trace_of(args), args.fit)
-    print(opening(trace), file=aside(args), flush=True)
+    say(opening(trace), aside(args))
     found = asyncio.run(calibrate(args, trace, cut, base))
     tell(args, words.recommendation(found), found.plain(), partial(page, found))
     return 0

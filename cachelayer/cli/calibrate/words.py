@@ -9,9 +9,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from ..charts import NOTHING
-from ..demo.words import plain_table
 from ..replay.words import interval
 from ..serve.parts import CachePart
+from ..terminal import table
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ HEAD = ("error budget", "net hits", "95 %", "similar", "wrong of them", "95 %", 
 def recommendation(found: Calibrated) -> Iterator[str]:
     """What the terminal shows."""
     yield f"\nMeasured on {_reported(found)}:\n"
-    yield from plain_table(HEAD, rows(found))
+    yield from table(HEAD, rows(found))
     yield ""
     yield verdict(found)
     yield from (f"  {line}" for line in expected(found))

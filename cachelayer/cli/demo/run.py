@@ -12,6 +12,7 @@ from ... import Budgets, CacheLayer, Policy
 from ...errors import MissingExtra
 from ...semantic.embed.onnx import OnnxEmbedder
 from .. import report
+from ..terminal import say
 from . import words
 from .corpus import Article, Corpus, load
 from .desk import Desk, Write, quote
@@ -76,8 +77,7 @@ async def _demo(
     embedder = await _embedder(options, out)
     desk = Desk(corpus, embedder, think=options.think, write=write)
     counted = census(stream)
-    print(f"The help desk of Wickley, {len(corpus.articles)} articles.", file=out)
-    print(f"{words.traffic(counted)}.", file=out, flush=True)
+    say(f"The help desk of Wickley, {len(corpus.articles)} articles.\n{words.traffic(counted)}.", out)
     await desk.prepare()
     if write is not None:
         await desk.answer(stream[0].text)
@@ -113,7 +113,7 @@ async def _embedder(options: Options, out: TextIO) -> OnnxEmbedder | None:
         if options.semantic:
             feature = "comparing by meaning (--no-semantic goes without)"
             raise MissingExtra(feature, str(missing.value), missing.extra) from None
-        print(f"The desk searches its articles by spelling alone: {missing}.", file=out)
+        say(f"The desk searches its articles by spelling alone: {missing}.", out)
         return None
     return embedder
 

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Protocol, Self, TextIO
 
 from ...errors import MissingExtra
+from ..terminal import table
 from . import words
 from .tally import Tally
 
@@ -34,7 +35,7 @@ class PlainScreen(AbstractContextManager["PlainScreen"]):
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if kind is None:
-            for line in ("", *words.plain_table(words.HEAD, words.rows(self._tally)), ""):
+            for line in ("", *table(words.HEAD, words.rows(self._tally)), ""):
                 print(line, file=self._out)
             for name, value_ in words.facts(self._tally):
                 print(f"{name:<22} {value_}", file=self._out)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ...types import Reason
 from ..charts import NOTHING, duration
 from .stream import Census
@@ -100,17 +98,6 @@ def wrong_similar(tally: Tally) -> str:
     """The cache's wrong answers among the similar ones."""
     wrong, similar = tally.faults(Verdict.CACHE), tally.similar
     return f"{wrong} of {similar:,} similar answers" + (f" ({wrong / similar:.2%})" if similar else "")
-
-
-def plain_table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """Aligned columns, the first to the left, the others to the right."""
-    widths = [max(len(row[i]) for row in (head, *body)) for i in range(len(head))]
-
-    def line(row: Sequence[str]) -> str:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        return "  ".join([row[0].ljust(widths[0]), *cells])
-
-    return [line(head), "  ".join("-" * width for width in widths), *map(line, body)]
 
 
 def _refusals(tally: Tally) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..terminal import say
 from ..traces import options
 from ..traces.read import Trace
 from ..traces.rivals import GRID, Nearest, in_hindsight, oracle, thresholds
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer replay`; the exit status."""
     configs = [config(text) for text in args.config or ("exact", "default")]
     trace = options.trace_of(args)
-    print(words.opening(trace), file=aside(args), flush=True)
+    say(words.opening(trace), aside(args))
     found = asyncio.run(replay(args, trace, configs))
     tell(args, words.closing(found), found.plain(), partial(page, found))
     return 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..charts import NOTHING, duration
-from ..demo.words import plain_table
+from ..terminal import table
 from ..traces.intervals import Interval
 from ..traces.read import Asked, Trace
 from ..traces.tally import Tally
@@ -102,10 +102,10 @@ def interval(bounds: Interval) -> str:
 def closing(found: Replayed) -> Iterator[str]:
     """The table and what it takes to read it."""
     yield ""
-    yield from plain_table(HEAD, rows(found))
+    yield from table(HEAD, rows(found))
     yield ""
     if found.orders:
-        yield from plain_table(found.orders_head, [one.row() for one in found.orders])
+        yield from table(found.orders_head, [one.row() for one in found.orders])
         yield ""
     yield from notes(found)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .. import report
+from ..terminal import say
 
 
 def aside(args: argparse.Namespace) -> TextIO:
@@ -23,7 +24,7 @@ def tell(
     """Print the lines; write JSON and page where the options ask for them."""
     told = aside(args)
     for line in lines:
-        print(line, file=told)
+        say(line, told)
     if args.json is not None:
         write_json(args.json, plain)
     if not args.no_report:

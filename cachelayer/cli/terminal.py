@@ -1,0 +1,53 @@
+"""Prose and tables for people: they fit the terminal; what is piped keeps its lines as they are."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+
+def say(text: str, out: TextIO | None = None) -> None:
+    """Print `text`, its prose wrapped where `out` is a terminal; rows of tables and indented lines stay whole."""
+    file = sys.stdout if out is None else out
+    width = _columns(file)
+    for line in text.split("\n"):
+        if not line.startswith(" ") and "  " not in line:
+            line = "\n".join(_filled(line, width)) if width else line
+        print(line, file=file)
+    file.flush()
+
+
+def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Aligned columns, the first to the left, the others to the right; below each other where a terminal is narrow."""
+    widths = [max(len(row[i]) for row in (head, *body)) for i in range(len(head))]
+    width = _columns(sys.stdout)
+    if width and sum(widths) + 2 * (len(widths) - 1) > width:
+        for row in body:
+            yield f"{head[0]}: {row[0]}"
+            named = [f"{name} {cell}".strip() for name, cell in zip(head[1:], row[1:], strict=True) if cell]
+            cells = ", ".join(part.replace(" ", "\0") for part in named)
+            yield from (line.replace("\0", " ") for line in _filled(cells, width, "  "))
+        return
+
+    def line(row: Sequence[str]) -> str:
+        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        return "  ".join([row[0].ljust(widths[0]), *cells])
+
+    yield from (line(head), "  ".join("-" * width for width in widths), *map(line, body))
+
+
+def _columns(file: TextIO) -> int:
+    """The width of a terminal; 0 for what is none."""
+    return shutil.get_terminal_size().columns if file.isatty() else 0
+
+
+def _filled(text: str, width: int, indent: str = "") -> list[str]:
+    """At least one line; none is broken within a word."""
+    lines = textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return lines or [text]
