@@ -171,7 +171,7 @@ class Query:
     principal: str = ""
     """Who asks, where callers are named."""
     checkable: bool = True
-    """Whether a hit may be asked again behind the caller's back; what may not is no part of any estimate."""
+    """Whether a hit may be checked by a backend call; hits that may not be are not part of any estimate."""
     close: tuple[int, tuple[float, ...]] | None = None
     """A candidate's entry that was read closely beside this request, and what that showed (semantic/closeness.py)."""
     before: Query | None = None
@@ -226,6 +226,6 @@ class Decision:
     detail: str = ""
     """The guard or rule that spoke, for `explain`."""
     shadow: bool = False
-    """True where this hit is to be re-asked behind the caller's back."""
+    """True if this hit is to be checked by a backend call in the background."""
     doubted: int | None = None
     """Where none is served: the entry that a closer reading of both texts might still show to be right."""

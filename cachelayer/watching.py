@@ -166,15 +166,15 @@ class Watched:
     _watching: Watching
 
     def metrics(self) -> Metrics:
-        """Everything that is counted, for Prometheus; see `docs/metrics.md`. The same object each time.
+        """All counters and latencies, for Prometheus; see `docs/metrics.md`. Returns the same object each time.
 
-        From the first call on streams are timed as their readers see them and the event loop is metered. Raises
+        From the first call on, streams are timed as their readers see them, and stalls of the event loop. Raises
         MissingExtra where prometheus-client is not installed.
         """
         return self._watching.metrics()
 
     def otel_metrics(self, provider: Any = None) -> None:
-        """The same metrics through OpenTelemetry, by `provider` or the meter provider that is set globally.
+        """Report the same metrics through OpenTelemetry, to `provider` or the global meter provider.
 
         Raises MissingExtra where opentelemetry is not installed.
         """
@@ -183,46 +183,46 @@ class Watched:
     def account(
         self, prices: Prices | str | Path | None = None, *, tenants: int = 0, tags: int = 0
     ) -> Ledger:
-        """Count money from now on, by `prices` (or a JSON file of them); the `tenants` and `tags` busiest apart.
+        """Count cost from now on, by `prices` (or a JSON file of them), also by the busiest `tenants` and `tags`.
 
-        None takes the list prices that come along (`Prices.bundled`), each with its date and source.
+        None means the bundled list prices (`Prices.bundled`), each with its date and source.
 
         Raises ConfigurationError naming the file and the field.
         """
         return self._watching.account(prices, tenants=tenants, tags=tags)
 
     def trace(self, provider: Any = None, *, prompts: bool = False) -> None:
-        """Make OpenTelemetry spans of requests from now on, through `provider` or the one that is set globally.
+        """Make OpenTelemetry spans of requests from now on, through `provider` or the global tracer provider.
 
-        Its sampler decides which. `prompts=True` puts the texts of requests and answers into spans. Raises MissingExtra
-        where opentelemetry-sdk is not installed, ConfigurationError where no provider is set.
+        Its sampler decides which requests. `prompts=True` puts the texts of requests and answers into spans.
+        Raises MissingExtra where opentelemetry-sdk is not installed, ConfigurationError where no provider is set.
         """
         self._watching.trace(provider, prompts=prompts)
 
     def quality(self, *, keep: int = 200) -> Quality:
-        """Watch how similar hits fare, by slice and over time; the same object each time.
+        """Watch how similar hits perform, by slice and over time. Returns the same object each time.
 
-        The texts of the `keep` most doubtful ones are held in memory for `Quality.export`; 0 holds none.
+        The texts of the `keep` most doubtful hits are held in memory for `Quality.export`; 0 holds none.
         """
         return self._watching.judge_hits(keep)
 
     def compare(
         self, function: Any, reference: Callable[..., Any], *, share: float = 0.02, keep: int = 100
     ) -> Comparison:
-        """Ask `reference` too for this share of what `function` answers, behind callers' backs, and compare.
+        """In the background, ask `reference` too for this share of what `function` answers, and compare the answers.
 
-        For a cheap model beside a better one: `reference` takes the same arguments. The function's `judge=` compares,
-        else the error budget's own rules do. At most `keep` answers that differ are held for
+        For a cheap model beside a better one: `reference` takes the same arguments. Answers are compared by the
+        function's `judge=`, otherwise by the error budget's own rules. At most `keep` answers that differ are held for
         `Comparison.quality.export`. Raises ConfigurationError.
         """
         return self._watching.compare(function, reference, share=share, keep=keep)
 
     async def judge(self, path: Path | str) -> tuple[int, int]:
-        """Take in what a person judged in a file of `Quality.export`: (right, wrong) verdicts.
+        """Learn from the verdicts that a person put into a file of `Quality.export`; returns how many (right, wrong).
 
-        Either moves what the error budget believes of hits as doubtful; what was wrong is reported as by
-        `report_wrong` too: its entry goes, and what it taught is unlearned. A hit counts once, however often its
-        file is read. Raises ConfigurationError naming file, line and field.
+        Every verdict changes how much the error budget trusts hits that are as doubtful. Wrong answers are also
+        removed and unlearned, as by `report_wrong`. A hit counts once, however often its file is read.
+        Raises ConfigurationError naming file, line and field.
         """
         quality = self._watching.judge_hits(200)
         judged = [(hit, right) for hit, right in verdicts(path) if quality.judged(hit)]

@@ -49,7 +49,7 @@ class Partial:
         return decider
 
     def known(self, name: str) -> Any:
-        """The cached function of that name; None where there is none yet."""
+        """The cached function of that name; None if there is none yet."""
         return self._registry.wrapped.get(name)
 
     def step(self, name: str, fn: Any, *, version: str = "", **options: Any) -> Any:
@@ -95,7 +95,7 @@ class Partial:
         """A retriever, sync or async: a query and filters to documents with ids, best first; see `Retrieval`.
 
         `k`: the parameter that says how many. `id`, `version`, `content`: fields of the documents, or functions of one.
-        `negative_ttl`: how long it is known that nothing was found. `wide`: where queries are compared by meaning, `k`
+        `negative_ttl`: how long an empty result is kept. `wide`: where queries are compared by meaning, `k`
         times as many documents are fetched, so that a similar query finds its own best among them; 1 fetches what was
         asked for. `options` are those of `layer.cached`;
         `max_error_rate` (0.02) bounds the share of a result that similar queries may miss. A decorator as well, with
@@ -141,7 +141,7 @@ class Partial:
         return (await self._similar.embedder.embed(list(texts))).vectors
 
     def used(self, **parts: Any) -> None:
-        """Note parts of the answer that is made here, as `invalidate` names them: for steps that read themselves."""
+        """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""
         if not self._engine.noting.on:
             self._engine.noting.on = True
             self._engine.keeper.declare(
@@ -150,7 +150,7 @@ class Partial:
         self._engine.noting.note(tag for tag in tags_for(**parts) if tag != ANYTHING)
 
     def explain(self, outcome: Outcome | str) -> Node | None:
-        """The tree of what a kept answer was built from, by its outcome or id; None where it is not held any more."""
+        """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""
         found = self._engine.keeper.by_id(outcome if isinstance(outcome, str) else outcome.id)
         if found is None:
             return None
@@ -175,11 +175,11 @@ class Partial:
         dry_run: bool = False,
         **parts: Any,
     ) -> int:
-        """Forget answers by tag, scope (`{"tenant": ..., "function": ...}`) or what they were built from; how many.
+        """Drop answers by tag, scope (`{"tenant": ..., "function": ...}`) or what they were built from; how many went.
 
-        Parts: `documents` (ids of `corpus`, "default" unless named), a whole `corpus`, `tools`, `prompts`. All that
-        depends on them goes too; when it returns nothing older is served, and nothing that was being answered
-        meanwhile is kept. A dry run counts and changes nothing.
+        Parts: `documents` (ids of `corpus`, "default" unless named), a whole `corpus`, `tools`, `prompts`. Whatever
+        depends on them is dropped, too. When it returns, nothing older is served, and no answer that was being made
+        meanwhile is stored. `dry_run=True` only counts.
         """
         tags, named = names("tags", tags), tags_for(**parts)
         if not tags and not named and any(given is not None for given in parts.values()):
