@@ -27,7 +27,7 @@ def seconds(field: str, value: object, *, zero: bool = True, most: float = LONGE
     parsed = value if type(value) is float else _parse(value)
     if parsed is None or not math.isfinite(parsed):
         raise ConfigurationError(
-            field, value, "give seconds, a timedelta, or a text like '90s', '1h30m', '250ms'"
+            field, value, "give seconds, a timedelta, or a string like '90s', '1h30m', '250ms'"
         )
     if parsed < 0 or (parsed == 0 and not zero):
         raise ConfigurationError(field, value, "give a duration above 0" if not zero else "give 0 or more")

@@ -181,7 +181,7 @@ class CacheLayer(Undivided, Watched, Partial):
         old = self._scope.get() or Scope()
         for name, given in (("tenant", tenant), ("principal", principal)):
             if given is not None and (not isinstance(given, str) or not given):
-                raise ConfigurationError(name, given, "give a text that is not empty")
+                raise ConfigurationError(name, given, "give a non-empty string")
         by = old.deadline
         if deadline is not None:
             at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)

@@ -136,7 +136,7 @@ def _is_json(hint: Any) -> bool:
 def names(option: str, given: Any) -> tuple[str, ...]:
     """A list of texts as a tuple. Raises ConfigurationError for anything else, a lone text too."""
     if isinstance(given, str) or not all(isinstance(name, str) for name in given):
-        raise ConfigurationError(option, given, "give a list of texts")
+        raise ConfigurationError(option, given, "give a list of strings")
     return tuple(given)
 
 

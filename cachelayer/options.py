@@ -31,12 +31,12 @@ def _named(given: object) -> bool:
 
 
 _CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "name": (lambda given: _text(given) and bool(given), "give a text that is not empty"),
-    "version": (_named, "give a text or a number"),
+    "name": (lambda given: _text(given) and bool(given), "give a non-empty string"),
+    "version": (_named, "give a string or a number"),
     "text": (lambda given: _text(given) or _plain(given), "name a parameter, or give a plain function"),
     "vector": (callable, "give a function that makes the vector of an argument"),
-    "tags": (_texts, "give a list of texts"),
-    "ignore": (_texts, "give a list of texts"),
+    "tags": (_texts, "give a list of strings"),
+    "ignore": (_texts, "give a list of strings"),
     "key": (_plain, "give a plain function of the arguments"),
     "vary": (
         lambda given: _many(given, lambda one: isinstance(one, ContextVar) or _plain(one)),

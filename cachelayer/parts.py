@@ -177,7 +177,7 @@ def _ids(given: Iterable[Any] | None) -> list[str]:
     lone = isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable)
     ids = [] if lone else list(given)
     if lone or not all(isinstance(id, Hashable) and id is not None and str(id) for id in ids):
-        raise ConfigurationError("documents", given if lone else ids, "give a list of ids, even of one")
+        raise ConfigurationError("documents", given if lone else ids, "give a list of ids, even for one")
     return [str(id) for id in ids]
 
 
@@ -186,5 +186,5 @@ def _names(field: str, given: Sequence[str]) -> Sequence[str]:
         given if isinstance(given, str) else tuple(given)
     )  # of a generator nothing is left after the check
     if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
-        raise ConfigurationError(field, given, "give a list of texts")
+        raise ConfigurationError(field, given, "give a list of strings")
     return given

@@ -45,7 +45,7 @@ class EmbeddingsRoute(Route):
         if len(given) > MAX_ITEMS:
             raise Unreadable("too many inputs")
         if not all(isinstance(item, str | list) for item in given):
-            raise Unreadable("an input that is no text and no list of tokens")
+            raise Unreadable("an input that is neither a text nor a list of tokens")
         return given
 
     def view(self, whole: bytes) -> Any:

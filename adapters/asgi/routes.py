@@ -171,7 +171,7 @@ def _once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _constant(name: str) -> Any:
-    raise Unreadable(f"{name} is no JSON")
+    raise Unreadable(f"{name} is not JSON")
 
 
 def _int(digits: str) -> int:

@@ -94,7 +94,7 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
         except orjson.JSONDecodeError:
             raise NotAnAnswer("an event that is not JSON") from None
         if not isinstance(chunk, dict):
-            raise NotAnAnswer("an event that is no JSON object")
+            raise NotAnAnswer("an event that is not a JSON object")
         chunks.append(chunk)
     if not done and not _ended(chunks):
         raise NotAnAnswer("neither [DONE] at its end nor a finish reason for every choice")

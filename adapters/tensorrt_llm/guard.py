@@ -72,7 +72,7 @@ async def guarded(
                     with limit:
                         event = await anext(events)
             except StopAsyncIteration:
-                raise ProtocolFault("the transport ended without an end") from None
+                raise ProtocolFault("the transport ended without an end event") from None
             if type(event) is Delta:
                 begun = True
                 finish.saw(event)

@@ -164,7 +164,7 @@ class ServeTransport:
         except orjson.JSONDecodeError as error:
             raise ProtocolFault(f"{self.name} sent something that is not JSON") from error
         except (AttributeError, TypeError, ValueError) as error:  # JSON of another form, wherever it is read
-            raise ProtocolFault(f"{self.name} sent something that is no answer: {error}") from error
+            raise ProtocolFault(f"{self.name} sent something that is not an answer: {error}") from error
 
     async def _send(self, path: str, body: bytes) -> Answer:
         traced: dict[str, str] = {}

@@ -37,10 +37,10 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         return None
     if any(type(told) is not str for told in (text, reasoning, refusal)) or type(index) is not int:
         raise ProtocolFault(
-            "the server's answer has a choice whose text is no text, or whose index is no number"
+            "the server's answer has a choice whose text is not a string, or whose index is not a number"
         )
     if calls and not all(map(_is_call, calls)):
-        raise ProtocolFault("the server's answer has tool calls that are none")
+        raise ProtocolFault("the server's answer has malformed tool calls")
     return Delta(
         index,
         text,

@@ -150,7 +150,7 @@ class Retrieval(Undivided):
         """
         if isinstance(documents, str | Mapping) or not isinstance(documents, Iterable):
             raise ConfigurationError(
-                "documents", type(documents).__name__, "give a list of texts or of documents, even of one"
+                "documents", type(documents).__name__, "give a list of strings or documents, even for one"
             )
         documents = list(documents)
         if not documents:

@@ -97,8 +97,11 @@ def test_a_pair_is_two_requests_in_a_scope_of_its_own(tmp_path: Path) -> None:
             {"messages": [{"role": "assistant", "content": "x"}], "answer": "A"},
             "line 2, field 'messages': the last",
         ),
-        ({"messages": ["x"], "answer": "A"}, "line 2, field 'messages': 'x' has no role"),
-        ({"question": "Q", "answer": "A", "at": "soon"}, "line 2, field 'at': 'soon' is no time; give Unix"),
+        ({"messages": ["x"], "answer": "A"}, "line 2, field 'messages': 'x' lacks a role"),
+        (
+            {"question": "Q", "answer": "A", "at": "soon"},
+            "line 2, field 'at': 'soon' is not a time; give Unix",
+        ),
         ({"question": "Q", "answer": "A", "latency": -1}, "line 2, field 'latency': -1"),
         ({"question": "Q", "answer": "A", "turns": "x"}, "line 2, field 'turns'"),
         (f'{{"q": "Q", "label": "A", "at": {"9" * 400}}}', "line 2, field 'at': 999"),

@@ -61,7 +61,7 @@ async def _later(*given: Any) -> bool:
         (lambda: CacheLayer(embedder=3), "embedder=3", "Embedder"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=False).cached(tags=["kb:{"])(len), "tags='kb:{'", "{{ or }}"),
         (lambda: CacheLayer(semantic=False).tools(len, keep="often"), "keep='often'", "'pure', or a time"),
-        (lambda: CacheLayer(semantic=False).scope(principal="").__enter__(), "principal=''", "not empty"),
+        (lambda: CacheLayer(semantic=False).scope(principal="").__enter__(), "principal=''", "non-empty"),
         (lambda: asyncio.run(CacheLayer(semantic=False).report_wrong(5)), "outcome=5", "an Outcome"),  # type: ignore[arg-type]
         (lambda: asyncio.run(CacheLayer(semantic=False).invalidate(scope="acme")), "scope='acme'", "mapping"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=False).cached(ttl=-5)(len), "ttl=-5", "0 or more"),
@@ -91,8 +91,8 @@ async def _later(*given: Any) -> bool:
                 remedy,
             )
             for name, value, remedy in (
-                ("name", 3, "a text"),
-                ("version", [2], "a text or a number"),
+                ("name", 3, "non-empty string"),
+                ("version", [2], "a string or a number"),
                 ("ignore", 3, "list"),
                 ("key", "obj", "plain function"),
                 ("key", _later, "plain function"),

@@ -36,7 +36,7 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     (UPSTREAM + 'template = "chatml"', ":3: upstream.0.template means nothing"),
     (UPSTREAM.replace("http", "triton") + 'read_timeout = "1h"', ":3: upstream.0.read_timeout means nothing"),
     (2 * UPSTREAM.replace("http", "triton") + 'template = "chatml"', ":5: upstream.1.template is not upstream.0's"),
-    ('[server]\norigins = ["app.example"]\n' + UPSTREAM, ":2: server.origins='...': give origins, as https://"),
+    ('[server]\norigins = ["app.example"]\n' + UPSTREAM, ":2: server.origins='...': give origins such as https://"),
     ('[cache]\nvary = ["x user"]\n' + UPSTREAM, ":2: cache.vary='...': give names of headers"),
     ('[upstream]\nurl = "http://h"\n', ":1: unknown section 'upstream'; write [[upstream]]"),
     (UPSTREAM + "[[server]]\nport = 1\n", ":3: unknown section 'server'; write [server]"),
@@ -77,7 +77,7 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
 @pytest.mark.parametrize(("variable", "says"), [
     ("CACHELAYER_SECRET", "CACHELAYER_SECRET: cache.secret is too short"),
     ("CACHELAYER_SERVR__PORT", "CACHELAYER_SERVR__PORT: unknown section 'servr'"),
-    ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of texts, as \[\"a\", \"b\"\]"),
+    ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of strings, such as \[\"a\", \"b\"\]"),
 ])  # fmt: skip
 def test_a_variable_that_cannot_be_is_named(tmp_path: Path, variable: str, says: str) -> None:
     file = tmp_path / "gateway.toml"

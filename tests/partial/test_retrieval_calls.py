@@ -86,7 +86,7 @@ async def test_what_a_retrieval_is_told_wrongly_is_refused_by_name() -> None:
     async with CacheLayer(semantic=False) as layer:
         with pytest.raises(ConfigurationError, match=r"k='topk'.* it has query, k, kind"):
             layer.retrieval(lights, k="topk")
-        with pytest.raises(ConfigurationError, match=r"ignore='kind'.*list of texts"):
+        with pytest.raises(ConfigurationError, match=r"ignore='kind'.*list of strings"):
             layer.retrieval(lights, ignore="kind")
 
 
@@ -123,7 +123,7 @@ async def test_a_document_is_invalidated_by_the_id_that_its_retriever_gave_of_wh
 )
 async def test_what_is_no_list_of_ids_is_refused_and_never_taken_for_one(documents: Any) -> None:
     async with CacheLayer(semantic=False) as layer:
-        with pytest.raises(ConfigurationError, match=r"documents=.*: give a list of ids, even of one"):
+        with pytest.raises(ConfigurationError, match=r"documents=.*: give a list of ids, even for one"):
             await layer.invalidate(documents=documents)
 
 

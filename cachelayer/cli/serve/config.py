@@ -134,7 +134,7 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
 
 _KINDS = {
     "int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false",
-    "list[str]": 'a list of texts, as ["a", "b"]',
+    "list[str]": 'a list of strings, such as ["a", "b"]',
 }  # fmt: skip
 
 

@@ -96,7 +96,7 @@ class Models:
         except orjson.JSONDecodeError:
             asked = None
         if not isinstance(asked, dict):
-            await send_error(send, 400, "the request body is no JSON object", "invalid_json")
+            await send_error(send, 400, "the request body is not a JSON object", "invalid_json")
             return
         with Watch(lambda: left(receive)):
             await self._answer(asked, send)

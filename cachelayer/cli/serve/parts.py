@@ -28,7 +28,7 @@ class ServerPart:
         default_factory=list,
         metadata={
             "match": r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+",
-            "form": "origins, as https://app.example, or *",
+            "form": "origins such as https://app.example, or *",
         },
     )
     """Web pages that may ask, by the origin that browsers tell."""

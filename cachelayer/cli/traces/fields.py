@@ -41,7 +41,9 @@ def number(row: Mapping[str, Any], name: str, fault: Fault) -> float | None:
         return None
     told = _finite(value)
     if told is None or told < 0:
-        raise fault(name, f"{value!r} is no number from 0 up", "give seconds (latency) or a count (tokens)")
+        raise fault(
+            name, f"{value!r} is not a number of at least 0", "give seconds (latency) or a count (tokens)"
+        )
     return told
 
 
@@ -67,7 +69,9 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
             return datetime.fromisoformat(value).timestamp()
         except ValueError:
             pass
-    raise fault(name, f"{value!r} is no time", "give Unix seconds or ISO 8601, as 2026-11-21T13:00:00Z")
+    raise fault(
+        name, f"{value!r} is not a time", "give Unix seconds or ISO 8601, such as 2026-11-21T13:00:00Z"
+    )
 
 
 def answer_of(row: Mapping[str, Any]) -> str | None:
@@ -100,7 +104,7 @@ def chat_of(row: Mapping[str, Any], fault: Fault) -> Chat | None:
         text = _content(message.get("content")) if isinstance(message, dict) else None
         if not isinstance(role, str) or text is None:
             raise fault(
-                "messages", f"{message!r} has no role and text", "give role and content of every message"
+                "messages", f"{message!r} lacks a role or a text", "give role and content of every message"
             )
         if role in ("user", "assistant"):
             turns.append((role, text))

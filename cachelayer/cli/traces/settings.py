@@ -36,7 +36,7 @@ def config(text: str) -> Config:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not name or not equals or not value:
             raise ConfigurationError(
-                "--config", text, "write 'exact', 'default', or field=value with commas between, as "
+                "--config", text, "write 'exact', 'default', or field=value with commas between, such as "
                 "max_error_rate=0.01,ttl=1h",
             )  # fmt: skip
         whole, _, inner = name.partition(".")

@@ -109,7 +109,7 @@ class Pipe(asyncio.Protocol):
         except OutOfStep as fault:
             self.abort(fault)
         except self._nonsense as fault:
-            self.abort(StoreFault(f"Redis answered what is no reply to anything: {type(fault).__name__}"))
+            self.abort(StoreFault(f"Redis sent something that is not a reply: {type(fault).__name__}"))
 
     def pause_writing(self) -> None:
         if self._congested is None:

@@ -183,7 +183,7 @@ class RedisStore:
         """What a cluster answers in the end where it first sent us elsewhere."""
         name = self._names.entry(key)
         if other_type(reply):
-            raise Unusable("what lies under the key is no entry", Reason.CORRUPT)
+            raise Unusable("what is stored under the key is not an entry", Reason.CORRUPT)
         if not isinstance(reply, Exception):
             await lane.probe(lane.topology.route(name))
         result = await call(lane.topology, Role.READ, [Request(name, [pack(b"GET", name)])], wait=False)

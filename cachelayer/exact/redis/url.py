@@ -152,7 +152,7 @@ def _address(url: str, text: str) -> Address:
         host, _, port = text.rpartition(":")
     number = _number(url, port)
     if not 0 < number < 65536:
-        raise _bad(url, f"{port} is no port; give one from 1 to 65535")
+        raise _bad(url, f"{port} is not a port; give one from 1 to 65535")
     return unquote(host) or "localhost", number
 
 
@@ -174,7 +174,7 @@ def _lag(url: str, text: str) -> float:
     except ConfigurationError:
         lag = 0.0
     if lag < BRIEFEST:
-        raise _bad(url, f"lag={text!r} is no duration of at least 20ms; give one, as in ?lag=500ms")
+        raise _bad(url, f"lag={text!r} is not a duration of at least 20ms; give one, as in ?lag=500ms")
     return lag
 
 

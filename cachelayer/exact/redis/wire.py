@@ -191,7 +191,7 @@ class Wire:
         start = raw[: START.size]
         magic, version, flags, schema = START.unpack(start)
         if magic != MAGIC:
-            raise Unusable("what lies under the key is no entry", Reason.CORRUPT)
+            raise Unusable("what is stored under the key is not an entry", Reason.CORRUPT)
         if version != VERSION or schema != self.schema or flags & ~FLAGS:
             raise Unusable("an entry is of another schema version", Reason.SCHEMA)
         if self.seal.flag or flags & (SIGNED | ENCRYPTED):

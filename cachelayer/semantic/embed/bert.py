@@ -49,7 +49,7 @@ def read_shape(directory: Path) -> Shape:
         raise ConfigurationError(
             "embedder",
             kind,
-            f"{directory} is no BERT encoder with GELU: use SentenceTransformersEmbedder for it",
+            f"{directory} is not a BERT encoder with GELU: use SentenceTransformersEmbedder for it",
         )
     if (directory / "2_Dense").exists():
         raise ConfigurationError(

@@ -106,7 +106,7 @@ def _from_hub(name: str, report: Report, tried: list[str]) -> Path | None:
         tried.append("huggingface_hub is not installed")
         return None
     if not endpoint.startswith(("http://", "https://")):
-        tried.append(f"HF_ENDPOINT={endpoint!r} is no http address")
+        tried.append(f"HF_ENDPOINT={endpoint!r} is not an http(s) address")
         return None
     try:
         request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310  (http(s) only, see above)
