@@ -37,7 +37,7 @@ from .wrapped import C, CachedAsync, CachedPlain, Decorator, P
 R = TypeVar("R")
 
 
-class CacheLayer(Undivided, Watched, Partial):
+class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
     """A cache for inference: wrap functions with `cached`, callables you do not own with `wrap`.
 
     policy: settings of every function that does not override them.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from .arrivals import Arrivals, Elsewhere, Newcomers
 from .call import Function
@@ -35,6 +36,20 @@ class SystemClock:
 
     monotonic = staticmethod(time.monotonic)
     time = staticmethod(time.time)
+
+
+class Constructed:
+    """Says where a setting belongs that is given to a layer instead of to its policy."""
+
+    def __new__(cls, *args: Any, **arguments: Any) -> Self:
+        known = inspect.signature(cls.__init__).parameters
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        for name, value in arguments.items():
+            if name not in known and name in Policy.__dataclass_fields__ and not open_ended:
+                raise ConfigurationError(
+                    name, value, f"it belongs to the policy: policy=Policy({name}={value!r})"
+                )
+        return super().__new__(cls)
 
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:

@@ -57,6 +57,7 @@ async def _later(*given: Any) -> bool:
         (lambda: Budgets(store=None), "budgets.store=None", "backend"),  # type: ignore[arg-type]
         (lambda: CacheLayer(policy={"ttl": 1}), "policy=", "Policy"),  # type: ignore[arg-type]
         (lambda: CacheLayer(tenancy="maybe"), "tenancy='maybe'", "required"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(ttl="1h"), "ttl='1h'", "policy=Policy(ttl='1h')"),  # type: ignore[call-arg]
         (lambda: CacheLayer(semantic=3), "semantic=3", "True, False or 'auto'"),  # type: ignore[arg-type]
         (lambda: CacheLayer(embedder=3), "embedder=3", "Embedder"),  # type: ignore[arg-type]
         (lambda: CacheLayer(semantic=False).cached(tags=["kb:{"])(len), "tags='kb:{'", "{{ or }}"),
@@ -248,6 +249,14 @@ def test_a_fork_goes_on_with_what_was_kept_and_waits_for_nobody() -> None:
     assert inbox.get(timeout=20) == (Source.MEMORY, "b", 2)
     process.join()
     assert len(calls) == 1
+
+
+def test_a_layer_of_ones_own_may_have_arguments_of_its_own() -> None:
+    class Mine(CacheLayer):
+        def __init__(self, ttl: str, **rest: Any) -> None:
+            super().__init__(policy=Policy(ttl=ttl), **rest)
+
+    assert Mine(ttl="1h", semantic=False).policy.ttl == Mine("1h", semantic=False).policy.ttl == 3600
 
 
 def test_equal_normalize_settings_are_equal() -> None:
