@@ -112,7 +112,7 @@ class Trace(_Settings):
 class Policy(_Settings):
     """How answers are kept and served. Every field is also an argument of `CacheLayer.cached` and `wrap`.
 
-    Raises ConfigurationError naming field, value and remedy.
+    docs/reference.md explains every field. Raises ConfigurationError naming field, value and remedy.
     """
 
     ttl: Duration | Callable[[Any], Duration] = "24h"

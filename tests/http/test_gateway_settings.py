@@ -63,6 +63,13 @@ def test_a_byte_order_mark_before_a_file_is_no_part_of_it(tmp_path: Path) -> Non
     assert load(file, {}, {}).server.port == 9000
 
 
+def test_a_file_in_another_encoding_is_told_what_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_bytes(b"# caf\xe9\n")
+    with pytest.raises(ConfigFault, match=r"gateway\.toml: not UTF-8 at byte 5; write it as UTF-8"):
+        load(file, {}, {})
+
+
 def test_a_text_may_stand_bare_in_the_environment() -> None:
     given = {
         "CACHELAYER_UPSTREAM__0__URL": "http://h", "CACHELAYER_KEY__0__TENANT": "42",

@@ -38,7 +38,9 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
             raw = tomllib.loads(text)
         except OSError as fault:
             raise ConfigFault(f"{path}: {fault.strerror}; give --config a file that can be read") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        except UnicodeDecodeError as fault:
+            raise ConfigFault(f"{path}: not UTF-8 at byte {fault.start}; write it as UTF-8") from None
+        except tomllib.TOMLDecodeError as fault:
             raise ConfigFault(f"{path}: {fault}") from None
     places = Places(where, text)
     for variable, value in environment.items():
