@@ -41,7 +41,8 @@ class Explanation:
         if self.detail:
             lines.append(f"  decided by: {self.detail}")
         lines += [f"  near: {c['similarity']:.3f}  {c['text']}" for c in self.candidates]
-        how = "exactly" if self.reasons.get("similar") is Reason.OFF else "by meaning"
+        exact = self.verdict == "exact hit" or self.reasons.get("similar") is Reason.OFF
+        how = "exactly" if exact else "by meaning"
         lines.append(f"  compared {how}: {self.text!r}" if self.text else "  compared by meaning: nothing")
         lines += [f"  must be equal: {name} = {_short(value)}" for name, value in self.scope.items()]
         if self.differs_most:

@@ -170,6 +170,7 @@ async def test_explain_says_why_and_changes_nothing() -> None:
     await ask("q")
     told = await ask.explain("q")
     assert told.verdict == "exact hit" and "exact hit" in str(told) and gate.calls == 1
+    assert "compared exactly: 'q'" in str(told)
 
 
 async def test_stats_name_the_scope_field_that_differs_most() -> None:
