@@ -17,6 +17,7 @@ from .. import __version__
 from ..errors import CacheLayerError
 from ..exact.redis import Finding
 from . import checks
+from .terminal import say
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -72,9 +73,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.redis:
         findings += asyncio.run(_redis(options.redis))
     for finding in findings:
-        print(f"{_MARK[finding.level]}  {finding.subject}: {finding.found}")
+        say(f"{_MARK[finding.level]}  {finding.subject}: {finding.found}", hang=9)
         if finding.remedy:
-            print(f"         -> {finding.remedy}")
+            say(f"         -> {finding.remedy}", hang=12)
     problems = sum(finding.level == "problem" for finding in findings)
     print(f"\n{problems or 'no'} problem{'' if problems == 1 else 's'}")
     return int(problems > 0)

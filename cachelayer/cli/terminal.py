@@ -9,13 +9,16 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 
-def say(text: str, out: TextIO | None = None) -> None:
-    """Print `text`, its prose wrapped where `out` is a terminal; rows of tables and indented lines stay whole."""
+def say(text: str, out: TextIO | None = None, *, hang: int = 0) -> None:
+    """Print `text`, its prose wrapped where `out` is a terminal; rows of tables and indented lines stay whole.
+
+    `hang`: no row of a table but prose, whose further lines begin so far to the right.
+    """
     file = sys.stdout if out is None else out
     width = _columns(file)
     for line in text.split("\n"):
-        if not line.startswith(" ") and "  " not in line:
-            line = "\n".join(_filled(line, width)) if width else line
+        if width and (hang or (not line.startswith(" ") and "  " not in line)):
+            line = "\n".join(_filled(line, width, "", " " * hang))
         print(line, file=file)
     file.flush()
 
@@ -29,7 +32,7 @@ def table(head: Sequence[str], body: Sequence[Sequence[str]]) -> Iterator[str]:
             yield f"{head[0]}: {row[0]}"
             named = [f"{name} {cell}".strip() for name, cell in zip(head[1:], row[1:], strict=True) if cell]
             cells = ", ".join(part.replace(" ", "\0") for part in named)
-            yield from (line.replace("\0", " ") for line in _filled(cells, width, "  "))
+            yield from (line.replace("\0", " ") for line in _filled(cells, width, "  ", "  "))
         return
 
     def line(row: Sequence[str]) -> str:
@@ -44,10 +47,10 @@ def _columns(file: TextIO) -> int:
     return shutil.get_terminal_size().columns if file.isatty() else 0
 
 
-def _filled(text: str, width: int, indent: str = "") -> list[str]:
+def _filled(text: str, width: int, first: str, further: str) -> list[str]:
     """At least one line; none is broken within a word."""
     lines = textwrap.wrap(
-        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False,
+        text, width, initial_indent=first, subsequent_indent=further, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
     return lines or [text]

@@ -56,3 +56,10 @@ def test_the_cells_of_a_row_stand_below_its_name_where_a_terminal_is_narrow(
         "  net hits 1%, wrong 2%,",
         "  x",
     ]
+
+
+def test_the_further_lines_of_a_finding_stand_below_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    out = Terminal()
+    say("advice   threads: 2 cores, none of them idle", out, hang=9)
+    assert out.getvalue() == "advice   threads: 2 cores,\n         none of them idle\n"
