@@ -73,6 +73,11 @@ def other_type(reply: object) -> bool:
     return isinstance(reply, Exception) and str(reply).startswith("WRONGTYPE ")
 
 
+def moving(result: Answers) -> bool:
+    """Whether a script found one of its keys on either side, because the slot is on the move."""
+    return isinstance(result, list) and str(result[0]).startswith("TRYAGAIN")
+
+
 def number(reply: Any) -> int:
     """`reply` as the number it must be. Raises StoreFault."""
     if not isinstance(reply, int):

@@ -1,4 +1,7 @@
-"""Physical removal, in steps that hold up no one: SCAN, a look at each entry's header, UNLINK."""
+"""Physical removal, in steps that hold up no one: SCAN, a look at each entry's header, UNLINK.
+
+What lies beside an entry goes with it, and where the server evicted the entry alone, whosever it was.
+"""
 
 from __future__ import annotations
 
@@ -61,22 +64,32 @@ class Eraser:
         return True
 
     async def _node(self, node: Node, wanted: set[bytes] | None) -> None:
-        pattern = self._names.prefix + (b":*" if wanted is None else b":v:*")
+        pattern = self._names.prefix + (b":*" if wanted is None else b":[vn]:*")
         cursor = b"0"
         while True:
             pipe = await node.writer.ready()
             scan = pack(b"SCAN", cursor, b"MATCH", pattern, b"COUNT", STEP)
             cursor, found = checked((await pipe.ask([scan]))[0])
-            doomed = found if wanted is None else await self._matching(node, found, wanted)
+            doomed = found if wanted is None else await self._doomed(node, found, wanted)
             if doomed:
                 replies = await pipe.ask([pack(b"UNLINK", name) for name in doomed])
                 self._removed += sum(reply for reply in replies if isinstance(reply, int))
                 if wanted is not None:
-                    await pipe.ask([pack(b"UNLINK", self._names.near_of(name)) for name in doomed])
+                    entries = (name for name in doomed if self._names.entry_beside(name) is None)
+                    await pipe.ask([pack(b"UNLINK", self._names.near_of(name)) for name in entries])
             self._scanned += len(found)
             self._tell()
             if cursor == b"0":
                 return
+
+    async def _doomed(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
+        """Entries under what is wanted, and what lies beside entries that are gone."""
+        beside = {name: entry for name in names if (entry := self._names.entry_beside(name)) is not None}
+        entries = [name for name in names if name not in beside]
+        pipe = await node.writer.ready()
+        there = await pipe.ask([pack(b"EXISTS", entry) for entry in beside.values()])
+        left = [name for name, count in zip(beside, there, strict=True) if count == 0]
+        return [*left, *await self._matching(node, entries, wanted)]
 
     async def _matching(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
         pipe = await node.writer.ready()

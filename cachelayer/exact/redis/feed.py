@@ -1,7 +1,8 @@
 """What became findable by meaning, for every process: a bounded stream of keys, and beside each entry its vector.
 
 The stream holds keys alone. Text and vector lie in a key of their own in the entry's slot, end with it, are erased
-with it, and are signed or encrypted as it is.
+with it, and are signed or encrypted as it is. They are written only where the entry still is: a tenant that was erased
+meanwhile leaves no text.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 
 from ...errors import Unusable
 from ...types import Findable, Turn
-from .calls import Request, answers, call, other_type
+from .calls import Request, answers, call, moving, other_type
 from .names import Names
 from .node import Role
 from .pipe import pack
@@ -27,6 +28,11 @@ _HEAD = Struct("<2sBB4sQ")
 _SIZES = Struct("<III")
 """Lengths of meta, canonical and partition; the vector follows, float16."""
 _MAGIC, _VERSION = b"CN", 1
+BESIDE = (
+    b"if redis.call('exists',KEYS[2])==0 then return 0 end "
+    b"redis.call('set',KEYS[1],ARGV[1],'px',ARGV[2]) return 1"
+)
+"""Set what lies beside an entry, if that is there."""
 
 
 class Feed:
@@ -37,22 +43,20 @@ class Feed:
 
     async def publish(self, findable: Sequence[Findable], now: float) -> None:
         """Write what lies beside the entries, then their keys. Raises StoreFault."""
-        beside = [self._set(item, now) for item in findable if item.until > now]
-        for result in await call(self._topology, Role.WRITE, beside):
-            answers(result)
-        feed = self._names.feed
+        lasting, feed = [item for item in findable if item.until > now], self._names.feed
+        results = await call(self._topology, Role.WRITE, [self._set(item, now) for item in lasting])
         keys = [
             pack(b"XADD", feed, b"MAXLEN", b"~", self._length, b"*", b"k", item.key)
-            for item in findable
-            if item.until > now
+            for item, result in zip(lasting, results, strict=True)
+            if not moving(result) and answers(result)[0]
         ]
         if keys:
             answers((await call(self._topology, Role.WRITE, [Request(feed, keys)]))[0])
 
     def _set(self, item: Findable, now: float) -> Request:
-        name = self._names.near(item.key)
+        name, entry = self._names.near(item.key), self._names.entry(item.key)
         lifetime = max(1, int((item.until - now) * 1000))
-        return Request(name, [pack(b"SET", name, self._write(item), b"PX", lifetime)])
+        return Request(name, [pack(b"EVAL", BESIDE, 2, name, entry, self._write(item), lifetime)])
 
     async def read(self, after: bytes, limit: int) -> tuple[list[Findable], bytes, bool]:
         """See `protocols.Feed.published`. Raises StoreFault."""

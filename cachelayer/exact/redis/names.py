@@ -50,6 +50,10 @@ class Names:
         """What lies beside the entry of this name."""
         return self._near + entry[len(self._entry) :]
 
+    def entry_beside(self, near: bytes) -> bytes | None:
+        """The entry that what is called `near` lies beside; None where it is no such name."""
+        return self._entry + near[len(self._near) :] if near.startswith(self._near) else None
+
     def lease(self, key: bytes) -> bytes:
         return self._lease + hexlify(key) + b"}"
 

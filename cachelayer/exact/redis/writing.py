@@ -10,14 +10,14 @@ from typing import Any
 from ...errors import StoreFault
 from ...protocols import Clock
 from ...types import Reason, Record
-from .calls import Answers, Request, answers, call, other_type
+from .calls import Answers, Request, answers, call, moving, other_type
 from .coherence import Coherence, Wanted
 from .epochs import NEVER, REPLACED, Epoch, Known, unpack
 from .names import Names, digest_of, scope_name, tag_name
 from .node import Node, Role
 from .pipe import pack
 from .topology import Topology
-from .wire import PEEK, Dep, Wire
+from .wire import DEP, HEADER, PEEK, Dep, Wire
 
 TOMB = 900.0
 """Seconds for which a deletion is remembered; longer than any computation that it must outlive."""
@@ -26,6 +26,11 @@ STORE = (
     b"redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) return 1"
 )
 """Set an entry unless it was deleted since we looked: a writer that dies in between must leave nothing outdated."""
+UNDO = (
+    b"if redis.call('getrange',KEYS[1],0,#ARGV[1]-1)==ARGV[1] then "
+    b"return redis.call('unlink',KEYS[1],KEYS[2]) end return 0"
+)
+"""Remove an entry with this beginning, and what lies beside it."""
 
 
 @dataclass(slots=True)
@@ -39,6 +44,8 @@ class Draft:
     deps: list[Dep] = field(default_factory=list)
     existed: bool = False
     tomb: bytes = b""
+    head: bytes = b""
+    """How what was written begins: header, checksum, epochs."""
 
 
 class Writer:
@@ -142,9 +149,10 @@ class Writer:
     ) -> int:
         sets = (self._set(draft, fences.get(draft.record.key, 0)) for draft in drafts)
         results = await call(self._topology, Role.WRITE, sets)
-        tell, stored = [], 0
+        tell: list[Request] = []
+        done: list[Draft] = []
         for draft, result in zip(drafts, results, strict=True):
-            if isinstance(result, list) and str(result[0]).startswith("TRYAGAIN"):  # its slot is on the move
+            if moving(result):
                 self._refused[Reason.FAULT] += 1
                 continue
             replies = _replies(result, faults)
@@ -153,17 +161,37 @@ class Writer:
             if not replies[0]:
                 self._refused[Reason.INVALIDATED] += 1
                 continue
-            stored += 1
+            done.append(draft)
             if draft.existed:
                 tell.append(self._tell(draft))
         await call(self._topology, Role.CONTROL, tell)
-        return stored
+        return len(done) - await self._undo(done)
+
+    async def _undo(self, drafts: Sequence[Draft]) -> int:
+        """Take back what was declared invalid while it was being stored; how many there were.
+
+        It would be served to nobody, but an erasure that has passed must have left nothing behind.
+        """
+        table = self._coherence.table
+        doubtful = [draft for draft in drafts if table.compare(_joined(draft.deps)) != []]
+        if not doubtful:
+            return 0
+        known = await self._epochs(doubtful, [])
+        late = [d for d in doubtful if any(x in known and known[x].token != token for x, token in d.deps)]
+        await call(self._topology, Role.WRITE, map(self._removal, late))
+        self._refused[Reason.INVALIDATED] += len(late)
+        return len(late)
+
+    def _removal(self, draft: Draft) -> Request:
+        entry = self._names.entry(draft.record.key)
+        return Request(entry, [pack(b"EVAL", UNDO, 2, entry, self._names.near_of(entry), draft.head)])
 
     def _set(self, draft: Draft, fence: int) -> Request:
         record, node = draft.record, draft.node
         value = self._wire.write(
             record, draft.deps, offset=node.offset, now=node.now(), incarnation=node.incarnation, fence=fence
         )
+        draft.head = value[: HEADER.size + DEP * len(draft.deps)]
         entry, tomb = self._names.entry(record.key), self._names.tomb(record.key)
         lifetime = max(1, int((record.stale_until - self._clock.time()) * 1000))
         return Request(entry, [pack(b"EVAL", STORE, 2, entry, tomb, draft.tomb, value, lifetime)])
@@ -175,6 +203,11 @@ class Writer:
         lifetime = int(TOMB * 1000)
         commands = [pack(b"SET", tomb, mark, b"PX", lifetime, b"NX"), pack(b"PEXPIRE", tomb, lifetime)]
         return Request(tomb, commands)
+
+
+def _joined(deps: Sequence[Dep]) -> bytes:
+    """Epochs as they stand in an entry."""
+    return b"".join(digest + token for digest, token in deps)
 
 
 def _replies(result: Answers, faults: list[StoreFault]) -> list[Any] | None:

@@ -1,0 +1,52 @@
+"""After an erasure nothing of it lies in Redis: not beside evicted entries, not by writers who were under way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fault_proxy import FaultProxy
+from redis_records import record
+
+from cachelayer.types import Findable, Record
+
+
+def beside(of: Record) -> Findable:
+    """What makes a record findable by meaning."""
+    name = of.canonical.partition(b":")[2].decode()
+    return Findable(of.key, of.canonical, b"partition", of.function, f"about {name}", of.stale_until)
+
+
+async def test_what_lies_beside_an_entry_that_was_evicted_is_erased_too(pair, server):
+    """Redis evicts keys one by one; what is left tells nobody anything but holds a tenant's question."""
+    one, two = pair
+    records = [record("gone", tags=("acme",)), record("kept", tags=("beta",))]
+    await one.put(records)
+    await one.publish([beside(each) for each in records])
+    server.do("DEL", one._names.entry(records[0].key))
+    await two.erase(tags=["acme"])
+    assert server.do("KEYS", "cachelayer:[vn]:*") != []
+    assert all(one._names.near(records[0].key) != name for name in server.do("KEYS", "cachelayer:n:*"))
+    assert [item.text for item in (await two.published(b"", 10))[0]] == ["about kept"]
+
+
+async def test_an_entry_that_is_gone_is_made_findable_for_nobody(pair, server):
+    """It was erased before its vector was written, and nothing of it comes back."""
+    one, two = pair
+    await one.put([record("here")])
+    await one.publish([beside(record("gone")), beside(record("here"))])
+    assert server.do("KEYS", "cachelayer:n:*") == [one._names.near(record("here").key)]
+    assert [item.text for item in (await two.published(b"", 10))[0]] == ["about here"]
+    assert server.do("XLEN", "cachelayer:f") == 1
+
+
+async def test_what_was_on_its_way_while_its_tenant_was_erased_is_taken_back(server, open_store):
+    async with FaultProxy(server.port) as proxy:
+        far, near = await open_store(f"{proxy.url}?lag=5s"), await open_store(server.url)
+        proxy.hold = b"EVAL"
+        writing = asyncio.create_task(far.put([record("a", tags=("acme",)), record("b", tags=("beta",))]))
+        await proxy.held.wait()
+        await near.erase(tags=["acme"])
+        proxy.go.set()
+        assert await writing == 1
+        assert far.stats()["refused"] == {"invalidated": 1}
+        assert server.do("KEYS", "cachelayer:v:*") == [far._names.entry(record("b").key)]
