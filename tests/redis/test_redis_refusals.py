@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ipaddress
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,28 @@ async def test_a_list_where_an_entry_belongs_is_corrupt_and_written_over(own_ser
     assert refusal.value.reason is Reason.CORRUPT
     assert await store.put([record()]) == 1
     assert (await store.get(record().key, record().canonical)).payload == b"answer"
+
+
+@pytest.mark.parametrize(
+    ("told", "instead"),
+    [
+        (rb"run_id:", rb"run_ix:"),
+        (rb"run_id:[0-9a-f]{39}", b"run_id:" + b" " * 39),
+        (rb"uptime_in_s", b"uptime_in_x"),
+    ],
+)
+async def test_a_server_that_tells_no_run_of_its_own_shares_all_the_same(
+    server: Any, open_store: Any, told: bytes, instead: bytes
+) -> None:
+    """As proxies and hosted servers do: the connection was given up for good, and every start waited in vain."""
+    async with FaultProxy(server.port) as proxy:
+        proxy.garble = lambda data: re.sub(told, instead, data)
+        store = await open_store(f"{proxy.url}?lag=5s")
+        await store.put([record()])
+        proxy.refuse = True
+        proxy.cut()
+        await eventually(lambda: not store.coherent)
+        proxy.refuse = False
+        await store.start()
+        assert (await store.get(record().key, record().canonical)).payload == b"answer"
+        assert "restarts of the server go unnoticed" in str(await store.diagnose())

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from .lane import Lane
 from .names import Names
-from .node import Node, parse_info
+from .node import Node, incarnation_in, parse_info
 from .pipe import pack
 from .rights import granting, refused
 
@@ -45,6 +45,9 @@ async def examine(lane: Lane, names: Names, *, trust_reloaded: bool) -> list[Fin
             )
         else:
             facts = parse_info(info)
+            if incarnation_in(facts) is None:
+                remedy = "restarts of the server go unnoticed: keep its persistence off"
+                findings.append(Finding("advice", where + "INFO", "no run_id and uptime", remedy))
             found = [_version(facts), _role(facts), _memory(facts), _policy(facts)]
             found.append(_persistence(facts, persist, trust_reloaded))
             found += _clock(facts, time.time())

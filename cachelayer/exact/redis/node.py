@@ -7,6 +7,7 @@ connection that has silently died can hide an invalidation: `Target.silence` sec
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
@@ -163,14 +164,14 @@ class Node:
         self.rtt = 0.0  # this one measured nothing
         self.take_role(role)
         self.incarnation, self.started = NOBODY, float("-inf")
-        if not isinstance(info, Exception):  # INFO may be forbidden: then restarts of the server go unnoticed
+        if not isinstance(info, Exception):  # it may be forbidden
             facts = parse_info(info)
             if facts.get("redis_mode") == "cluster" and not self._cluster:
                 self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
                 return
             self.version = facts.get("redis_version", "")
-            self.incarnation = bytes.fromhex(facts["run_id"])[:8]
-            self.started = self.now() - float(facts.get("uptime_in_seconds", "0"))
+            if (told := incarnation_in(facts)) is not None:
+                self.incarnation, self.started = told[0], self.now() - told[1]
         self.reader.hurry()
         self.writer.hurry()
         self.confirmed, self.coherent = self._loop.time(), True
@@ -191,6 +192,17 @@ def parse_info(text: bytes | str) -> dict[str, str]:
     """The fields of INFO."""
     lines = (text.decode() if isinstance(text, bytes) else str(text)).splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
+
+
+def incarnation_in(facts: dict[str, str]) -> tuple[bytes, float] | None:
+    """Which run of the server INFO speaks of, and its age in seconds.
+
+    None where it tells neither, as a proxy or a hosted server may: then restarts of the server go unnoticed.
+    """
+    run, age = facts.get("run_id", ""), facts.get("uptime_in_seconds", "")
+    if not re.fullmatch("[0-9a-f]{16,}", run) or not re.fullmatch("[0-9]+", age):
+        return None
+    return bytes.fromhex(run[:16]), float(age)
 
 
 def _agreed(pipe: Pipe, replies: list[Any]) -> None:
