@@ -40,14 +40,19 @@ class PersistentIndex:
         self._files = IndexFiles(Path(directory), identity, inner.dimension)
         self._journal: Journal | None = None
         self._retry_at = 0.0
-        self._lock = threading.Lock()
-        """Held to change the index and append; never while the disk is waited for."""
+        self._make_locks()
+
+    def _make_locks(self) -> None:
+        self._folding = threading.Lock()
+        """Held to write a snapshot; taken before the others."""
         self._writing = threading.Lock()
         """Held to write the journal; taken before `_lock`."""
+        self._lock = threading.RLock()
+        """Held to change the index and append; not while the disk is waited for, but where too much is pending."""
 
     def reset(self) -> None:
         """Let the files be: after a fork the parent writes them."""
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._make_locks()
         self._journal, self.failure = None, ""
         self._files.release()
 
@@ -137,25 +142,33 @@ class PersistentIndex:
 
     def snapshot(self) -> None:
         """Fold the journal into a new snapshot; reads and writes go on meanwhile."""
-        try:
-            with self._writing:
-                with self._lock:
-                    old = self._journal
-                    data = old.take() if old else b""
-                    self._journal = self._files.next_journal()
-                if old:  # before the new journal's first write: order is what a reader relies on
-                    old.write(data, sync=True)
-                    old.close()
-            self._files.fold(self.inner)
+        with self._folding:
+            try:
+                with self._writing:
+                    self._turn_over()
+                self._files.fold(self.inner)
+            except OSError as fault:
+                with self._writing:
+                    self._fail(fault)
+
+    def _turn_over(self) -> None:
+        """Go on in a new journal."""
+        with self._lock:
+            old = self._journal
+            data = old.take() if old else b""
+            self._journal = self._files.next_journal()
             self.failure = ""
-        except OSError as fault:
-            self._fail(fault)
+        if old:  # before the new journal's first write: order is what a reader relies on
+            try:
+                old.write(data, sync=True)
+            finally:
+                old.close()
 
     def close(self) -> None:
         """End maintenance, flush, and let the directory go."""
         self.inner.close()
         self.flush()
-        with self._writing, self._lock:
+        with self._folding, self._writing, self._lock:
             if self._journal is not None:
                 self._journal.close()
                 self._journal = None
@@ -166,19 +179,22 @@ class PersistentIndex:
         if journal is None:
             return
         journal.append(event)
-        if journal.pending > _PENDING:
+        if journal.pending > _PENDING and self._writing.acquire(blocking=False):
             try:
                 journal.write(journal.take(), sync=False)
             except OSError as fault:
                 self._fail(fault)
+            finally:
+                self._writing.release()
 
     def _fail(self, fault: OSError) -> None:
-        """Stop writing: an event is missing, and what follows a gap would be believed."""
-        self.failure = fault.strerror or str(fault)
-        self._retry_at = time.monotonic() + _RETRY
-        if self._journal is not None:
-            self._journal.close()
-            self._journal = None
+        """Stop writing: an event is missing, and what follows a gap would be believed. Called under `_writing`."""
+        with self._lock:
+            self.failure = fault.strerror or str(fault)
+            self._retry_at = time.monotonic() + _RETRY
+            if self._journal is not None:
+                self._journal.close()
+                self._journal = None
 
     def _retry_now(self) -> bool:
         return bool(self.failure) and time.monotonic() >= self._retry_at
