@@ -189,6 +189,9 @@ class Elsewhere:
     async def start(self) -> None:
         """Once the similar tier serves."""
 
+    async def ready(self, *, physically: bool) -> None:
+        """Before anything is declared invalid: be able to carry it out. Raises where that must be and cannot."""
+
     def listen(self, function: str) -> bool:
         """A call of `function` is under way, on the running loop; whether something of it waits to be taken in."""
         return self.arrivals.due(function) and self.arrivals.background.spawn(partial(self.drain, function))

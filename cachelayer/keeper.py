@@ -53,8 +53,8 @@ class Keeper(Holdings):
         self._told: set[str] = set()
 
     def ids_from(self, first: int) -> None:
-        """Give ids above `first`: those below were given before a restart."""
-        self._ids = self.first_id = first
+        """Give ids above `first` and all that were given: those below were given elsewhere, as before a restart."""
+        self._ids = self.first_id = max(first, self._ids)
 
     def id_of(self, landing: Landing) -> str:
         """The id of the entry behind an outcome, or one of its own where none is."""

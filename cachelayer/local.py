@@ -18,6 +18,7 @@ from .exact.memory import Slot
 from .flow.background import offload
 from .holdings import Invalidation
 from .records import record_of
+from .semantic.asks import State
 from .types import Reason, Record
 
 
@@ -37,6 +38,8 @@ class Local(Elsewhere):
         self._coming: dict[int, Arrival] = {}
         """Entries on the disk that were not taken in yet."""
         self._opened = self._writing = False
+        self._since = 0
+        """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
 
     def reset(self) -> None:
         """After a fork the directory is the parent's."""
@@ -44,11 +47,18 @@ class Local(Elsewhere):
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
 
+    async def ready(self, *, physically: bool) -> None:
+        similar = self.arrivals.similar
+        if not self._opened and (physically or similar.state is not State.FAILED):
+            await similar.start()
+
     async def restore(self) -> None:
         """Read what is there. Raises ConfigurationError where it cannot be read; call it before anything is indexed.
 
-        Entries whose vectors are missing or another model's are embedded again behind the callers' backs.
+        Entries whose vectors are missing or another model's are embedded again behind the callers' backs. After a close
+        what is in memory still stays there, unless it went from the disk meanwhile.
         """
+        held, similar, keeper = set(self.log.ids()), self.arrivals.similar, self.arrivals.keeper
         try:
             kept = await offload(self.log.load)
         except OSError as fault:
@@ -56,16 +66,15 @@ class Local(Elsewhere):
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
         await self._recall_texts()
-        now, bound, epoch = (
-            self.arrivals.clock.time(),
-            self.arrivals.keeper.first_id,
-            self.arrivals.keeper.epoch,
-        )
-        alive = {e.id: e for e in kept if e.record.stale_until > now and e.id < bound}
+        now = self.arrivals.clock.time()
+        keeper.ids_from(int(now * 1e6))
+        alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
         await self._discard([entry.id for entry in kept if entry.id not in alive])
+        self._forget(held - alive.keys())
         indexed = set(self._index.ids().tolist())
-        await self._discard([key for key in indexed if key not in alive])
-        self._coming = {e.id: Arrival(e.findable, e.record, epoch, e.id) for e in alive.values()}
+        await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
+        new = [entry for key, entry in alive.items() if not similar.knows(key)]
+        self._coming = {e.id: Arrival(e.findable, e.record, self._since, e.id) for e in new}
         entries = list(self._coming.values())
         for entry in entries:  # exact lookups wait for no vectors
             self.arrivals.remember(entry)
@@ -74,6 +83,14 @@ class Local(Elsewhere):
         later = [entry for entry in entries if entry.id not in indexed]
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
+
+    def _forget(self, ids: set[int]) -> None:
+        """Drop from memory what another process took from the disk."""
+        keeper = self.arrivals.keeper
+        for memory in keeper.memories if ids else ():
+            with keeper.lock:
+                for slot in [slot for slot in memory if slot.id in ids]:
+                    keeper.drop(memory, slot)
 
     @property
     def _index(self) -> Any:
@@ -173,6 +190,7 @@ class Local(Elsewhere):
         """Write what waits, remember the texts, and let the files go."""
         if not self._opened:
             return
+        self._since = self.arrivals.keeper.epoch
         await self.maintain()
         save = getattr(self.arrivals.similar.embedder, "save", None)
         if save is not None:

@@ -35,6 +35,7 @@ class Upkeep:
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
         what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
+        await self._ready(physically=False)
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
@@ -53,6 +54,10 @@ class Upkeep:
                 await asyncio.sleep(0)
         return len(found)
 
+    async def _ready(self, *, physically: bool) -> None:
+        if self._engine.tiers.elsewhere is not None:
+            await self._engine.tiers.elsewhere.ready(physically=physically)
+
     async def _tell(self, what: Any, *, physically: bool) -> int:
         """How many entries went that were no answers of this process yet."""
         tiers = self._engine.tiers
@@ -68,6 +73,7 @@ class Upkeep:
         """See `CacheLayer.erase`."""
         scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
         what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
+        await self._ready(physically=True)
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)

@@ -61,6 +61,7 @@ class EntryLog:
 
     def load(self) -> list[Kept]:
         """Open the file, cut what is torn, and read what is alive, oldest first. Blocks."""
+        self.close()
         data = self.path.read_bytes() if self.path.exists() else b""
         whole, alive = self._scan(data)
         self.lost = len(data) - whole
@@ -116,6 +117,11 @@ class EntryLog:
             if size is not None:
                 self._alive -= size
                 self._pending[key] = _part(key, b"")
+
+    def ids(self) -> list[int]:
+        """Of all entries that are kept, or were when the file was closed."""
+        with self._lock:
+            return list(self._live)
 
     @property
     def due(self) -> bool:

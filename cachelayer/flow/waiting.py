@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -21,6 +25,35 @@ async def settled(future: asyncio.Future[Any], seconds: float) -> bool:
     if not future.done() and seconds > 0:
         await asyncio.wait((future,), timeout=seconds)
     return future.done()
+
+
+class Turns:
+    """One at a time, on whatever loops. Whose loop stands still is not waited for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._latest: tuple[asyncio.AbstractEventLoop, int, Future[None]] | None = None
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for one's turn, and have it."""
+        done: Future[None] = Future()
+        while (before := self._before(done)) is not None:
+            await settled(asyncio.wrap_future(before), 0.1)
+        try:
+            yield
+        finally:
+            done.set_result(None)
+
+    def _before(self, mine: Future[None]) -> Future[None] | None:
+        """Who is to be waited for; None where it is our turn now."""
+        with self._lock:
+            if self._latest is not None:
+                loop, process, theirs = self._latest
+                if process == os.getpid() and loop.is_running() and not theirs.done():
+                    return theirs
+            self._latest = asyncio.get_running_loop(), os.getpid(), mine
+            return None
 
 
 class Ticker:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..flow.attempt import Faults, interrupted
 from ..flow.background import Background, later, offload
+from ..flow.waiting import Turns
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
@@ -39,7 +40,7 @@ class Lookup:
 
     def __init__(self, *, embedder: Embedder, index: VectorIndex | None, decider: Decider, faults: Faults,
                  background: Background, make_index: Callable[[int, str], VectorIndex]) -> None:  # fmt: skip
-        self.embedder, self.index = embedder, index
+        self.embedder, self.index, self._own_index = embedder, index, index is None
         self.decide_by(decider)
         self.make_index, self.generation = make_index, 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
@@ -59,6 +60,7 @@ class Lookup:
         self.failure = ""
         self._loop: asyncio.AbstractEventLoop | None = None
         """On which the model is loaded, while it is."""
+        self._starts = Turns()
 
     def decide_by(self, decider: Decider) -> None:
         """Use this decider from now on."""
@@ -67,14 +69,18 @@ class Lookup:
 
     async def start(self) -> None:
         """Load model and index; until then lookups miss with reason WARMING. Raises what the embedder raises."""
-        if self.state is State.READY:
-            return
+        async with self._starts.turn():
+            if self.state is not State.READY:
+                await self._start()
+
+    async def _start(self) -> None:
         self.state, self._loop = State.WARMING, asyncio.get_running_loop()
         try:
             await self.embedder.start()
             await offload(load)
             if self.index is None and self.embedder.dimension:
                 self.index = self.make_index(self.embedder.dimension, self.embedder.identity)
+            if self._own_index:
                 await offload(getattr(self.index, "load", lambda: None))
             if self.restore is not None:
                 await self.restore()

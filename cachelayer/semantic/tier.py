@@ -149,5 +149,5 @@ class SimilarTier(Lookup):
             await self.embedder.aclose()
             if self._door is not None:
                 await self._door.aclose()
-            await offload(getattr(self.index, "close", lambda: None))
+        await offload(getattr(self.index, "close", lambda: None))
         self.state = State.COLD

@@ -18,6 +18,15 @@ from .snapshot import Corrupt, read_snapshot, whole_file, write_snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """Where a directory was left off: the generation, and the bytes and records of its journal."""
+
+    generation: int
+    size: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded:
     """What was found: entries kept, bytes of journal that did not check, and why a start was empty ('' if not)."""
 
@@ -35,6 +44,11 @@ class IndexFiles:
         self._identity, self._dimension = identity, dimension
         self._generation = 0
         self._guard: Any = None
+
+    @property
+    def taken(self) -> bool:
+        """Whether the directory is ours."""
+        return self._guard is not None
 
     def take(self) -> None:
         """Own the directory; BlockingIOError where another process does."""
@@ -66,6 +80,18 @@ class IndexFiles:
             return Loaded(0, 0, reason), journal
         lost, journal = self._replay(index)
         return Loaded(len(index), lost, ""), journal
+
+    def left(self, journal: Journal) -> Left | None:
+        """Where to go on after the directory was let go; None where not all is written."""
+        return None if journal.pending else Left(self._generation, journal.size, journal.count)
+
+    def rejoin(self, left: Left | None) -> Journal | None:
+        """The journal to go on with, where nobody else wrote since; None where all is to be written anew."""
+        self._generation = max([0, *map(_number, self.directory.glob("*-*"))])
+        path = self._path("journal")
+        if left is None or left.generation != self._generation or not path.exists():
+            return None
+        return Journal.reopen(path, left.size, left.count) if path.stat().st_size == left.size else None
 
     def next_journal(self) -> Journal:
         """The journal of the next generation, which `fold` makes the one that counts."""

@@ -48,9 +48,10 @@ class Journal:
         self.path = path
         self.pending = 0
         """Bytes not written yet."""
+        self.count = 0
+        """Records, those that are not written yet too."""
         self._parts: list[bytes] = []
         self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        self._count = 0
         self.size = os.write(self._file, _head(generation, dimension, identity))
 
     @classmethod
@@ -61,7 +62,7 @@ class Journal:
         journal._file = os.open(path, os.O_WRONLY)
         os.ftruncate(journal._file, size)
         os.lseek(journal._file, size, os.SEEK_SET)
-        journal.size, journal._count = size, count
+        journal.size, journal.count = size, count
         return journal
 
     def append(self, event: Event) -> None:
@@ -100,8 +101,8 @@ class Journal:
 
     def _record(self, kind: int, payload: bytes) -> None:
         body = _RECORD.pack(len(payload), kind) + payload
-        record = body + _SUM.pack(xxhash.xxh3_64_intdigest(body, self._count))
-        self._count += 1
+        record = body + _SUM.pack(xxhash.xxh3_64_intdigest(body, self.count))
+        self.count += 1
         self.pending += len(record)
         self._parts.append(record)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import ConfigurationError
 from ...types import Vectors
-from .files import IndexFiles, Loaded
+from .files import IndexFiles, Left, Loaded
 from .journal import Event, Journal
 from .packed import Found, PackedIndex
 
@@ -39,6 +39,9 @@ class PersistentIndex:
         self.failure = ""
         self._files = IndexFiles(Path(directory), identity, inner.dimension)
         self._journal: Journal | None = None
+        self._whole = False  # was all of it read once
+        self._left: Left | None = None
+        """Where the files stood when they were closed, if nothing changed here since."""
         self._retry_at = 0.0
         self._make_locks()
 
@@ -53,7 +56,7 @@ class PersistentIndex:
     def reset(self) -> None:
         """Let the files be: after a fork the parent writes them."""
         self._make_locks()
-        self._journal, self.failure = None, ""
+        self._journal, self._left, self.failure = None, None, ""
         self._files.release()
 
     def __len__(self) -> int:
@@ -99,19 +102,36 @@ class PersistentIndex:
     def load(self) -> Loaded:
         """Read what is there and begin to write. Blocks; call it off the loop, before anything else.
 
-        Raises ConfigurationError where another process holds the directory or it cannot be read or written.
+        After `close` it goes on with what is held: the files follow it, whoever wrote to them meanwhile. Raises
+        ConfigurationError where another process holds the directory or it cannot be read or written.
         """
+        if self._files.taken:
+            return Loaded(len(self.inner), 0, "")
         try:
             self._files.take()
-            with self._writing, self._lock:
-                loaded, self._journal = self._files.restore(self.inner)
-                return loaded
+            return self._rejoin() if self._whole and len(self.inner) else self._read()
         except BlockingIOError as fault:
             remedy = "another process keeps its index there: give each process a directory of its own"
             raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
         except OSError as fault:
+            self._files.release()
             remedy = f"cannot be read and written: {fault.strerror or fault}"
             raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
+
+    def _read(self) -> Loaded:
+        with self._writing, self._lock:
+            self.inner.remove(self.inner.ids())  # what an attempt that failed had read
+            loaded, self._journal = self._files.restore(self.inner)
+            self._whole = True
+            return loaded
+
+    def _rejoin(self) -> Loaded:
+        with self._writing, self._lock:
+            left, self._left = self._left, None
+            self._journal = self._files.rejoin(left)
+        if self._journal is None:
+            self.snapshot()
+        return Loaded(len(self.inner), 0, "")
 
     def flush(self) -> None:
         """Make what was added and removed survive; blocks for the disk, but holds up no add."""
@@ -170,6 +190,7 @@ class PersistentIndex:
         self.flush()
         with self._folding, self._writing, self._lock:
             if self._journal is not None:
+                self._left = self._files.left(self._journal)
                 self._journal.close()
                 self._journal = None
             self._files.release()
@@ -177,6 +198,7 @@ class PersistentIndex:
     def _log(self, event: Event) -> None:
         journal = self._journal
         if journal is None:
+            self._left = None
             return
         journal.append(event)
         if journal.pending > _PENDING and self._writing.acquire(blocking=False):

@@ -1,0 +1,179 @@
+"""A layer with a directory that is closed and started again, started late or twice, goes on as one that never was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Policy, Source
+from cachelayer.testing import WordEmbedder
+from cachelayer.types import Candidate, Query
+
+TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
+
+
+class SameWords:
+    """Two requests take the same answer where they have the same words."""
+
+    identity = "same words"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        words = set(query.text.split())
+        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
+
+
+class Held(WordEmbedder):
+    """Starts when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+
+    async def start(self) -> None:
+        await self.let.wait()
+
+
+async def answer(question: str) -> str:
+    return f"all about {question.split()[-1]}"
+
+
+class Service:
+    """One layer in a directory, and its function."""
+
+    def __init__(self, directory: Path, embedder: WordEmbedder | None = None) -> None:
+        policy = Policy(max_error_rate=0.05, shadow=0)
+        self.layer = CacheLayer(
+            index=directory, embedder=embedder or WordEmbedder(), verifier=SameWords(), policy=policy
+        )
+        self.ask = self.layer.wrap(answer, name="ask", tags=["kb:{question}"])
+
+    async def answers(self, *topics: str) -> None:
+        for topic in topics:
+            await self.ask(f"please tell me everything about my {topic}")
+        await self.layer.flush()
+
+    async def sources(self, *topics: str) -> list[Source]:
+        """Where answers to the same words in another order come from."""
+        found = [await self.ask.outcome(f"tell me everything please about my {topic}") for topic in topics]
+        await self.layer.flush()
+        return [outcome.source for outcome in found]
+
+    def tag(self, topic: str) -> str:
+        return f"kb:please tell me everything about my {topic}"
+
+
+async def restarted(directory: Path, *topics: str) -> list[Source]:
+    service = Service(directory)
+    async with service.layer:
+        return await service.sources(*topics)
+
+
+async def test_a_layer_that_is_started_again_goes_on_as_before(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    for life in range(4):
+        async with service.layer:
+            await service.answers(*TOPICS[2 * life : 2 * life + 2])
+            with pytest.raises(ConfigurationError, match="another process"):
+                await Service(tmp_path).layer.start()
+            known = TOPICS[: 2 * life + 2]
+            assert await service.sources(*known) == [Source.INDEX] * len(known)
+    assert service.layer.stats()["elsewhere"]["discarded"] == 0
+    assert await restarted(tmp_path, *TOPICS) == [Source.INDEX] * 8
+
+
+async def test_what_is_invalidated_while_it_is_closed_does_not_come_back(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    async with service.layer:
+        await service.answers(*TOPICS)
+    await service.ask.invalidate("please tell me everything about my engine")
+    async with service.layer:
+        assert await service.sources("parcel", "engine") == [Source.INDEX, Source.BACKEND]
+    assert service.layer.stats()["elsewhere"]["discarded"] == 1
+
+
+async def test_what_another_process_did_meanwhile_is_found_when_it_is_started_again(tmp_path: Path) -> None:
+    service, other = Service(tmp_path), Service(tmp_path)
+    async with service.layer:
+        await service.answers("parcel", "refund")
+    async with other.layer:
+        await other.answers("garden")
+        assert await other.layer.invalidate(tags=[other.tag("parcel")]) == 1
+    async with service.layer:
+        again = await service.ask.outcome("please tell me everything about my parcel")
+        assert again.source is Source.BACKEND
+        while not service.layer.stats()["elsewhere"]["restored"]:  # embedded again behind callers' backs
+            await asyncio.sleep(0)
+        assert await service.sources("refund", "garden") == [Source.INDEX, Source.INDEX]
+    assert await restarted(tmp_path, "refund", "garden", "parcel") == [Source.INDEX] * 3
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_before_a_start_and_after_a_close_the_directory_is_opened_for_what_is_to_go(
+    tmp_path: Path, closed: bool
+) -> None:
+    service = Service(tmp_path)
+    async with service.layer:
+        await service.answers(*TOPICS)
+    service = service if closed else Service(tmp_path)
+    assert await service.layer.invalidate(tags=[service.tag("refund")], dry_run=True) == 1
+    assert await service.layer.invalidate(tags=[service.tag("refund")]) == 1
+    await service.layer.aclose()
+    service = service if closed else Service(tmp_path)
+    assert await service.layer.erase() == 7
+    assert b"violin" not in (tmp_path / "entries").read_bytes()
+    await service.layer.aclose()
+
+
+async def test_a_call_before_the_start_costs_no_entry(tmp_path: Path) -> None:
+    """Its warming and the start do not read the directory at once: each took the other's entries for strangers."""
+    service = Service(tmp_path)
+    async with service.layer:
+        await service.answers(*TOPICS)
+    embedder = Held()
+    service = Service(tmp_path, embedder)
+    await service.ask("something else")
+    starting = asyncio.create_task(service.layer.start())
+    await asyncio.sleep(0)
+    embedder.let.set()
+    await starting
+    await service.layer.flush()
+    told = service.layer.stats()["elsewhere"]
+    assert (told["restored"], told["discarded"]) == (8, 0)
+    await service.layer.aclose()
+
+
+async def test_a_layer_closed_as_it_warms_lets_the_directory_go(tmp_path: Path) -> None:
+    class Stuck(Service):
+        async def restore(self) -> None:
+            self.begun.set()
+            await asyncio.Event().wait()
+
+        begun: Any
+
+    service = Stuck(tmp_path)
+    service.begun = asyncio.Event()
+    assert service.layer._similar is not None
+    service.layer._similar.restore = service.restore
+    await service.ask("something")
+    await service.begun.wait()
+    await service.layer.aclose()
+    async with Service(tmp_path).layer as next_owner:
+        assert next_owner.stats()["similar"]["state"] == "ready"
+
+
+async def test_a_start_that_failed_because_of_another_process_is_made_good_by_the_next(
+    tmp_path: Path,
+) -> None:
+    first, second = Service(tmp_path), Service(tmp_path)
+    async with first.layer:
+        await first.answers("parcel")
+        with pytest.raises(ConfigurationError, match="another process"):
+            await second.layer.start()
+    async with second.layer:
+        with pytest.raises(ConfigurationError, match="another process"):
+            await Service(tmp_path).layer.start()
+        assert await second.sources("parcel") == [Source.INDEX]
