@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
+from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Query
 
@@ -177,3 +179,14 @@ async def test_a_start_that_failed_because_of_another_process_is_made_good_by_th
         with pytest.raises(ConfigurationError, match="another process"):
             await Service(tmp_path).layer.start()
         assert await second.sources("parcel") == [Source.INDEX]
+
+
+def test_an_index_that_was_closed_leaves_its_dead_behind_when_it_is_used_again() -> None:
+    index, rows = PackedIndex(4), np.eye(4, dtype=np.float32)
+    index.close()
+    for at in range(0, 8192, 4):
+        index.add(b"", np.arange(at, at + 4), rows)
+    index.remove(np.arange(6000))
+    assert index.due
+    index.maintain()
+    assert index.work(b"") < 4096

@@ -60,6 +60,7 @@ class PackedIndex:
     def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
         """Add rows under ids that the index does not hold; ValueError otherwise, and nothing is added."""
         check_rows(ids, vectors, self.dimension)
+        self._closed = False
         with self._lock:
             for key in ids.tolist():
                 if key in self._page_of:
@@ -176,7 +177,7 @@ class PackedIndex:
             self._maintaining.release()
 
     def close(self) -> None:
-        """End maintenance at its next page; searches go on."""
+        """End maintenance at its next page, until rows are added again; searches go on."""
         self._closed = True
 
     def _one(self, view: View, queries: Vectors, k: int) -> Found:
