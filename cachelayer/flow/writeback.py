@@ -6,7 +6,10 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from typing import Generic, TypeVar
+
+from .waiting import settled
 
 T = TypeVar("T")
 
@@ -39,7 +42,8 @@ class WriteBack(Generic[T]):
         self._pause: asyncio.Future[None] | None = None
         self._urgent = False
         self._held = 0  # of the batch under way
-        self._passed: asyncio.Future[None] | None = None
+        self._passed: Future[None] | None = None
+        """What those wait for, on whatever loop, who wait for the next batch."""
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -77,9 +81,15 @@ class WriteBack(Generic[T]):
                     loop.call_later(self._linger, _resolve, self._pause)
                     await self._pause
                 await self._step()
-                _resolve(self._passed)
+                self._tell()
         finally:
-            _resolve(self._passed)
+            self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            passed, self._passed = self._passed, None
+        if passed is not None:
+            passed.set_result(None)
 
     def _go_on(self) -> None:
         if self._pause is not None:
@@ -107,36 +117,34 @@ class WriteBack(Generic[T]):
 
         All is left to the worker: batches overtake none, so no older answer is written over a newer one.
         """
+        with self._lock:
+            goal = self.handled + self._held + len(self._queue)  # what comes meanwhile is others' to wait for
         try:
             async with asyncio.timeout(timeout):
-                worker, here = self._worker, asyncio.get_running_loop()
-                if worker is not None and worker.get_loop() is not here and worker.get_loop().is_running():
+                while self.handled < goal and (passed := self._at_work()) is not None:
                     self._go_on()
-                    there = asyncio.run_coroutine_threadsafe(self.drain(timeout), worker.get_loop())
-                    return await asyncio.wrap_future(
-                        there
-                    )  # whose connections know what was invalidated since
-                await self._wait(here)
+                    await settled(asyncio.wrap_future(passed), 0.1)  # a loop that stands still tells nobody
         except TimeoutError:
             return False
         return True
 
-    async def _wait(self, here: asyncio.AbstractEventLoop) -> None:
+    def _at_work(self) -> Future[None] | None:
+        """What resolves with the next batch, of a worker wherever it is, or one begun here; None where all is done."""
+        here = asyncio.get_running_loop()
         with self._lock:
             worker = self._worker
-            if self._queue and (worker is None or worker.done() or worker.get_loop() is not here):
+            alive = (
+                worker is not None
+                and not worker.done()
+                and (worker.get_loop() is here or worker.get_loop().is_running())
+            )
+            if self._queue and not alive:
                 self._begin(here)
+            elif not alive:
+                return None
             self._urgent = self._urgent or bool(self._queue)
-            goal = self.handled + self._held + len(self._queue)  # what comes meanwhile is others' to wait for
-        while self.handled < goal and self._works(here):
-            self._go_on()
-            if self._passed is None or self._passed.done():
-                self._passed = here.create_future()
-            await asyncio.shield(self._passed)
-
-    def _works(self, here: asyncio.AbstractEventLoop) -> bool:
-        worker = self._worker
-        return worker is not None and not worker.done() and worker.get_loop() is here
+            self._passed = self._passed or Future()
+            return self._passed
 
 
 def _ending() -> bool:

@@ -233,3 +233,45 @@ async def test_who_drains_lets_nothing_linger() -> None:
     async with asyncio.timeout(10):
         assert await queue.drain()
     assert written.batches == [[1]]
+
+
+async def test_who_drains_goes_on_by_himself_when_the_loop_that_was_at_it_ends() -> None:
+    """As where each thread has a loop per job: the end of another's loop is no cancellation of ours."""
+    written, begun, go = Written(), threading.Event(), threading.Event()
+
+    async def handle(batch: Sequence[int]) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.Event().wait()
+        await written(batch)
+
+    queue: WriteBack[int] = WriteBack(handle)
+
+    async def ends() -> None:
+        queue.offer(1, asyncio.get_running_loop())
+        await asyncio.to_thread(go.wait)
+
+    there = asyncio.create_task(asyncio.to_thread(asyncio.run, ends()))
+    await asyncio.to_thread(begun.wait)
+    draining = asyncio.create_task(queue.drain())
+    await asyncio.sleep(0)
+    go.set()
+    assert await draining
+    assert written.batches == [[1]] and written.threads == {threading.get_ident()}
+    await there
+
+
+async def test_many_loops_in_threads_drain_what_others_work_on() -> None:
+    written = Written()
+    queue: WriteBack[int] = WriteBack(written, linger=0.001)
+
+    async def job(number: int) -> None:
+        queue.offer(number, asyncio.get_running_loop())
+        assert await queue.drain()
+
+    def jobs(first: int) -> None:
+        for number in range(first, first + 20):
+            asyncio.run(job(number))
+
+    await asyncio.gather(*(asyncio.to_thread(jobs, 20 * n) for n in range(8)))
+    assert sorted(number for batch in written.batches for number in batch) == list(range(160))
