@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import plots, report
 from ..charts import NOTHING
-from ..replay.words import interval, opening
+from ..replay.words import opening
 from ..report import Cell, Tile
-from ..traces.intervals import exact
+from ..traces.intervals import exact, percent
 from ..traces.rivals import Nearest
 from . import words
 from .choose import reliability
-
-if TYPE_CHECKING:
-    from .run import Calibrated
+from .result import Calibrated
 
 BINS = (0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 1.01)
 
@@ -51,10 +48,10 @@ def _tiles(found: Calibrated) -> list[Tile]:
     if run is not None:
         part = found.held_out(run)
         tiles.append(
-            Tile(f"{part.hit:.0%}", "expected net hits", f"95 %: {interval(part.hit_interval)}", "teal")
+            Tile(f"{part.hit:.0%}", "expected net hits", f"95 %: {percent(part.hit_interval)}", "teal")
         )
         bad = part.share_wrong_interval[0] > found.target
-        remark = f"95 %: {interval(part.share_wrong_interval)}; {part.wrong:,} of {part.similar:,}"
+        remark = f"95 %: {percent(part.share_wrong_interval)}; {part.wrong:,} of {part.similar:,}"
         wrong = f"{part.share_wrong:.2%}" if part.similar else NOTHING
         tiles.append(Tile(wrong, "wrong among similar", remark, "red" if bad else "teal"))
         tiles.append(Tile(f"{part.checks:,}", "shadow checks", f"of {part.similar:,} similar answers"))

@@ -6,16 +6,14 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..charts import NOTHING
-from ..replay.words import interval
 from ..serve.parts import CachePart
 from ..terminal import table
+from ..traces.intervals import percent
 from ..traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
-
-if TYPE_CHECKING:
-    from .run import Calibrated
+from .result import Calibrated
 
 HEAD = ("error budget", "net hits", "95 %", "similar", "wrong of them", "95 %", "checks", "")
 
@@ -42,10 +40,10 @@ def rows(found: Calibrated) -> list[tuple[str, ...]]:
             (
                 run.name,
                 f"{part.hit:.1%}",
-                interval(part.hit_interval),
+                percent(part.hit_interval),
                 f"{part.similar:,}",
                 f"{part.share_wrong:.2%}" if part.similar else NOTHING,
-                interval(part.share_wrong_interval) if part.similar else NOTHING,
+                percent(part.share_wrong_interval) if part.similar else NOTHING,
                 f"{part.checks:,}",
                 "recommended" if run is found.choice.run else "",
             )
@@ -54,7 +52,7 @@ def rows(found: Calibrated) -> list[tuple[str, ...]]:
     row = (
         "oracle",
         f"{best.hit:.1%}",
-        interval(best.hit_interval),
+        percent(best.hit_interval),
         f"{best.similar:,}",
         "0.00%",
         "",
@@ -91,15 +89,15 @@ def expected(found: Calibrated) -> Iterator[str]:
     if found.choice.run is None:
         return
     part = found.held_out(found.choice.run)
-    yield f"expected net hits            {part.hit:.1%}  (95 %: {interval(part.hit_interval)})"
+    yield f"expected net hits            {part.hit:.1%}  (95 %: {percent(part.hit_interval)})"
     if not part.similar:
         yield "NOTE: nothing was served by similarity there: the evidence in this traffic does not suffice"
     else:
         yield (
-            f"expected wrong among similar {part.share_wrong:.2%}  (95 %: {interval(part.share_wrong_interval)}; "
+            f"expected wrong among similar {part.share_wrong:.2%}  (95 %: {percent(part.share_wrong_interval)}; "
             f"{part.wrong:,} of {part.similar:,})"
         )
-        yield f"expected wrong of all        {part.error:.2%}  (95 %: {interval(part.error_interval)})"
+        yield f"expected wrong of all        {part.error:.2%}  (95 %: {percent(part.error_interval)})"
         if part.share_wrong_interval[0] > found.target:
             yield f"NOTE: that is above the target of {found.target:.1%}; take a smaller --target"
     if found.trace.pairs:

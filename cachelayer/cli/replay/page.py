@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from .. import charts, plots, report
 from ..charts import NOTHING
@@ -12,9 +11,7 @@ from ..traces.read import Asked
 from ..traces.rivals import Nearest
 from ..traces.tally import EXACT, RIGHT, WRONG, Mistake, Tally
 from . import words
-
-if TYPE_CHECKING:
-    from .run import Replayed
+from .result import Replayed
 
 _TONES = ("teal", "blue", "violet", "amber")
 _WINDOW = 200

@@ -4,61 +4,22 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ..terminal import say
 from ..traces import options
 from ..traces.read import Trace
-from ..traces.rivals import GRID, Nearest, in_hindsight, oracle, thresholds
+from ..traces.rivals import GRID, in_hindsight, oracle, thresholds
 from ..traces.run import Remembered, Run
 from ..traces.settings import Config, config
 from ..traces.tally import Tally
 from ..traces.told import aside, tell
 from . import words
 from .page import page
-from .shuffles import Orders, head, orders
+from .result import Replayed
+from .shuffles import orders
 
 SHOWN = (0.8, 0.9, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """All that came of a replay."""
-
-    trace: Trace
-    layers: list[Tally]
-    shown: list[Tally]
-    """Thresholds of the table, the one in hindsight last."""
-    grid: list[Tally]
-    """All thresholds, for the curve."""
-    best: Tally
-    """The oracle."""
-    nearest: Nearest
-    bound: float
-    cost: float | None
-    orders: list[Orders]
-    """Of every configuration, where several orders were asked for."""
-
-    @property
-    def rows(self) -> list[Tally]:
-        """In the order of the table."""
-        return [*self.layers, *self.shown, self.best]
-
-    @property
-    def orders_head(self) -> tuple[str, ...]:
-        """Names of the columns of `Orders.row`."""
-        return head(self.orders)
-
-    def plain(self) -> dict[str, Any]:
-        """For JSON."""
-        return {
-            "trace": self.trace.name, "requests": sum(one.counted for one in self.trace.asked),
-            "unlabelled": self.trace.unlabelled, "bound": self.bound,
-            "runs": [run.plain() for run in self.rows], "thresholds": [run.plain() for run in self.grid],
-            "orders": [one.plain() for one in self.orders],
-        }  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:

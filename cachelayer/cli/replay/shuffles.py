@@ -10,12 +10,11 @@ from typing import Any
 
 from ..charts import NOTHING
 from ..traces import options
-from ..traces.intervals import exact
+from ..traces.intervals import exact, percent
 from ..traces.read import Asked, Trace
 from ..traces.run import Remembered, Run
 from ..traces.settings import Config
 from ..traces.tally import Tally
-from .words import interval
 
 HEAD = (
     "over {n} orders",
@@ -51,7 +50,7 @@ class Orders:
             f"{sum(hits) / len(hits):.1%}",
             f"{min(hits):.0%}-{max(hits):.0%}",
             f"{wrong / similar:.2%}" if similar else NOTHING,
-            interval(exact(wrong, similar)) if similar else NOTHING,
+            percent(exact(wrong, similar)) if similar else NOTHING,
             f"{max(run.share_wrong for run in self.runs):.2%}",
             f"{self.kept} of {len(self.runs)} ({self.bound:g})",
         )

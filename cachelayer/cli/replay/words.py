@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ..charts import NOTHING, duration
 from ..terminal import table
-from ..traces.intervals import Interval
+from ..traces.intervals import percent
 from ..traces.read import Asked, Trace
 from ..traces.tally import Tally
-
-if TYPE_CHECKING:
-    from .run import Replayed
+from .result import Replayed
 
 HEAD = (
     "run",
@@ -61,10 +58,10 @@ def rows(found: Replayed) -> list[tuple[str, ...]]:
         (
             run.name,
             f"{run.hit:.1%}",
-            interval(run.hit_interval),
+            percent(run.hit_interval),
             f"{run.similar:,}",
             f"{run.share_wrong:.2%}" if run.similar else NOTHING,
-            interval(run.share_wrong_interval) if run.similar else NOTHING,
+            percent(run.share_wrong_interval) if run.similar else NOTHING,
             f"{run.error:.2%}",
             f"{run.calls:,}",
             f"{run.checks:,}",
@@ -90,13 +87,6 @@ def mean_latency(asked: list[Asked]) -> float | None:
     """Mean seconds of a backend call, where the trace tells."""
     known = [one.latency for one in asked if one.latency is not None]
     return sum(known) / len(known) if known else None
-
-
-def interval(bounds: Interval) -> str:
-    """'0.1-2.3 %'."""
-    low, high = (bound * 100 for bound in bounds)
-    digits = 2 if high < 2 else 1 if high < 99.95 else 0
-    return f"{low:.{digits}f}-{high:.{digits}f}"
 
 
 def closing(found: Replayed) -> Iterator[str]:

@@ -60,3 +60,10 @@ def _at_most(k: int, n: int, p: float) -> float:
         log += math.log((n - i + 1) / i) + odds
         total += math.exp(log)
     return min(1.0, total)
+
+
+def percent(bounds: Interval) -> str:
+    """'0.1-2.3 %'."""
+    low, high = (bound * 100 for bound in bounds)
+    digits = 2 if high < 2 else 1 if high < 99.95 else 0
+    return f"{low:.{digits}f}-{high:.{digits}f}"
