@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.language_models import BaseChatModel
@@ -13,10 +16,14 @@ from langchain_core.runnables import Runnable, RunnableBinding
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.exact.slot import Slot
+from cachelayer.flow.singleflight import running_loop
 from cachelayer.partial.shelf import Absent, Shelf
 from cachelayer.types import Undivided
 
 from .serial import LangChainCodec, messages_of, prompt_of
+
+WAITING: Final = 4096
+"""Lookups remembered at a time."""
 
 
 class CacheLayerCache(Undivided, BaseCache):
@@ -41,30 +48,44 @@ class CacheLayerCache(Undivided, BaseCache):
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, **options))
         self._handle = self._shelf.handle
         self._raw = self._handle.raw_forms()
+        self._waiting = _Waiting()
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
         """Generations for this prompt or one of the same meaning; None where there are none."""
+        return self._waiting.noted(self.seek(prompt, llm_string))
+
+    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
+        """`lookup` that waits for nothing but the tiers, within their budgets."""
+        return self._waiting.noted(await self.aseek(prompt, llm_string))
+
+    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep what the model answered."""
+        asked = self._shelf.asked(messages_of(prompt), llm_string)
+        self.keep(self._waiting.taken(asked), return_val)
+
+    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
+        """Keep what the model answered; what lies behind the process is written behind the caller's back."""
+        self.update(prompt, llm_string, return_val)
+
+    def seek(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | Absent:
+        """`lookup`, for who hands on to `keep` what it says of an answer that is not there."""
         raw = self._raw_of(prompt, llm_string)
         slot = None if raw is None else self._raw.find(raw)
         if slot is not None:
             return cast(RETURN_VAL_TYPE, slot.answer.answer())
         return self._found(self._shelf.look_now(messages_of(prompt), llm_string), raw)
 
-    async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """`lookup` that waits for nothing but the tiers, within their budgets."""
+    async def aseek(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | Absent:
+        """`seek`, awaited."""
         raw = self._raw_of(prompt, llm_string)
         slot = None if raw is None else self._raw.find(raw)
         if slot is not None:
             return cast(RETURN_VAL_TYPE, slot.answer.answer())
         return self._found(await self._shelf.look(messages_of(prompt), llm_string), raw)
 
-    def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep what the model answered."""
-        self._shelf.put([_nameless(one) for one in return_val], messages_of(prompt), llm_string)
-
-    async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep what the model answered; what lies behind the process is written behind the caller's back."""
-        self.update(prompt, llm_string, return_val)
+    def keep(self, absent: Absent, made: RETURN_VAL_TYPE) -> None:
+        """Keep what the model answered to what was sought."""
+        self._shelf.put([_nameless(one) for one in made], absent)
 
     def explain(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> Explanation:
         """Why `model.invoke(input, **kwargs)` would hit or miss now; asks no model and changes nothing.
@@ -101,13 +122,43 @@ class CacheLayerCache(Undivided, BaseCache):
         head = f"{len(llm_string)},{-1 if tenant is None else len(tenant)},{tenant}"
         return (head + llm_string + prompt).encode("utf-8", "surrogatepass")
 
-    def _found(self, found: tuple[Any, Slot | None] | Absent, raw: bytes | None) -> RETURN_VAL_TYPE | None:
+    def _found(self, found: tuple[Any, Slot | None] | Absent, raw: bytes | None) -> RETURN_VAL_TYPE | Absent:
         if isinstance(found, Absent):
-            return None
+            return found
         answer, slot = found
         if raw is not None:
             self._raw.link(slot, raw)
         return cast(RETURN_VAL_TYPE, answer)
+
+
+class _Waiting:
+    """Lookups that missed, until their answers come; the oldest give way.
+
+    LangChain hands on nothing from one to the other, but makes both in one task, or one thread: others who ask the same
+    have lookups of their own, maybe of before or after an invalidation.
+    """
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[int, bytes], Absent] = OrderedDict()
+
+    def noted(self, found: RETURN_VAL_TYPE | Absent) -> RETURN_VAL_TYPE | None:
+        """What LangChain is told of a lookup."""
+        if not isinstance(found, Absent):
+            return found
+        if found.call.reason is None:
+            while len(self._held) >= WAITING:
+                self._held.popitem(last=False)
+            self._held[_who(), found.call.canonical] = found
+        return None
+
+    def taken(self, asked: Absent) -> Absent:
+        """The lookup of the same by whoever is here now; `asked` itself where there was none."""
+        return self._held.pop((_who(), asked.call.canonical), asked)
+
+
+def _who() -> int:
+    task = None if running_loop() is None else asyncio.current_task()
+    return threading.get_ident() if task is None else id(task)
 
 
 def _nameless(made: Generation) -> Generation:

@@ -34,7 +34,7 @@ class CachedEmbeddings(Embeddings):
         )
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = self.inner.embed_documents(missing) if missing else []
-        return list(self._each("document", texts, known, missing, made))
+        return list(self._each(texts, known, missing, made))
 
     async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
         """One vector a text, in order."""
@@ -45,7 +45,7 @@ class CachedEmbeddings(Embeddings):
         missing = [text for text, found in known.items() if isinstance(found, Absent)]
         made = await self.inner.aembed_documents(missing) if missing else []
         vectors = []
-        for vector in self._each("document", texts, known, missing, made):
+        for vector in self._each(texts, known, missing, made):
             vectors.append(vector)
             if len(vectors) % STEP == 0:
                 await asyncio.sleep(0)
@@ -55,23 +55,23 @@ class CachedEmbeddings(Embeddings):
         """The vector of a query."""
         found = self._shelf.look_now("query", text)
         made = [self.inner.embed_query(text)] if isinstance(found, Absent) else []
-        return next(self._each("query", [text], {text: found}, [text][: len(made)], made))
+        return next(self._each([text], {text: found}, [text][: len(made)], made))
 
     async def aembed_query(self, text: str) -> list[float]:
         """The vector of a query."""
         found = await self._shelf.look("query", text)
         made = [await self.inner.aembed_query(text)] if isinstance(found, Absent) else []
-        return next(self._each("query", [text], {text: found}, [text][: len(made)], made))
+        return next(self._each([text], {text: found}, [text][: len(made)], made))
 
     def _each(
-        self, kind: str, texts: Sequence[str], known: dict[str, Any], missing: Sequence[str], made: Any
+        self, texts: Sequence[str], known: dict[str, Any], missing: Sequence[str], made: Any
     ) -> Iterator[list[float]]:
         """The texts' vectors, each a list of its own; those that were `made` are kept."""
         vectors = dict(zip(missing, made, strict=True))
         for text in texts:
             if text in vectors:
                 fresh = np.array(vectors.pop(text), np.float64)
-                self._shelf.put(fresh, kind, text)
+                self._shelf.put(fresh, known[text])
                 known[text] = fresh, None
             yield known[text][0].tolist()
 

@@ -18,6 +18,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel
 from langchain_core.tools import BaseTool
 
 from cachelayer.errors import ConfigurationError
+from cachelayer.partial.shelf import Absent
 
 from .cache import CacheLayerCache
 from .serial import prompt_of
@@ -130,8 +131,8 @@ class CachedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
         store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = store.lookup(prompt, llm) if store else None
-        if found is not None:
+        found = store.seek(prompt, llm) if store else None
+        if found and not isinstance(found, Absent):
             yield _chunk(found[0])
             return
         if self.model.rate_limiter:
@@ -140,8 +141,8 @@ class CachedChatModel(BaseChatModel):
         for chunk in self.model._stream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk)
             yield chunk
-        if store:
-            store.update(prompt, llm, generate_from_stream(iter(chunks)).generations)
+        if store and isinstance(found, Absent):
+            store.keep(found, generate_from_stream(iter(chunks)).generations)
 
     async def _astream(
         self,
@@ -151,8 +152,8 @@ class CachedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = await store.alookup(prompt, llm) if store else None
-        if found is not None:
+        found = await store.aseek(prompt, llm) if store else None
+        if found and not isinstance(found, Absent):
             yield _chunk(found[0])
             return
         if self.model.rate_limiter:
@@ -161,8 +162,8 @@ class CachedChatModel(BaseChatModel):
         async for chunk in self.model._astream(messages, stop=stop, run_manager=run_manager, **kwargs):
             chunks.append(chunk)
             yield chunk
-        if store:
-            store.update(prompt, llm, generate_from_stream(iter(chunks)).generations)
+        if store and isinstance(found, Absent):
+            store.keep(found, generate_from_stream(iter(chunks)).generations)
 
     def _store(self) -> CacheLayerCache | None:
         """The cache to ask; None where the owner wants none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from typing import Any, Final
 
 from ..call import Call, Landing
@@ -12,8 +11,6 @@ from ..flow.together import together
 from ..handles import Handle
 from ..types import Reason, Source, Undivided
 
-WAITING = 4096
-"""Lookups that missed, remembered until their answer is put; the oldest give way."""
 AT_ONCE = 16
 """Lookups of one batch that are beyond the process at a time: one trip for all, and each within its budget."""
 STEP: Final = 2 * AT_ONCE
@@ -21,29 +18,30 @@ STEP: Final = 2 * AT_ONCE
 
 
 class Absent:
-    """What a lookup says that found nothing; an answer may well be None."""
+    """What a lookup says that found nothing (an answer may well be None); with it the answer is put."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
 
     def __repr__(self) -> str:
         return "ABSENT"
-
-
-ABSENT: Final = Absent()
 
 
 class Shelf(Undivided):
     """One wrapped function's tiers without its backend: `look`, then `put` what was made meanwhile.
 
     `cached`: the function as the layer returned it; it is never called. An invalidation that comes between the two is
-    heeded: what was looked up before it is not kept.
+    heeded, whoever else asks the same meanwhile: what was looked up before it is not kept.
     """
 
     def __init__(self, cached: Any) -> None:
         self.handle: Handle = cached.handle
         self._engine = self.handle.engine
-        self._waiting: OrderedDict[bytes, Call] = OrderedDict()
 
     async def look(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
-        """The answer that any tier holds and the entry of exactly this request, or ABSENT."""
+        """The answer that any tier holds and the entry of exactly this request, or Absent."""
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
         if found is None and self._asks_further(call):
@@ -90,20 +88,19 @@ class Shelf(Undivided):
                 found[i] = landing
         return list(map(self._told, calls, found))
 
-    def put(self, answer: Any, *args: Any, **kwargs: Any) -> Reason | None:
+    def asked(self, *args: Any) -> Absent:
+        """With it an answer is put that nobody looked up."""
+        call = self.handle.now(args, {})
+        call.epoch = self._engine.keeper.epoch
+        return Absent(call)
+
+    def put(self, answer: Any, asked: Absent) -> Reason | None:
         """Keep an answer before anybody has it; why not, where it is not kept. Safe in every thread."""
-        call = self.handle.now(args, kwargs)
-        engine = self._engine
-        asked = self._waiting.pop(call.canonical, None)
+        call, scope = asked.call, self.handle.scope
         if call.reason is not None:
             return call.reason
-        if asked is not None:
-            call = asked
-        else:
-            call.epoch = engine.keeper.epoch
-        scope = self.handle.scope
         call.build = None if scope is None else scope.build  # what was used before it was made
-        landing: Landing = engine.keep(call, answer, call.arrived)
+        landing: Landing = self._engine.keep(call, answer, call.arrived)
         return landing.stored
 
     def _remembered(self, call: Call) -> Landing | None:
@@ -122,8 +119,4 @@ class Shelf(Undivided):
         if found is not None and found.source is not Source.STALE:
             return deliver(call, found, True), None if found.match == "similar" else found.slot
         deliver(call, Landing(Source.BACKEND if call.reason is None else Source.BYPASS), True)
-        if call.reason is None:
-            while len(self._waiting) >= WAITING:
-                self._waiting.popitem(last=False)
-            self._waiting[call.canonical] = call
-        return ABSENT
+        return Absent(call)
