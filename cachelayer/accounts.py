@@ -14,12 +14,14 @@ from .streams import seen_of
 from .types import Reason
 
 
-def account(keeper: Keeper, call: Call, landing: Landing, *, hit: bool) -> None:
-    """Enter one caller's answer in the ledger of its function. A fault is counted and goes no further."""
-    keeper.faults.attempt_now("account", _account, keeper, call, landing, hit)
+def account(keeper: Keeper, call: Call, landing: Landing, *, hit: bool, times: int = 1) -> None:
+    """Enter a caller's answer, or that of so many, in the ledger of its function. A fault is counted and goes no
+    further."""
+    if times:
+        keeper.faults.attempt_now("account", _account, keeper, call, landing, hit, times)
 
 
-def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
+def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool, times: int) -> None:
     ledger, slot = call.function.stats.ledger, landing.slot
     if ledger is None or (landing.frozen is None and landing.answer is None):
         return  # a stream: its bill comes at its end
@@ -29,7 +31,7 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool) -> None:
         if slot is not None:
             slot.meta = bill
     seconds = landing.seconds or call.timings.get("backend", 0.0)
-    ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit)
+    ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit, times=times)
 
 
 def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:

@@ -81,9 +81,10 @@ class Delivery:
             stats.saved_tokens += self._keeper.tokens(function, landing)
         streams = landing.recording is not None  # whose readers are timed at their ends
         stats.add(call.misses, call.timings, "" if streams else result, (at or self._now()) - call.arrived)
-        if function.records and not (led and streams):  # a stream led is told at its end
+        passing = led and streams and source is BACKEND  # it is told, and its bill comes, at its end
+        if function.records and not passing:
             self._recorder.add(call, landing, source, match)
-        if stats.ledger is not None:
+        if stats.ledger is not None and not passing:
             account(self._keeper, call, landing, hit=result != "miss")
         if stats.quality is not None and call.similar is not None and source is INDEX:
             served = hit_of(call, call.similar)

@@ -143,14 +143,13 @@ class Keeper(Holdings):
         """Keep a stream that ended well."""
         function, landing.seconds = call.function, seconds
         function.stats.took("backend", seconds)
-        stream = stream_of(chunks, plain=function.plain)
+        landing.frozen = stream = stream_of(chunks, plain=function.plain)
         told = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
         if (reason := self._admit(call, told)) is not None:
             self.refuse(call, landing, reason)
             return
         if function.ttl_reads and function.policy.cache_if is None:
             told = whole(stream)
-        landing.frozen = stream
         self.place(call, landing, told, self.clock.monotonic())
 
     def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:

@@ -109,8 +109,7 @@ class Keeping:
                 call.function.comparison.see(call, landing, self._tiers)
             if call.function.records:
                 self._tiers.recorder.add(call, landing, BACKEND, None)
-            if call.function.stats.ledger is not None:
-                account(self._keeper, call, landing, hit=False)
+            self._settle(call, landing)
             if call.span is not None:
                 call.span.streamed(chunks)
 
@@ -127,6 +126,15 @@ class Keeping:
         limit = call.policy.max_item_bytes
         freeze = _passing(self._keeper.freezing(call), limit, why, partial(self._keeper.unkeepable, call))
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": leave}
+
+    def _settle(self, call: Call, landing: Landing) -> None:
+        """Count what a stream took, and what it spared those who came to it on its way."""
+        stats, riders = call.function.stats, max(landing.recording.readers - 1, 0)
+        stats.saved_seconds += riders * landing.seconds
+        stats.saved_tokens += riders * self._keeper.tokens(call.function, landing)
+        if stats.ledger is not None:
+            account(self._keeper, call, landing, hit=False)
+            account(self._keeper, call, landing, hit=True, times=riders)
 
 
 def _passing(

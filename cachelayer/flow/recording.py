@@ -90,6 +90,11 @@ class Recording:
             # not before the landing that carries this recording was handed out
             self._loop.call_soon(self._over)
 
+    @property
+    def readers(self) -> int:
+        """How many there were until now."""
+        return self._next_reader
+
     def reader(self) -> Reader:
         """A new reader, from the start. Only while `complete`."""
         self._next_reader += 1

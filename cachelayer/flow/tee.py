@@ -41,6 +41,11 @@ class Tee:
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
 
+    @property
+    def readers(self) -> int:
+        """How many there were until now."""
+        return self._next_reader
+
     def reader(self) -> Iterator[Any]:
         """A new reader, from the start: a generator whose `close` leaves the stream."""
         with self._joining:

@@ -1,0 +1,81 @@
+"""What streams cost and what they spared is counted once, however they ended and whoever came to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer
+from cachelayer.observe.cost import Price, Prices
+from cachelayer.testing import Gate
+
+USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+ONE = 10 * 1.0 + 5 * 2.0
+
+
+def chunk(text: str, end: str | None = None) -> dict[str, Any]:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": end}
+    return {"object": "chat.completion.chunk", "choices": [choice], "usage": end and USAGE}
+
+
+class Shop:
+    """A layer that counts money, and a stream whose end waits for the gate where it is told to."""
+
+    def __init__(self) -> None:
+        self.layer = CacheLayer(semantic=False)
+        self.ledger = self.layer.account(Prices({"m": Price(prompt=1e6, completion=2e6)}))
+        self.gate = Gate()
+
+        @self.layer.cached(name="tell")
+        async def tell(
+            question: str, model: str = "m", wait: bool = False, end: str = "stop"
+        ) -> AsyncIterator[dict[str, Any]]:
+            yield chunk("so")
+            if wait:
+                await self.gate(question)
+            yield chunk(" it is", end)
+
+        @self.layer.cached(name="plain")
+        def plain(question: str, model: str = "m") -> Iterator[dict[str, Any]]:
+            yield chunk("so")
+            yield chunk(" it is", "stop")
+
+        self.tell, self.plain = tell, plain
+
+    async def read(self, question: str, **how: Any) -> int:
+        return len([piece async for piece in self.tell(question, **how)])
+
+    def money(self) -> tuple[float, float]:
+        counts = self.ledger.stats()["models"].get("m", {})
+        return counts.get("spent_cost", 0) / ONE, counts.get("saved_cost", 0) / ONE
+
+
+async def test_those_who_share_a_stream_are_spared_what_it_took() -> None:
+    shop = Shop()
+    streams = [(await shop.tell.outcome("how?", wait=True)).answer for _ in range(3)]
+    shop.gate.open()
+    for stream in streams:
+        assert len([piece async for piece in stream]) == 2
+    assert shop.money() == (1, 2)
+    counted = shop.layer.stats()["functions"]["tell"]
+    assert counted["saved_tokens"] == 2 * 15
+    assert counted["saved_seconds"] == pytest.approx(2 * counted["timings"]["backend"]["mean"])
+    first, second = shop.plain("how?"), shop.plain("how?")
+    assert next(first) == next(second) and len(list(first)) == len(list(second)) == 1
+    assert shop.money() == (2, 3)
+
+
+@pytest.mark.parametrize("end", ["stop", "length", "content_filter"])
+async def test_a_stream_is_paid_once_kept_or_not(end: str) -> None:
+    shop = Shop()
+    await shop.read("how?", end=end)
+    assert shop.money() == (1, 0)
+
+
+async def test_a_stream_that_may_not_be_kept_is_paid_too() -> None:
+    shop = Shop()
+    with shop.layer.tighten(no_store=True):
+        await shop.read("how?")
+    assert shop.money() == (1, 0)
