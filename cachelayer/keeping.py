@@ -12,7 +12,7 @@ from .delivery import Delivery
 from .exact.answers import Frozen, NotKeepable
 from .exact.frozen import OWN
 from .exact.tape import Alike
-from .flow.recording import Recording
+from .flow.recording import Recording, StreamOverrun
 from .flow.singleflight import SingleFlight
 from .flow.tee import Tee
 from .keeper import Keeper
@@ -102,6 +102,8 @@ class Keeping:
         return landing
 
     def _hooks(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
+        over = False
+
         def finish(chunks: list[Any]) -> None:
             self._keeper.keep_stream(call, chunks, self._now() - started, landing)
             self._tiers.keep(call, landing)
@@ -122,10 +124,26 @@ class Keeping:
             self._keeper.refuse(call, landing, why[0] if why else Reason.OVERSIZE)
             leave()
 
+        def closed() -> None:
+            nonlocal over
+            if not over:
+                self._end(call, landing.recording.error)
+            over = True
+            leave()
+
         why: list[Reason] = []
         limit = call.policy.max_item_bytes
         freeze = _passing(self._keeper.freezing(call), limit, why, partial(self._keeper.unkeepable, call))
-        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": leave}
+        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": closed}
+
+    @staticmethod
+    def _end(call: Call, fault: BaseException | None) -> None:
+        """A stream is over: that it broke off is a failed call, that everybody left is not."""
+        broke = isinstance(fault, Exception) and not isinstance(fault, StreamOverrun)
+        if broke:
+            call.function.stats.backend_errors += 1
+        if call.span is not None:
+            call.span.streamed(None, fault if broke else None)
 
     def _settle(self, call: Call, landing: Landing) -> None:
         """Count what a stream took, and what it spared those who came to it on its way."""

@@ -105,10 +105,11 @@ class Span:
             told["output.value"] = text_of(self._function.seen(answer)) or ""
         self._told = told
 
-    def streamed(self, chunks: list[Any]) -> None:
-        """The backend's stream ended well."""
-        if self._streams is not None:
-            self._streams.ended([chunk.answer() for chunk in chunks], None)
+    def streamed(self, chunks: list[Any] | None, fault: BaseException | None = None) -> None:
+        """The backend's stream is over: it ended well with these chunks, or broke off, or all who read it left."""
+        called, self._streams = self._streams, None
+        if called is not None:
+            called.ended(None if chunks is None else [chunk.answer() for chunk in chunks], fault)
 
     async def _backend(self, invoke: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         with _Called(self, kwargs) as called:

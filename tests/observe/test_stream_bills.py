@@ -1,11 +1,16 @@
-"""What streams cost and what they spared is counted once, however they ended and whoever came to them."""
+"""What streams took and spared is counted once, and told, however they ended and whoever came to them."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from cachelayer import CacheLayer
 from cachelayer.observe.cost import Price, Prices
@@ -79,3 +84,41 @@ async def test_a_stream_that_may_not_be_kept_is_paid_too() -> None:
     with shop.layer.tighten(no_store=True):
         await shop.read("how?")
     assert shop.money() == (1, 0)
+
+
+@pytest.mark.parametrize("question", ["broken", "left"])
+@pytest.mark.parametrize("plain", [False, True])
+async def test_a_stream_that_breaks_off_is_a_failed_call_and_one_that_is_left_is_not(
+    plain: bool, question: str
+) -> None:
+    spans, provider, layer = InMemorySpanExporter(), TracerProvider(), CacheLayer(semantic=False)
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    layer.trace(provider)
+    over = asyncio.Event()
+
+    def pieces(question: str) -> Iterator[str]:
+        yield "a"
+        if question == "broken":
+            raise ConnectionError
+        yield "b"
+
+    async def awaited(question: str) -> AsyncIterator[str]:
+        try:
+            for piece in pieces(question):
+                yield piece
+                await asyncio.sleep(0)
+        finally:
+            over.set()
+
+    tell: Any = layer.cached(name="tell")(pieces if plain else awaited)
+    stream = tell(question)
+    with contextlib.suppress(ConnectionError):
+        for _ in range(2 if question == "broken" else 1):
+            assert (next(stream) if plain else await anext(stream)) == "a"
+    await asyncio.to_thread(stream.close) if plain else await stream.aclose()
+    if not plain:
+        await over.wait()
+    failed = question == "broken"
+    assert layer.stats()["functions"]["tell"]["backend_errors"] == failed
+    (call,) = [span for span in spans.get_finished_spans() if span.name == "text_completion tell"]
+    assert call.attributes.get("error.type") == ("ConnectionError" if failed else None)
