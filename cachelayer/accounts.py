@@ -10,6 +10,7 @@ from .exact.identity import Identity
 from .exact.usage import usage_of
 from .keeper import Keeper
 from .observe.cost import Bill
+from .parts import MARK
 from .streams import seen_of
 from .types import Reason
 
@@ -31,7 +32,7 @@ def _account(keeper: Keeper, call: Call, landing: Landing, hit: bool, times: int
         if slot is not None:
             slot.meta = bill
     seconds = landing.seconds or call.timings.get("backend", 0.0)
-    ledger.add(bill, seconds, slot.tags if slot is not None else (), hit=hit, times=times)
+    ledger.add(bill, seconds, hit=hit, times=times)
 
 
 def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
@@ -43,7 +44,10 @@ def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
         else attempt("view", seen_of, function, kept)
     )
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
-    return Bill(model_of(call.function, call.kwargs, call.identity), prompt, cached, completion, call.tenant)
+    tags = () if landing.slot is None else tuple(tag for tag in landing.slot.tags if not tag.startswith(MARK))
+    return Bill(
+        model_of(call.function, call.kwargs, call.identity), prompt, cached, completion, call.tenant, tags
+    )
 
 
 def model_of(function: Function, fields: Mapping[str, Any], identity: Identity | None) -> str:

@@ -19,7 +19,7 @@ _VERSION: Final = re.compile(r"[-@:](?:\d{3,}.*|latest|preview.*)")
 
 
 class Bill(NamedTuple):
-    """What an answer took: the model's name, tokens, and for whom it was made."""
+    """What an answer took: the model's name, tokens, for whom it was made and under which tags."""
 
     model: str
     prompt: int = 0
@@ -28,6 +28,8 @@ class Bill(NamedTuple):
     """Of these, held by the model's own cache."""
     completion: int = 0
     tenant: str | None = None
+    tags: tuple[str, ...] = ()
+    """Those that its owner gave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Ledger:
         self._tenants = TopN(tenants) if tenants else None
         self._tags = TopN(tags) if tags else None
 
-    def add(self, bill: Bill, seconds: float, tags: tuple[str, ...], *, hit: bool, times: int = 1) -> float:
+    def add(self, bill: Bill, seconds: float, *, hit: bool, times: int = 1) -> float:
         """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
         found = self._price(bill.model)
         price = found or self.prices.default
@@ -176,7 +178,7 @@ class Ledger:
             result = "hit" if hit else "miss"
             self._tenants.add(bill.tenant or "none", {result: times, kind: times * money}, times)
         if self._tags is not None:
-            for tag in tags:
+            for tag in bill.tags:
                 self._tags.add(tag, {kind: times * money}, times)
         return money
 

@@ -109,7 +109,7 @@ class FunctionStats:
         self.saved_seconds += weight * slot.cost
         self.saved_tokens += weight * (slot.tokens or 0)
         if self.ledger is not None and slot.meta is not None:
-            self.ledger.add(slot.meta, slot.cost, slot.tags, hit=True, times=weight)
+            self.ledger.add(slot.meta, slot.cost, hit=True, times=weight)
         if len(self._looks) >= 256:
             self.fold()
 

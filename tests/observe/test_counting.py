@@ -152,7 +152,7 @@ def test_prices_of_one_s_own_stand_before_bundled_ones(tmp_path: Path) -> None:
 def test_calls_of_models_without_a_price_are_counted_not_taken_for_free() -> None:
     ledger = Ledger(Prices({"known": Price(prompt=1.0)}))
     for model in ("known", "unknown", "unknown"):
-        ledger.add(Bill(model, 10), 1.0, (), hit=False)
+        ledger.add(Bill(model, 10), 1.0, hit=False)
     counted = {labels: value for name, labels, value in ledger.readings() if name == "unpriced_calls_total"}
     assert counted == {("known",): 0, ("unknown",): 2}
 

@@ -129,6 +129,25 @@ async def test_labels_hold_no_more_names_than_were_asked_for() -> None:
     )
 
 
+async def test_money_is_told_by_the_owner_s_tags_and_not_by_what_answers_are_built_from() -> None:
+    layer = CacheLayer(semantic=False)
+    layer.account(Prices({"m": Price(prompt=1.0)}), tags=1)
+    search = layer.retrieval(lambda query: [{"id": 7, "text": "it"}], corpus="kb")
+
+    @layer.cached(tags=["desk"])
+    async def ask(question: str, model: str = "m") -> Any:
+        return chat(str(await search(question)))
+
+    for _ in range(3):
+        await ask("how?")
+    told = {
+        dict(labels).get("tag"): value
+        for (name, labels), value in samples(layer).items()
+        if "tag_cost" in name
+    }
+    assert set(told) == {"desk"}
+
+
 async def test_what_is_exposed_is_what_the_table_lists() -> None:
     layer = await busy_layer()
     for family in layer.metrics().collect():
