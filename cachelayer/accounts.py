@@ -7,7 +7,7 @@ from typing import Any
 
 from .call import Call, Function, Landing
 from .exact.identity import Identity
-from .exact.usage import usage_of
+from .exact.usage import model_in, usage_of
 from .keeper import Keeper
 from .observe.cost import Bill
 from .parts import MARK
@@ -45,14 +45,20 @@ def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
     )
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
     tags = () if landing.slot is None else tuple(tag for tag in landing.slot.tags if not tag.startswith(MARK))
-    return Bill(
-        model_of(call.function, call.kwargs, call.identity), prompt, cached, completion, call.tenant, tags
-    )
+    model = named_in(call.kwargs, call.identity)
+    if not model and getattr(function.fn, "cachelayer_named_by_reply", False):
+        model = model_in(seen)
+    return Bill(model or function.name, prompt, cached, completion, call.tenant, tags)
 
 
 def model_of(function: Function, fields: Mapping[str, Any], identity: Identity | None) -> str:
     """The model that a call names in an argument `model`, else the function's own name."""
+    return named_in(fields, identity) or function.name
+
+
+def named_in(fields: Mapping[str, Any], identity: Identity | None) -> str:
+    """The model that a call names in an argument `model`; empty where it names none."""
     model = fields.get("model")
     if model is None and identity is not None and b'"model"' in identity.canonical:
         model = identity.fields.get("model")
-    return model if isinstance(model, str) and model else function.name
+    return model if isinstance(model, str) else ""

@@ -85,6 +85,7 @@ class CacheLayerCache(Undivided, BaseCache):
 
     def keep(self, absent: Absent, made: RETURN_VAL_TYPE) -> None:
         """Keep what the model answered to what was sought."""
+        self._shelf.called()
         self._shelf.put([_nameless(one) for one in made], absent)
 
     def explain(self, model: Runnable[Any, Any], input: Any, **kwargs: Any) -> Explanation:
@@ -172,3 +173,6 @@ def _nameless(made: Generation) -> Generation:
 async def _generate(messages: Any, llm: str) -> Any:
     """Stands for the model, which LangChain calls itself."""
     raise NotImplementedError
+
+
+_generate.cachelayer_named_by_reply = True  # type: ignore[attr-defined]

@@ -68,10 +68,12 @@ class CachedEmbeddings(Embeddings):
     ) -> Iterator[list[float]]:
         """The texts' vectors, each a list of its own; those that were `made` are kept."""
         vectors = dict(zip(missing, made, strict=True))
+        if vectors:
+            self._shelf.called()
         for text in texts:
             if text in vectors:
                 fresh = np.array(vectors.pop(text), np.float64)
-                self._shelf.put(fresh, known[text])
+                self._shelf.put(fresh, known[text], share=len(missing))
                 known[text] = fresh, None
             yield known[text][0].tolist()
 

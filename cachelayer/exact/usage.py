@@ -6,6 +6,7 @@ from typing import Any
 
 from .fields import fields
 
+_MODELS = ("model", "model_name", "model_id")
 _USAGES = ("usage", "usage_metadata", "token_usage")
 _PROMPT = ("prompt_tokens", "input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens")
@@ -23,13 +24,25 @@ def usage_of(answer: Any) -> tuple[int, int, int]:
     return _usage(answer)
 
 
+def model_in(answer: Any) -> str:
+    """The model that an answer says it is of; empty where it says none."""
+    for one in reversed(answer) if isinstance(answer, list | tuple) else (answer,):
+        of = fields(one)
+        of = of if of.get("message") is None else fields(of["message"])
+        for told in (of, fields(of.get("response_metadata"))):
+            named = next((name for field in _MODELS if isinstance(name := told.get(field), str) and name), "")
+            if named:
+                return named
+    return ""
+
+
 def _usage(answer: Any) -> tuple[int, int, int]:
     if isinstance(answer, str | bytes | None):
         return 0, 0, 0
     of = fields(answer)
     told = next((usage for name in _USAGES if (usage := of.get(name)) is not None), None)
     if told is None:
-        return 0, 0, 0
+        return _usage(of.get("message"))  # of LangChain's generations
     counts = fields(told)
     cached = _first(counts, _CACHED)
     for outer, inner in _DETAILS:

@@ -94,13 +94,22 @@ class Shelf(Undivided):
         call.epoch = self._engine.keeper.epoch
         return Absent(call)
 
-    def put(self, answer: Any, asked: Absent) -> Reason | None:
-        """Keep an answer before anybody has it; why not, where it is not kept. Safe in every thread."""
-        call, scope = asked.call, self.handle.scope
+    def called(self) -> None:
+        """Count a call of the backend."""
+        self.handle.function.stats.backend_calls += 1
+
+    def put(self, answer: Any, asked: Absent, *, share: int = 1) -> Reason | None:
+        """Keep an answer before anybody has it; why not, where it is not kept. Safe in every thread.
+
+        `share`: of how many answers that one call made; each took its part of the time.
+        """
+        call, scope, engine = asked.call, self.handle.scope, self._engine
         if call.reason is not None:
             return call.reason
         call.build = None if scope is None else scope.build  # what was used before it was made
-        landing: Landing = self._engine.keep(call, answer, call.arrived)
+        now = engine.clock.monotonic()
+        landing: Landing = engine.keep(call, answer, now - (now - call.arrived) / share)
+        engine.delivery.answer(call, landing, True)
         return landing.stored
 
     def _remembered(self, call: Call) -> Landing | None:
@@ -118,5 +127,6 @@ class Shelf(Undivided):
         deliver = self._engine.delivery.answer
         if found is not None and found.source is not Source.STALE:
             return deliver(call, found, True), None if found.match == "similar" else found.slot
-        deliver(call, Landing(Source.BACKEND if call.reason is None else Source.BYPASS), True)
+        if call.reason is not None:
+            deliver(call, Landing(Source.BYPASS), True)
         return Absent(call)
