@@ -12,7 +12,7 @@ from .call import Function
 from .comparing import Comparison
 from .errors import ConfigurationError
 from .keeper import Keeper
-from .observe.cost import Ledger, Prices
+from .observe.cost import Ledger, Listed, Prices
 from .observe.health import LoopMeter
 from .observe.otel import Tracer
 from .observe.otel_metrics import OtelMetrics
@@ -66,7 +66,7 @@ class Watching:
         self.watch()
         return self._metrics
 
-    def account(self, prices: Prices | str | Path | None, *, tenants: int, tags: int) -> Ledger:
+    def account(self, prices: Listed | None, *, tenants: int, tags: int) -> Ledger:
         """See `CacheLayer.account`."""
         for name, value in (("tenants", tenants), ("tags", tags)):
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
@@ -180,10 +180,8 @@ class Watched:
         """
         self._watching.otel_metrics(provider)
 
-    def account(
-        self, prices: Prices | str | Path | None = None, *, tenants: int = 0, tags: int = 0
-    ) -> Ledger:
-        """Count cost from now on, by `prices` (or a JSON file of them), also by the busiest `tenants` and `tags`.
+    def account(self, prices: Listed | None = None, *, tenants: int = 0, tags: int = 0) -> Ledger:
+        """Count cost from now on, by `prices` (or a dict or file of them), also by the busiest `tenants` and `tags`.
 
         None means the bundled list prices (`Prices.bundled`), each with its date and source.
 

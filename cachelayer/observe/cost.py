@@ -92,14 +92,15 @@ class Prices:
     default: Price = field(default_factory=Price)
 
     @classmethod
-    def load(cls, path: Path | str) -> Prices:
-        """Of a JSON file: {"currency", "date", "source", "models": {name: {"prompt", "completion", ...}}}.
+    def load(cls, path: Path | str | Mapping[str, Any]) -> Prices:
+        """Of a JSON file, or what one holds: {"currency", "date", "source", "models": {name: {"prompt", ...}}}.
 
         With "bundled": true those of `bundled` stand where the file names no price. Raises ConfigurationError naming
         the file and the field.
         """
         try:
-            held: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+            read = path if isinstance(path, Mapping) else json.loads(Path(path).read_text("utf-8"))
+            held: dict[str, Any] = dict(read)
             models = {name: Price(**fields) for name, fields in held.pop("models").items()}
             default, more = Price(**held.pop("default", {})), held.pop("bundled", False)
             loaded = cls(models, default=default, **held)
@@ -135,6 +136,10 @@ class Prices:
             if near:
                 return self.models[max(near, key=len)]
         return None
+
+
+Listed = Prices | Path | str | Mapping[str, Any]
+"""Prices, or what they are read from."""
 
 
 def _stands_for(known: str, name: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer import ConfigurationError
+from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.exact.usage import usage_of
 from cachelayer.observe.cost import Bill, Ledger, Price, Prices
 from cachelayer.observe.health import HitRate
@@ -147,6 +147,15 @@ def test_prices_of_one_s_own_stand_before_bundled_ones(tmp_path: Path) -> None:
     path.write_text(json.dumps({"bundled": True, "currency": "EUR", "models": {}}))
     with pytest.raises(ConfigurationError, match="currency='EUR'"):
         Prices.load(path)
+
+
+def test_prices_are_given_as_what_a_file_of_them_would_hold() -> None:
+    held = {"currency": "EUR", "models": {"gpt-4o": {"prompt": 1.0}}}
+    layer = CacheLayer(semantic=False)
+    assert layer.account(held).prices == Prices({"gpt-4o": Price(prompt=1.0)}, currency="EUR")
+    assert held["currency"] == "EUR" and "models" in held
+    with pytest.raises(ConfigurationError, match=r"gpt-4o.*give JSON like"):
+        layer.account({"gpt-4o": {"prompt": 1.0}})
 
 
 def test_calls_of_models_without_a_price_are_counted_not_taken_for_free() -> None:
