@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
+from ..decorator import kind_of
 from ..durations import Duration, seconds
 from ..engine import Engine
 from ..errors import ConfigurationError
@@ -90,7 +91,7 @@ class Tool:
         options: dict[str, Any],
     ) -> None:
         self.name, self.keep, self._fn, self._schema, self._tools = name, keep, fn, schema, tools
-        self.awaited = inspect.iscoroutinefunction(inspect.unwrap(fn))
+        self.awaited = kind_of(fn) == "coroutine"
         self.runs = 0
         """Calls that went past the cache because the tool is kept 'never'."""
         self.cached: Any = None if keep == "never" else tools.cached(self, self._run(), keep, options)

@@ -98,6 +98,21 @@ async def test_what_a_tool_told_is_part_of_the_answer_and_of_decisions_made_on_i
         assert fresh.source is Source.BACKEND
 
 
+async def test_an_object_with_an_asynchronous_call_is_an_asynchronous_tool() -> None:
+    class Weather:
+        calls = 0
+
+        async def __call__(self, city: str) -> str:
+            self.calls += 1
+            return f"sun in {city}"
+
+    weather = Weather()
+    async with CacheLayer(semantic=False) as layer:
+        tool = layer.tools(weather, keep="10m", name="weather")
+        assert await tool(city="Ulm") == await tool(city="Ulm") == "sun in Ulm"
+    assert weather.calls == 1
+
+
 async def test_prompts_are_rendered_and_tokenized_once() -> None:
     encoded: list[str] = []
 
