@@ -52,6 +52,7 @@ class Tools:
                 raise ConfigurationError(
                     "keep", keep, f"give 'never', 'pure', or a time: {fault.remedy}"
                 ) from None
+        self._engine.noting.on = True
         return Tool(self, called, fn, keep, schema, {**options, "version": version})
 
     def decision(self, fn: Callable[..., Any], *, name: str, version: str = "", **options: Any) -> Any:
@@ -66,11 +67,14 @@ class Tools:
 
     def cached(self, tool: Tool, fn: Callable[..., Any], keep: Keep, options: dict[str, Any]) -> Any:
         """The cached function of a tool."""
-        self._engine.noting.on = True
         noted = _noting(fn, self._engine, tool.name)
         ttl = FOREVER if keep == "pure" else keep
         options = {**options, "semantic": False, "ttl": ttl, "name": f"tool:{tool.name}"}
         return self._registry.wrap(noted, options=options, wire=False)
+
+    def ran(self, name: str) -> None:
+        """The answer that is being made here used a tool that is not kept."""
+        self._engine.noting.note([tool_tag(name)])
 
     def note(self, handle: Handle, arguments: dict[str, Any], name: str) -> None:
         """The answer that is being made here used the tool."""
@@ -102,6 +106,7 @@ class Tool:
         """The result; of an asynchronous tool to be awaited. Raises ConfigurationError for arguments without a key."""
         if self.cached is None:
             self.runs += 1
+            self._tools.ran(self.name)
             return self._fn(**arguments)
         arguments = canonical(arguments, self._schema)
         self._check(arguments)

@@ -98,6 +98,22 @@ async def test_what_a_tool_told_is_part_of_the_answer_and_of_decisions_made_on_i
         assert fresh.source is Source.BACKEND
 
 
+async def test_what_a_tool_that_always_runs_told_is_part_of_the_answer_too() -> None:
+    stock = {"hub": 3}
+    async with CacheLayer(semantic=False) as layer:
+        look = layer.tools(lambda item: stock[item], name="stock")
+
+        @layer.cached
+        async def turn(question: str) -> str:
+            return f"{look(item=question)} left"
+
+        assert await turn("hub") == "3 left"
+        assert ("tool", "stock") in layer.explain(await turn.outcome("hub")).leaves()
+        stock["hub"] = 2
+        assert await layer.invalidate(tools=["stock"]) == 1
+        assert await turn("hub") == "2 left"
+
+
 async def test_an_object_with_an_asynchronous_call_is_an_asynchronous_tool() -> None:
     class Weather:
         calls = 0
