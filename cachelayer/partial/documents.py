@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -77,7 +78,7 @@ def _getter(field: str, getter: Getter) -> Callable[[Any], Any]:
 
 def _bare(document: Any) -> Any:
     """The document of a (document, score) pair."""
-    paired = type(document) in (tuple, list) and len(document) == 2 and isinstance(document[1], int | float)
+    paired = type(document) in (tuple, list) and len(document) == 2 and isinstance(document[1], Real)
     return document[0] if paired else document
 
 

@@ -229,7 +229,12 @@ async def test_a_retriever_without_ids_or_with_duplicate_ones_is_told_so(returne
 def test_fields_are_read_from_mappings_objects_metadata_and_scored_pairs() -> None:
     reading = Reading("r", "source", "version", "text")
     shown = SimpleNamespace(page_content="text", metadata={"source": "a", "version": 3})
-    for document in (shown, (shown, 0.5), {"source": "a", "version": 3, "content": "text"}):
+    for document in (
+        shown,
+        (shown, 0.5),
+        (shown, np.float32(0.5)),
+        {"source": "a", "version": 3, "content": "text"},
+    ):
         assert reading.ids([document]) == ("a",) and reading.version(document) == 3
         assert reading.text(document) == "text"
     with pytest.raises(ConfigurationError, match="version"):
