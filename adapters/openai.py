@@ -68,13 +68,20 @@ class _Endpoints:
             known = self.layer.wrap(_awaited() if self.awaited else _plain(), **options)
 
         def call(**body: Any) -> Any:
-            return known(create, self.of(client, body), body.get("stream_options"), **body)
+            return known(create, self.of(client, body), _more(path, body), **body)
 
         async def acall(**body: Any) -> Any:
-            answer = await known(create, self.of(client, body), body.get("stream_options"), **body)
+            answer = await known(create, self.of(client, body), _more(path, body), **body)
             return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
 
         return acall if self.awaited else lambda **body: _stream(call(**body))
+
+
+def _more(path: str, body: dict[str, Any]) -> Any:
+    """What of a request tells answers apart here and nowhere else: how its stream is to come, and whether an answer has
+    an id that the server knows, for a `previous_response_id`; it has unless `store=False` is said."""
+    chunks = body.get("stream_options")
+    return chunks if path != "responses.create" else (chunks, body.get("store") is not False)
 
 
 class _Wrapped:
@@ -133,7 +140,7 @@ class _Wrapped:
 
 
 def _awaited() -> Callable[..., Any]:
-    async def create(create: Callable[..., Any], server: str, chunks: Any, **body: Any) -> Any:
+    async def create(create: Callable[..., Any], server: str, more: Any, **body: Any) -> Any:
         return await create(**body)
 
     create.cachelayer_wire = True  # type: ignore[attr-defined]
@@ -141,7 +148,7 @@ def _awaited() -> Callable[..., Any]:
 
 
 def _plain() -> Callable[..., Any]:
-    def create(create: Callable[..., Any], server: str, chunks: Any, **body: Any) -> Any:
+    def create(create: Callable[..., Any], server: str, more: Any, **body: Any) -> Any:
         return create(**body)
 
     create.cachelayer_wire = True  # type: ignore[attr-defined]

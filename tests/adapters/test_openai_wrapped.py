@@ -204,6 +204,19 @@ def test_what_does_something_at_the_server_is_asked_of_it_each_time(
     assert len(upstream.requests) == 5  # what is not to be stored is what says nothing of it
 
 
+def test_a_response_that_the_server_does_not_hold_is_not_for_who_may_go_on_from_it(
+    layer: CacheLayer,
+) -> None:
+    """The Responses API stores unless it is told otherwise, and `previous_response_id` names what is stored."""
+    upstream = Responding()
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        told = [
+            client.responses.create(model="m", input="hi", **body).id
+            for body in ({"store": False}, {}, {"store": openai.omit}, {"store": False})
+        ]
+    assert told == ["r1", "r2", "r2", "r1"]
+
+
 def test_another_server_is_another_scope_and_faults_come_through(
     url: str, upstream: Upstream, layer: CacheLayer
 ) -> None:
