@@ -35,7 +35,12 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any], root: Any) -> d
     properties, required = schema.get("properties", {}), schema.get("required", ())
     out = {}
     for name, given in value.items():
-        if given is None and name not in required and name in properties:
+        if (
+            given is None
+            and name not in required
+            and name in properties
+            and not _told(properties[name], root)
+        ):
             continue
         out[name] = canonical(given, properties.get(name), root)
     for name, told in properties.items():
@@ -43,6 +48,15 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any], root: Any) -> d
         if name not in out and told.get("default") is not None:
             out[name] = canonical(told["default"], told, root)
     return out
+
+
+def _told(schema: Any, root: Any) -> bool:
+    """Whether null says something that leaving the property out does not: it may be null, but is not by default."""
+    default = _resolved(schema, root or {}).get("default")
+    kinds = schema.get("type") if isinstance(schema, Mapping) else None
+    choices = schema.get("anyOf") if isinstance(schema, Mapping) else None
+    told = choices if isinstance(choices, list) else kinds if isinstance(kinds, list) else ()
+    return default is not None and ("null" in told or {"type": "null"} in told)
 
 
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -37,6 +37,20 @@ def test_arguments_that_mean_the_same_become_the_same() -> None:
     assert canonical({"x": [2, 1]}, None) == {"x": [2, 1]}
 
 
+@pytest.mark.parametrize(
+    "may_be_null", [{"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"type": ["integer", "null"]}]
+)
+def test_null_is_not_the_default_where_it_says_something_else(may_be_null: Any) -> None:
+    schema = {"type": "object", "properties": {"limit": {**may_be_null, "default": 10}}}
+    assert canonical({}, schema) == canonical({"limit": 10}, schema) == {"limit": 10}
+    assert canonical({"limit": None}, schema) == {"limit": None}
+    for default in ({}, {"default": None}):
+        schema = {"type": "object", "properties": {"limit": {**may_be_null, **default}}}
+        assert canonical({"limit": None}, schema) == canonical({}, schema) == {}
+    schema = {"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}}
+    assert canonical({"limit": None}, schema) == {"limit": 10}  # a model's word for nothing
+
+
 async def test_a_tool_that_reads_runs_once_and_gets_its_canonical_arguments() -> None:
     calls: list[Any] = []
 
