@@ -13,6 +13,7 @@ from pydantic import PrivateAttr, create_model
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
+from cachelayer.partial.schemas import canonical
 from cachelayer.partial.twin import Twin
 
 from .configs import configurable_here, reads_config
@@ -31,8 +32,9 @@ class CachedTool(BaseTool):
         return await self._step.later(**self._named(args, kwargs))
 
     def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-        """A plain text is the first argument, as LangChain reads it."""
-        return {**dict(zip(self.args, args, strict=False)), **kwargs} if args else kwargs
+        """A plain text is the first argument, as LangChain reads it, which leaves JSON schemas unread."""
+        named = {**dict(zip(self.args, args, strict=False)), **kwargs} if args else kwargs
+        return canonical(named, self.args_schema) if isinstance(self.args_schema, dict) else named
 
 
 def cached_tool(

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from cachelayer.adapters.langchain import cached_tool
-from langchain_core.tools import BaseTool, Tool, tool
+from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from cachelayer import CacheLayer
@@ -44,3 +44,23 @@ def test_a_cached_tool_of_one_text_shows_a_model_that_text_alone(layer: CacheLay
     assert list(shown["properties"]) == shown["required"] == ["tool_input"]
     call = {"name": "look", "args": {"tool_input": "lamp"}, "id": "c1", "type": "tool_call"}
     assert cached.invoke(call).content == "lamp: 3"
+
+
+def test_arguments_under_a_json_schema_are_compared_by_it(layer: CacheLayer) -> None:
+    """As tools of MCP servers have it."""
+    schema = {
+        "type": "object",
+        "properties": {"item": {"type": "string"}, "floor": {"type": "integer", "default": 0}},
+        "required": ["item"],
+    }
+    asked = []
+    remote = StructuredTool(
+        name="stock",
+        description="Look up.",
+        args_schema=schema,
+        func=lambda **given: asked.append(given) or "3",
+    )
+    cached = cached_tool(remote, layer, keep="1h")
+    for call in ({"item": "hub"}, {"item": "hub", "floor": 0}, {"floor": 0.0, "item": "hub"}):
+        assert cached.invoke(call) == "3"
+    assert asked == [{"item": "hub", "floor": 0}]
