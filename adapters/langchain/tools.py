@@ -68,17 +68,8 @@ def cached_tool(
     if reads:
         options["vary"] = [*options.get("vary", ()), configurable_here]
     step = Twin(layer.wrap(run, name=f"tool:{name or tool.name}", **options), arun)
-    made = CachedTool(
-        name=tool.name,
-        description=tool.description,
-        args_schema=_schema(tool),
-        return_direct=tool.return_direct,
-        response_format=tool.response_format,
-        handle_tool_error=tool.handle_tool_error,
-        handle_validation_error=tool.handle_validation_error,
-        tags=tool.tags,
-        metadata=tool.metadata,
-    )
+    own = {name: getattr(tool, name) for name in BaseTool.model_fields}
+    made = CachedTool(**{**own, "args_schema": _schema(tool)})
     made._step = step
     return made
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from cachelayer.adapters.langchain import cached_tool
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -64,3 +65,21 @@ def test_arguments_under_a_json_schema_are_compared_by_it(layer: CacheLayer) -> 
     for call in ({"item": "hub"}, {"item": "hub", "floor": 0}, {"floor": 0.0, "item": "hub"}):
         assert cached.invoke(call) == "3"
     assert asked == [{"item": "hub", "floor": 0}]
+
+
+def test_a_cached_tool_is_told_of_and_tells_as_the_tool_does(layer: CacheLayer) -> None:
+    class Notes(BaseCallbackHandler):
+        ran = 0
+
+        def on_tool_end(self, output: object, **rest: object) -> None:
+            self.ran += 1
+
+    notes = Notes()
+    plain = StructuredTool.from_function(
+        look, extras={"defer_loading": True}, callbacks=[notes], tags=["stock"]
+    )
+    cached = cached_tool(plain, layer, keep="1h")
+    assert (cached.extras, cached.tags) == (plain.extras, ["stock"])
+    for _ in range(2):
+        cached.invoke("lamp")
+    assert notes.ran == 2 and LOOKED == ["lamp"]
