@@ -16,6 +16,7 @@ from cachelayer.durations import Duration
 from cachelayer.errors import ConfigurationError
 from cachelayer.exact.canonical import NotKeyable, argument
 from cachelayer.flow.background import offload
+from cachelayer.naming import names
 from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
 
@@ -60,9 +61,10 @@ class CachedRetriever(BaseRetriever):
         own = getattr(retriever, "k", None)
         self._k = k if k is not None else own if isinstance(own, int) else None
         named = {"name": f"retriever:{corpus}:{type(retriever).__name__}", "codec": LangChainCodec()}
+        ignored = ["how", *names("ignore", options.get("ignore", ()))]
         self._retrieval = layer.retrieval(
             self._fetch, corpus=corpus, id=id, version=version, content="page_content", negative_ttl=negative_ttl,
-            **{**named, "ignore": ["how"], "share_self": True, **_varied(retriever, options)},
+            **{**named, "share_self": True, **_varied(retriever, options), "ignore": ignored},
         )  # fmt: skip
 
     @property

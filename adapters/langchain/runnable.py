@@ -12,6 +12,7 @@ from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer, Explanation
+from cachelayer.naming import names
 from cachelayer.partial.twin import Twin
 
 from .configs import configurable
@@ -45,7 +46,8 @@ class CachedRunnable(Runnable[Any, Any]):
         **options: Any,
     ) -> None:
         self.runnable = runnable
-        options = {"codec": LangChainCodec(), "ignore": ["config", "made"], **options}
+        ignored = ["config", "made", *names("ignore", options.get("ignore", ()))]
+        options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:
             options["semantic"] = False
         else:

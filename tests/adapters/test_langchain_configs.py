@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, cached_tool
+from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, tool
 from langchain_core.vectorstores import InMemoryVectorStore
@@ -108,3 +110,18 @@ def test_a_filter_that_cannot_be_compared_asks_for_a_name(layer: CacheLayer) -> 
     with pytest.raises(ConfigurationError, match="give a name="):
         CachedRetriever(mine, layer, corpus="kb")
     assert CachedRetriever(mine, layer, corpus="kb", name="first").invoke("one") == []
+
+
+async def test_what_an_owner_ignores_is_beside_what_is_never_part_of_a_key(layer: CacheLayer) -> None:
+    step = CachedRunnable(RunnableLambda(who), layer, name="orders", ignore=["configurable"])
+    assert step.invoke("lamp", ANN) == await step.ainvoke("lamp", BOB) == "lamp of ann"
+    asked = []
+
+    class Shelf(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any, **how: Any) -> list[Document]:
+            asked.append(query)
+            return [Document(query, id=query)]
+
+    retriever = CachedRetriever(Shelf(), layer, corpus="shelf", ignore=["kwargs"])
+    assert retriever.invoke("lamps", trace=1) == await retriever.ainvoke("lamps", trace=2)
+    assert asked == ["lamps"]
