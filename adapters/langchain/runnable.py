@@ -9,9 +9,10 @@ from langchain_core.language_models import BaseLanguageModel
 from langchain_core.messages import BaseMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
+from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from langchain_core.runnables.config import ensure_config
 
-from cachelayer import CacheLayer, Explanation
+from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.naming import names
 from cachelayer.partial.twin import Twin
 
@@ -32,20 +33,26 @@ class CachedRunnable(Runnable[Any, Any]):
 
     The input and what the config makes configurable, its own or that of the chain around it, are the key; callbacks,
     tags and LangGraph's own values are not, and before a model neither are ids and usage of messages. `options` are
-    those of `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. Raises
-    ConfigurationError for an input that cannot be compared.
+    those of `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. A function or a
+    dict is made a runnable, as in a chain. Raises ConfigurationError for anything else, and for an input that cannot be
+    compared.
     """
 
     def __init__(
         self,
-        runnable: Runnable[Any, Any],
+        runnable: RunnableLike[Any, Any],
         layer: CacheLayer,
         *,
         name: str,
         text: str | None = None,
         **options: Any,
     ) -> None:
-        self.runnable = runnable
+        try:
+            self.runnable: Runnable[Any, Any] = coerce_to_runnable(runnable)
+        except TypeError:
+            raise ConfigurationError(
+                "runnable", runnable, "give a Runnable, a function or a dict of them"
+            ) from None
         ignored = ["config", "made", *names("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:

@@ -76,3 +76,14 @@ async def test_a_runnable_with_an_input_that_cannot_be_compared_says_so(layer: C
     step = CachedRunnable(RunnableLambda(lambda lock: "held"), layer, name="hold")
     with pytest.raises(ConfigurationError, match=r"hold.*lock"):
         await step.ainvoke(threading.Lock())
+
+
+async def test_a_step_takes_what_a_chain_takes_and_is_told_of_anything_else(layer: CacheLayer) -> None:
+    asked: list[str] = []
+    step: Any = CachedRunnable(lambda text: asked.append(text) or text.upper(), layer, name="shout")
+    both: Any = CachedRunnable({"loud": step, "as it is": lambda text: text}, layer, name="both")
+    for _ in range(2):
+        assert await both.ainvoke("hub") == {"loud": "HUB", "as it is": "hub"}
+    assert step.invoke("hub") == "HUB" and asked == ["hub"]
+    with pytest.raises(ConfigurationError, match="runnable=7"):
+        CachedRunnable(7, layer, name="seven")  # type: ignore[arg-type]
