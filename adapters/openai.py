@@ -31,7 +31,8 @@ def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) ->
     """The same client with a cache before it; `layer` defaults to an embedded one, `options` are those of `layer.wrap`.
 
     Clients of one layer share answers where they ask the same server (base URL, organization, project). Give callers
-    who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai`.
+    who must not share `layer.scope(tenant=...)`. Raises ConfigurationError for what is no client of `openai`, and its
+    endpoints for options other than those that another client of the layer has for them.
     """
     if type(client) is _Wrapped or not isinstance(client, OpenAI | AsyncOpenAI):
         raise ConfigurationError("client", client, "give openai.OpenAI(...) or openai.AsyncOpenAI(...)")
@@ -53,6 +54,16 @@ class _Endpoints:
         told = {name.lower(): str(value) for name, value in headers.items() if name.lower().encode() in VARY}
         return f"{server}|{sorted(query.items())}|{sorted(told.items())}" if query or told else server
 
+    def _agree(self, path: str, theirs: dict[str, Any]) -> None:
+        """One policy for one endpoint: raise ConfigurationError for the first option that another client has not."""
+        if theirs is self.options:
+            return
+        for option in {**self.options, **theirs}:
+            mine, other = self.options.get(option), theirs.get(option)
+            if not _alike(mine, other):
+                remedy = f"another client of this layer has {path} with {other!r}: give both the same, or a layer each"
+                raise ConfigurationError(option, mine, remedy)
+
     def cached(self, path: str, client: Any, create: Callable[..., Any]) -> Callable[..., Any]:
         """`create`, or the cached function of its endpoint with `create` as its backend."""
         name = f"openai {path}{'' if self.awaited else ' plain'}"
@@ -65,7 +76,11 @@ class _Endpoints:
                 options["text"] = "prompt" if path == "completions.create" else "input"
             if path == "embeddings.create":
                 options["semantic"] = False
-            known = self.layer.wrap(_awaited() if self.awaited else _plain(), **options)
+            asking: Any = _awaited() if self.awaited else _plain()
+            asking.options = self.options
+            known = self.layer.wrap(asking, **options)
+        else:
+            self._agree(path, known.handle.function.fn.options)
 
         def call(**body: Any) -> Any:
             return known(create, self.of(client, body), _more(path, body), **body)
@@ -75,6 +90,13 @@ class _Endpoints:
             return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
 
         return acall if self.awaited else lambda **body: _stream(call(**body))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether options are the same; a function is, too, that was made anew of the same code."""
+    if isinstance(one, list | tuple) and type(one) is type(other):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    return bool(getattr(one, "__code__", one) == getattr(other, "__code__", other))
 
 
 def _more(path: str, body: dict[str, Any]) -> Any:

@@ -1,0 +1,36 @@
+"""Options of several wrapped clients on one layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+from cachelayer.adapters.openai import wrap
+
+from cachelayer import CacheLayer, ConfigurationError
+
+
+def client(layer: CacheLayer, **options: Any) -> openai.OpenAI:
+    return wrap(openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="k"), layer=layer, **options)
+
+
+def picky(layer: CacheLayer, words: int = 3) -> openai.OpenAI:
+    return client(layer, cache_if=lambda answer: words, vary=[lambda: "v"], ttl="1h")
+
+
+def test_two_clients_of_a_layer_have_one_policy_for_an_endpoint() -> None:
+    """The second one's was dropped without a word."""
+    layer = CacheLayer(semantic=False)
+    first = picky(layer)
+    assert first.chat.completions.create and first.with_options(timeout=1).chat.completions.create
+    assert picky(layer).chat.completions.create  # made anew for each request, say
+    vetoes = client(layer, cache_if=lambda answer: False, vary=[lambda: "v"], ttl="1h")
+    for other, told in (
+        (vetoes, "cache_if="),
+        (client(layer, ttl="1m"), "ttl='1m'"),
+        (client(layer), "cache_if=None"),
+    ):
+        with pytest.raises(ConfigurationError, match=told + r".*chat\.completions\.create with"):
+            other.chat.completions.create  # noqa: B018
+    assert client(layer, ttl="30d").embeddings.create  # nobody else has options for these
