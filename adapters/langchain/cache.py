@@ -32,7 +32,8 @@ class CacheLayerCache(Undivided, BaseCache):
     `name` sets several caches on one layer apart. `allowed`: more of LangChain's serializable classes that may come
     back from a shared tier. `options` are those of `layer.cached`: `ttl`, `max_error_rate`, `semantic`, `tags` ...
     The model's settings (`llm_string`) and all messages but the last user's are scope; that one is compared by meaning
-    where the layer compares. Nothing is kept that was refused, filtered, cut short or empty.
+    where the layer compares; such hits are not shadow-checked. Nothing is kept that was refused, filtered, cut short or
+    empty.
     """
 
     def __init__(
@@ -43,9 +44,12 @@ class CacheLayerCache(Undivided, BaseCache):
         allowed: Sequence[type[Serializable]] = (),
         **options: Any,
     ) -> None:
+        if "shadow" in options:
+            remedy = "LangChain calls its models itself, and nobody else can check a hit: leave it out"
+            raise ConfigurationError("shadow", options["shadow"], remedy)
         self._layer, self._name = layer, name
         self.codec = LangChainCodec(allowed)
-        self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, **options))
+        self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))
         self._handle = self._shelf.handle
         self._raw = self._handle.raw_forms()
         self._waiting = _Waiting()

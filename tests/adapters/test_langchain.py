@@ -72,7 +72,7 @@ async def test_what_a_model_is_not_shown_does_not_matter(layer: CacheLayer) -> N
 
 
 async def test_the_question_is_compared_by_meaning_and_the_rest_exactly() -> None:
-    policy = Policy(max_error_rate=0.05, shadow=0, budgets=Budgets(embed=5, search=5, verify=5))
+    policy = Policy(max_error_rate=0.05, shadow=1.0, budgets=Budgets(embed=5, search=5, verify=5))
     async with CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords()) as layer:
         model = Counting(cache=CacheLayerCache(layer))
         await model.ainvoke(TURNS)
@@ -81,6 +81,9 @@ async def test_the_question_is_compared_by_meaning_and_the_rest_exactly() -> Non
         assert (await model.ainvoke([TURNS[0], near])).content == "answer 1"
         assert (await model.ainvoke([SystemMessage("be long"), near])).content == "answer 2"
         assert (await model.ainvoke([TURNS[0], HumanMessage("how do I burn it")])).content == "answer 3"
+        await layer.flush()
+        stats = layer.stats()
+        assert stats["functions"]["langchain"]["shadow_checks"] == 0 and not stats["faults"]  # who would ask?
 
 
 async def test_a_tenants_answers_are_its_own(layer: CacheLayer) -> None:

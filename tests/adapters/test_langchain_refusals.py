@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, cached_tool
+from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, CacheLayerCache, cached_tool
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
@@ -76,6 +76,11 @@ async def test_a_runnable_with_an_input_that_cannot_be_compared_says_so(layer: C
     step = CachedRunnable(RunnableLambda(lambda lock: "held"), layer, name="hold")
     with pytest.raises(ConfigurationError, match=r"hold.*lock"):
         await step.ainvoke(threading.Lock())
+
+
+async def test_an_llm_cache_has_nobody_to_check_its_hits_with(layer: CacheLayer) -> None:
+    with pytest.raises(ConfigurationError, match=r"shadow=0\.2.*LangChain calls its models itself"):
+        CacheLayerCache(layer, shadow=0.2)
 
 
 async def test_a_step_takes_what_a_chain_takes_and_is_told_of_anything_else(layer: CacheLayer) -> None:
