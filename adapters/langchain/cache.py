@@ -122,7 +122,7 @@ class CacheLayerCache(Undivided, BaseCache):
         """What leads straight to an entry; None where more than tenant and arguments decides."""
         scope = self._handle.scope
         tenant = None if scope is None else scope.lane
-        if scope is not None and tenant is None:
+        if not self._handle.function.linkable or (scope is not None and tenant is None):
             return None
         head = f"{len(llm_string)},{-1 if tenant is None else len(tenant)},{tenant}"
         return (head + llm_string + prompt).encode("utf-8", "surrogatepass")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -93,6 +94,17 @@ async def test_a_tenants_answers_are_its_own(layer: CacheLayer) -> None:
             await model.ainvoke(TURNS)
             assert (await model.ainvoke(TURNS)).content == model.invoke(TURNS).content
     assert model.calls == 2
+
+
+async def test_what_answers_vary_by_is_looked_at_in_every_lookup(layer: CacheLayer) -> None:
+    """One user's answer was another's from the second lookup on."""
+    user = ContextVar("user", default="")
+    model = Counting(cache=CacheLayerCache(layer, vary=[user]))
+    told = []
+    for name in ("ann", "bob") * 3:
+        user.set(name)
+        told.append((await model.ainvoke(TURNS) if len(told) % 3 else model.invoke(TURNS)).content)
+    assert told == ["answer 1", "answer 2"] * 3
 
 
 async def test_what_was_cut_short_is_not_kept(layer: CacheLayer) -> None:
