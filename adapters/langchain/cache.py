@@ -153,17 +153,19 @@ class _Waiting:
         if found.call.reason is None:
             while len(self._held) >= WAITING:
                 self._held.popitem(last=False)
-            self._held[_who(), found.call.canonical] = found
+            self._held[_asking(found)] = found
         return None
 
     def taken(self, asked: Absent) -> Absent:
         """The lookup of the same by whoever is here now; `asked` itself where there was none."""
-        return self._held.pop((_who(), asked.call.canonical), asked)
+        return self._held.pop(_asking(asked), asked)
 
 
-def _who() -> int:
-    task = None if running_loop() is None else asyncio.current_task()
-    return threading.get_ident() if task is None else id(task)
+def _asking(absent: Absent) -> tuple[int, bytes]:
+    """Who is here, and what he asks, whichever variant of an answer it was looked for."""
+    task, identity = None if running_loop() is None else asyncio.current_task(), absent.call.identity
+    who = threading.get_ident() if task is None else id(task)
+    return who, b"" if identity is None else identity.canonical
 
 
 def _nameless(made: Generation) -> Generation:

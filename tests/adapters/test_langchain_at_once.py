@@ -78,6 +78,16 @@ async def test_of_equal_questions_the_one_from_before_an_invalidation_is_not_kep
     assert await ask() == "new" and model.asked.empty()
 
 
+async def test_it_does_not_matter_which_variant_of_an_answer_was_looked_for(layer: CacheLayer) -> None:
+    cache = CacheLayerCache(layer, tags=["kb"], variants=3)
+    old = [ChatGeneration(message=AIMessage("old"))]
+    for prompt in map(str, range(20)):
+        assert cache.lookup(prompt, "llm") is None
+        await layer.invalidate(tags=["kb"])
+        cache.update(prompt, "llm", old)
+    assert layer.stats()["entries"] == 0
+
+
 async def test_threads_that_ask_the_same_are_told_apart(layer: CacheLayer) -> None:
     cache = CacheLayerCache(layer, tags=["kb"])
     old, new = ([ChatGeneration(message=AIMessage(text))] for text in ("old", "new"))
