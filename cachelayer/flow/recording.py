@@ -11,6 +11,7 @@ where that part passes the limit again, the source waits for the slowest reader,
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
@@ -120,9 +121,7 @@ class Recording:
             self.error, self._trace = error, error.__traceback__
             raise
         finally:
-            aclose = getattr(self._source, "aclose", None)
-            if aclose is not None:
-                await aclose()
+            await _close(self._source)
 
     def fed(self, item: Any) -> bool:
         """Record an item while the pump waits for it; False where it has to come through the pump."""
@@ -277,6 +276,15 @@ class Recording:
             self.complete = False  # who comes yet makes the call himself
             self._closed()
             task.cancel()
+
+
+async def _close(source: Any) -> None:
+    """Leave a source by its `aclose`, or by an asynchronous `close`, as clients call it that are no generators."""
+    aclose = getattr(source, "aclose", None)
+    if aclose is None and inspect.iscoroutinefunction(close := getattr(source, "close", None)):
+        aclose = close
+    if aclose is not None:
+        await aclose()
 
 
 async def _read_off(recording: Recording, reader: Reader) -> None:
