@@ -9,6 +9,7 @@ from cachelayer import CacheLayer
 
 from .exchange import App, Message, Receive, Send
 
+_STOP = "lifespan.shutdown"
 _STARTED, _STOPPED = "lifespan.startup.complete", "lifespan.shutdown.complete"
 
 
@@ -28,34 +29,36 @@ class Lifespan:
             return message
 
         async def tell(message: Message) -> None:
-            answered.append(message["type"])
             if message["type"] == _STARTED:
                 await self._start()
             elif message["type"] == _STOPPED or message["type"] == "lifespan.shutdown.failed":
                 await self.layer.aclose()
             await send(message)
+            answered.append(message["type"])
 
         try:
             await self.app(scope, hear, tell)
         except Exception:
-            if not answered:  # an app without a lifespan says so by raising
-                await self._alone(asked, receive, send)
-                return
-            raise
-        if not answered:
-            await self._alone(asked, receive, send)
+            if asked:  # an app without a lifespan raises at its sight; this one failed
+                if asked[-1] == _STOP:
+                    await self.layer.aclose()
+                raise
+        if not answered or answered[-1] == _STARTED:
+            await self._alone(asked, bool(answered), receive, send)
 
     async def _start(self) -> None:
         """Models load, connections open. A fault of the cache keeps no server from starting."""
         with self.layer._engine.faults.guard("start"):
             await self.layer.start()
 
-    async def _alone(self, asked: list[str], receive: Receive, send: Send) -> None:
+    async def _alone(self, asked: list[str], started: bool, receive: Receive, send: Send) -> None:
+        """What the app does not do, or no more."""
         if not asked:
             asked.append((await receive())["type"])
-        if asked[-1] == "lifespan.startup":
+        if not started and asked[-1] != _STOP:
             await self._start()
             await send({"type": _STARTED})
+        if asked[-1] != _STOP:
             await receive()
         await self.layer.aclose()
         await send({"type": _STOPPED})

@@ -200,25 +200,6 @@ async def test_an_app_that_looks_for_its_client_in_vain_goes_on(layer: CacheLaye
     assert answer.complete and answer.body == b"data: x\n\n" * 4
 
 
-async def test_the_layer_starts_and_ends_with_the_server(upstream: Upstream) -> None:
-    async def plain(scope: Any, receive: Any, send: Any) -> None:
-        assert scope["type"] == "http"
-
-    for app in (upstream, plain):
-        layer = CacheLayer(semantic=False)
-        asked = [{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}]
-        told: list[str] = []
-
-        async def receive(asked: Any = asked) -> Any:
-            return asked.pop(0)
-
-        async def send(message: Any, told: Any = told) -> None:
-            told.append(message["type"])
-
-        await CacheLayerMiddleware(app, layer=layer)({"type": "lifespan"}, receive, send)
-        assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-
-
 @pytest.mark.parametrize(("option", "value"), [
     ("layer", None), ("too_large", "maybe"), ("on_leave", "stay"), ("max_body", 0), ("allow", ["x"]),
     ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"), ("routes", ["/x"]),
