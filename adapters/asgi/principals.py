@@ -66,8 +66,8 @@ _HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}
 def JwtClaim(
     claim: str, *, key: bytes | str, header: str = "authorization", now: Callable[[], float] | None = None
 ) -> Resolver:
-    """The principal is a claim of a bearer token signed by `key` (RFC 7519; HS256, HS384, HS512, chosen by the key's
-    length alone, never by what the token says). None for a token that is missing, malformed, forged or out of its time.
+    """The principal is a claim of a bearer token signed by `key` (RFC 7519) with HS256, HS384 or HS512, whichever
+    of the three the token names. None for a token that is missing, malformed, forged or out of its time.
 
     Tokens of other kinds: verify them in a callable of your own.
     """
