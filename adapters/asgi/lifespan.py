@@ -36,11 +36,11 @@ class Lifespan:
             await send(message)
             answered.append(message["type"])
 
-        try:
-            await self.app(scope, hear, tell)
-        except Exception:
-            if asked:  # an app without a lifespan raises at its sight; this one failed
-                if asked[-1] == _STOP:
+        with _Unheard(asked):
+            try:
+                await self.app(scope, hear, tell)
+            except Exception:
+                if asked and asked[-1] == _STOP:
                     await self.layer.aclose()
                 raise
         if not answered or answered[-1] == _STARTED:
@@ -62,3 +62,16 @@ class Lifespan:
             await receive()
         await self.layer.aclose()
         await send({"type": _STOPPED})
+
+
+class _Unheard:
+    """An app without a lifespan raises at the sight of one, before it has `asked` anything: that is no failure."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self._asked = asked
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
+        return isinstance(fault, Exception) and not self._asked
