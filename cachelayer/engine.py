@@ -15,7 +15,8 @@ from .exact.kinds import ATOMS
 from .exact.slot import Slot
 from .flow.attempt import Faults
 from .flow.portal import Portal
-from .flow.singleflight import Alone, SingleFlight, running_loop
+from .flow.singleflight import SingleFlight, running_loop
+from .flow.within import Alone, Itself
 from .keeper import Keeper
 from .keeping import Keeping, flight_key
 from .parts import Noting
@@ -84,6 +85,9 @@ class Engine:
                 key, lead, call, function.rider_wait, function.flight_age, call.canonical
             )
             landing, led = ride if type(ride) is tuple else await ride  # type: ignore[misc]
+        except Itself:
+            call.reason = Reason.RECURSIVE
+            return told(call, await self._bypass(call), True)
         except Alone:
             landing, led = await lead(call), True
         if not led:
@@ -161,6 +165,12 @@ class Engine:
         call.timings["backend"] = self.clock.monotonic() - started
         return self._passed(call, answer)
 
+    def _bypass_now(self, call: Call) -> Landing:
+        started = self.clock.monotonic()
+        answer = self._called_now(call)
+        call.timings["backend"] = self.clock.monotonic() - started
+        return answer if isinstance(answer, Landing) else self._passed(call, answer)
+
     def _passed(self, call: Call, answer: Any) -> Landing:
         reason = call.reason or Reason.BYPASS
         call.misses["memory"] = reason
@@ -185,10 +195,7 @@ class Engine:
                 with span:
                     return self._path_now(call, told)
         if call.reason is not None:
-            started = self.clock.monotonic()
-            answer = self._called_now(call)
-            call.timings["backend"] = self.clock.monotonic() - started
-            return told(call, answer if isinstance(answer, Landing) else self._passed(call, answer), True)
+            return told(call, self._bypass_now(call), True)
         hit = self.keeper.recall(call, call.arrived)
         if hit is not None:
             if hit.source is STALE:
@@ -199,6 +206,9 @@ class Engine:
         try:
             key, proof = flight_key(call), call.canonical
             landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
+        except Itself:
+            call.reason = Reason.RECURSIVE
+            return told(call, self._bypass_now(call), True)
         except Alone:
             landing, led = lead(), True
         if not led and not landing.shareable:

@@ -46,6 +46,7 @@ class Reason(StrEnum):
     NO_STORE = "no_store"
     NO_TENANT = "no_tenant"
     NOT_KEYABLE = "not_keyable"
+    RECURSIVE = "recursive"  # asked by the function itself while it makes this answer
     SAMPLED = "sampled"  # temperature > 0 and Policy(sampled=False)
     # similar tier
     OFF = "off"

@@ -16,6 +16,8 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from typing import Any
 
+from .within import WITHIN, Around
+
 Work = Coroutine[Any, Any, Any]
 Told = Sequence[Callable[[Any], object]]
 _Given = tuple[Work, Any, contextvars.Context, Told]
@@ -28,11 +30,12 @@ class Starter:
         self._ready: list[_Standby] = []
 
     def start(
-        self, loop: asyncio.AbstractEventLoop, work: Work, told: Told = ()
+        self, loop: asyncio.AbstractEventLoop, work: Work, told: Told = (), around: Around = ()
     ) -> tuple[asyncio.Task[Any] | None, Any]:
         """Run `work` until it first waits, as a task of its own: (that task, None), or where it never waited
         (None, its result). Those that are in `told` when the task ends well are called with its result in its last
-        step, a turn of the loop before the task's own callbacks.
+        step, a turn of the loop before the task's own callbacks. `around`: the calls that it is part of, if others
+        than this context is.
 
         Raises what `work` raised before it ever waited.
         """
@@ -46,6 +49,8 @@ class Starter:
             standby = _Standby(loop, ready)
             task = standby.task
         context = copy_context()
+        if around:
+            context.run(WITHIN.set, around)
         try:
             waits_for = first_step(loop, task, work, context)
         except StopIteration as end:

@@ -21,20 +21,15 @@ from typing import Any, TypeVar
 from ..errors import CacheLayerError
 from ..protocols import Clock
 from .eager import Starter
+from .within import MOST, WITHIN, Alone, Made, apart, outside
 
 A = TypeVar("A")
 Waiter = Future[Any] | asyncio.Future[Any]
 
 
-class Alone(Exception):
-    """Raised to a rider whose flight was cancelled or took longer than the rider waits: make the call yourself."""
-
-
 class Flight:
     """One call in the air and those who wait for it."""
 
-    thread = 0
-    """That of a leader without a loop."""
     task: asyncio.Task[Any] | None = None
     waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None = None
     """None where nobody waits yet, or any more."""
@@ -43,8 +38,8 @@ class Flight:
     """Where the call failed, without the places in which its riders were told."""
     result: Any = None
 
-    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes) -> None:
-        self.born, self.loop, self.proof = born, loop, proof
+    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes, made: Made) -> None:
+        self.born, self.loop, self.proof, self.made = born, loop, proof, made
 
 
 class SingleFlight:
@@ -52,7 +47,7 @@ class SingleFlight:
     digest may be the key of what would take long to hash."""
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self._now = clock.monotonic
         self.reset()
 
     def reset(self) -> None:
@@ -79,20 +74,28 @@ class SingleFlight:
         """(result, whether this caller led); to be awaited but where he led and the call, `start(given)`, never waited.
 
         Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
-        call for himself, and whatever the call raised.
+        call for himself, Itself to one for whom the flight waits, and whatever the call raised.
         """
-        loop = needed_loop()
+        loop, around = needed_loop(), WITHIN.get()
+        if around:
+            outside(around, proof)
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
             return self._await(key, flight, loop, False, wait)
         told: list[Callable[[Any], object]] = []
-        task, result = self.starter.start(loop, start(given), told)
+        made = Made(proof)
+        try:
+            task, result = self.starter.start(loop, start(given), told, (*around[-MOST:], made))
+        except BaseException:
+            made.proof = None
+            raise
         if task is not None:
-            flight = self._flying(key, proof, loop, task)
+            flight = self._flying(key, Flight(self._now(), loop, proof, made), task)
             told.append(partial(self._deliver, key, flight))
             return self._await(key, flight, loop, True, wait)
-        if getattr(result, "recording", None) is not None:
-            # who comes in this turn, at least, shares it
-            self._flying(key, proof, loop, None, result)
+        if getattr(result, "recording", None) is not None:  # who comes in this turn, at least, shares it
+            self._flying(key, Flight(self._now(), loop, proof, made), None, result)
+        else:
+            made.proof = None
         return result, True
 
     async def _await(
@@ -116,17 +119,17 @@ class SingleFlight:
         self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
         """The same for threads: the leader calls in its own thread, riders block where that keeps no loop waiting."""
-        loop = running_loop()
+        loop, around, made = running_loop(), WITHIN.get(), Made(proof)
+        outside(around, proof)
         with self._lock:
             flight = self._up(key, proof, max_age)
             led = flight is None
             if flight is None:
-                flight = self._flights[key] = Flight(self._clock.monotonic(), None, proof)
-                flight.thread = threading.get_ident()
+                flight = self._flights[key] = Flight(self._now(), None, proof, made)
         if not led:
             waiter: Future[Any] = Future()
             self._wait(flight, waiter, None)
-            if not waiter.done() and (loop is not None or flight.thread == threading.get_ident()):
+            if not waiter.done() and loop is not None:
                 self._leave(key, flight, waiter)
                 raise Alone  # waiting here would stop what has to land the flight, or may have to
             try:
@@ -137,11 +140,14 @@ class SingleFlight:
             if error is not None:
                 raise error.with_traceback(flight.trace)
             return waiter.result(), False
+        token = WITHIN.set((*around[-MOST:], made))
         try:
             result = call()
         except BaseException as error:
             self._deliver(key, flight, None, error)
             raise
+        finally:
+            WITHIN.reset(token)
         self._deliver(key, flight, result, None)
         return result, True
 
@@ -158,7 +164,9 @@ class SingleFlight:
             loop = get_running_loop()
             nobody: asyncio.Future[Any] = loop.create_future()
             nobody.add_done_callback(_heard)
-            self._wait(self._flying(key, proof, loop, loop.create_task(start())), nobody, loop)
+            made = Made(proof)
+            task = loop.create_task(start(), context=apart(made))
+            self._wait(self._flying(key, Flight(self._now(), loop, proof, made), task), nobody, loop)
 
     def close(self, key: Hashable, result: Any) -> None:
         """No newcomer joins the landed flight that carries `result` any more."""
@@ -166,25 +174,20 @@ class SingleFlight:
             flight = self._flights.get(key)
             if flight is not None and flight.result is result:
                 del self._flights[key]
+                flight.made.proof = None
 
     def _up(self, key: Hashable, proof: bytes, max_age: float) -> Flight | None:
         """The flight that may still be joined."""
         flight = self._flights.get(key)
-        if flight is None or flight.proof != proof or self._clock.monotonic() - flight.born > max_age:
+        if flight is None or flight.proof != proof or self._now() - flight.born > max_age:
             return None
         # one whose loop was closed under it never lands
         return None if flight.loop is not None and flight.loop.is_closed() else flight
 
     def _flying(
-        self,
-        key: Hashable,
-        proof: bytes,
-        loop: asyncio.AbstractEventLoop,
-        task: asyncio.Task[Any] | None,
-        result: Any = None,
+        self, key: Hashable, flight: Flight, task: asyncio.Task[Any] | None, result: Any = None
     ) -> Flight:
-        """The flight of a call that is under way in `task`, or that has landed with a live `result`."""
-        flight = Flight(self._clock.monotonic(), loop, proof)
+        """The flight of a call that is under way in `task`, or landed with a live `result`; joined from now."""
         flight.task, flight.result, flight.landed = task, result, task is None
         with self._lock:
             self._flights[key] = flight
@@ -224,6 +227,8 @@ class SingleFlight:
             flight.result = result
             if error is not None:
                 flight.error, flight.trace = True, error.__traceback__
+            if not live:
+                flight.made.proof = None
             if flights.get(key) is flight and not (live and (waiters or flight.task is None)):
                 del flights[key]
         if waiters is None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .background import offload
 from .recording import Chunk, StreamOverrun
+from .within import WITHIN
 
 
 class Tee:
@@ -40,6 +41,7 @@ class Tee:
         self.ended = False
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
+        self._within = WITHIN.get()
 
     @property
     def readers(self) -> int:
@@ -97,6 +99,7 @@ class Tee:
             self._first += 1
 
     def _pull(self) -> None:
+        token = WITHIN.set(self._within)
         try:
             item = next(self._source)
         except StopIteration:
@@ -109,6 +112,8 @@ class Tee:
             self.ended, self.error, self._trace = True, error, error.__traceback__
             self._closed()
             raise
+        finally:
+            WITHIN.reset(token)
         chunk = self._freeze(item)
         self._chunks.append(chunk)
         self._bytes += chunk.nbytes

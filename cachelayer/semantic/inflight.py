@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..flow.within import WITHIN
 from ..protocols import Decider
 from ..types import Candidate, Decision, Query
 
@@ -22,10 +23,12 @@ LEAST = 0.5
 class Flight:
     """One answer in the making. `landing` is the engine's own; None where there will be none to share."""
 
-    __slots__ = ("id", "landing", "loop", "partition", "query", "waiters")
+    __slots__ = ("id", "landing", "loop", "made", "partition", "query", "waiters")
 
     def __init__(self, id: int, partition: bytes, query: Query, loop: asyncio.AbstractEventLoop) -> None:
         self.id, self.partition, self.query, self.loop = id, partition, query, loop
+        self.made = (None, *WITHIN.get())[-1]
+        """The call that makes it."""
         self.waiters: list[asyncio.Future[Any]] | None = []
         """None once it landed."""
         self.landing: Any = None
@@ -81,11 +84,14 @@ class InFlight:
             self._flights.pop(place, None)
 
     def near(self, partition: bytes, query: Query) -> list[tuple[Candidate, Flight]]:
-        """The nearest flights of the running loop, most similar first."""
+        """The nearest flights of the running loop, most similar first; none that waits for whoever asks."""
         here = self._flights.get((id(asyncio.get_running_loop()), partition))
         if not here:
             return []
-        flights: Sequence[Flight] = list(islice(here.values(), MOST))
+        within = WITHIN.get()
+        flights = [flight for flight in islice(here.values(), MOST) if flight.made not in within]
+        if not flights:
+            return []
         scores = np.stack([flight.query.vector for flight in flights]) @ query.vector
         best = [(score, flights[at]) for at, score in enumerate(scores.tolist()) if score >= LEAST]
         best.sort(key=lambda pair: -pair[0])

@@ -109,3 +109,15 @@ async def test_a_plain_function_on_a_loops_thread_waits_for_no_lease_that_this_l
         await layer.flush()
         await layer.aclose()
     await asyncio.to_thread(nobody_leads, server)
+
+
+def test_a_function_that_asks_itself_again_does_not_wait_for_its_own_lease(layer: CacheLayer) -> None:
+    calls = 0
+
+    @layer.cached
+    def ask(text: str) -> str:
+        nonlocal calls
+        calls += 1
+        return "an answer" if calls == 2 else ask(text)
+
+    assert (ask("a"), ask("a"), calls) == ("an answer", "an answer", 2)

@@ -1,0 +1,44 @@
+"""Which calls the code that runs here is part of: they wait for it, so that nothing here may wait for them."""
+
+from __future__ import annotations
+
+from contextvars import Context, ContextVar, copy_context
+
+MOST = 64
+"""Calls remembered, the innermost: a task that outlives the call that began it, and begins others, adds to them."""
+
+
+class Alone(Exception):
+    """Raised to a rider whose flight was cancelled or took longer than the rider waits: make the call yourself."""
+
+
+class Itself(Alone):
+    """Raised to who asks, while he makes a call, for that very call: it waits for him."""
+
+
+class Made:
+    """One call that is being made; its proof until it is over, then None."""
+
+    __slots__ = ("proof",)
+
+    def __init__(self, proof: bytes) -> None:
+        self.proof: bytes | None = proof
+
+
+Around = tuple[Made, ...]
+WITHIN: ContextVar[Around] = ContextVar("cachelayer_within", default=())
+"""The innermost last; tasks and threads that are begun in this context are within them, too."""
+
+
+def outside(around: Around, proof: bytes) -> None:
+    """Raise Itself where a call of that proof is among those `around`."""
+    for made in around:
+        if made.proof == proof:
+            raise Itself
+
+
+def apart(made: Made) -> Context:
+    """This context for a call that nobody here waits for."""
+    context = copy_context()
+    context.run(WITHIN.set, (made,))
+    return context
