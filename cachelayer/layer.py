@@ -134,6 +134,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """Cache a function's answers: `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
         Options are the fields of `Policy` and these. Raises ConfigurationError naming option, value and remedy.
+        A function that is defined again (a notebook's cell) takes the place of the one before; once edited, it has
+        answers of its own.
 
         name, version: identify the function in keys.
         text: the parameter compared by meaning, or a function of the arguments that returns the text.

@@ -26,11 +26,14 @@ from .naming import (
 )
 from .options import OPTIONS, check
 from .policy import Policy, check_names
+from .redefined import apart, defined_again
 from .semantic.tier import SimilarTier
 
 _log = logging.getLogger("cachelayer")
 STREAM = "\0stream"
 """In the version of a generator: its callers cannot use what it returned before it was one, nor the reverse."""
+AGAIN = "\0again "
+"""In the version of a function that was defined otherwise before, under the same name."""
 
 
 class Registry:
@@ -52,6 +55,8 @@ class Registry:
         self.wrapped: dict[str, Any] = {}
         """What users hold of them."""
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
+        self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
+        """What was first wrapped under a name, and its options."""
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._told, self._own_tier = wrapped, False, own_tier
 
@@ -88,10 +93,12 @@ class Registry:
         self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool
     ) -> Function:
         name = options.get("name") or name_of(fn)
-        if name in self.functions:
+        before, given = self.functions.get(name), {**fields, **options}
+        if before is not None and not defined_again(fn, before.fn, named=bool(options.get("name"))):
             raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
         policy = self._policy.override(**fields)
-        identifier = self._identifier(name, fn, kind, policy, options, wire)
+        version = "" if before is None else apart(fn, given, self._first[name])
+        identifier = self._identifier(name, fn, kind, policy, options, wire, version)
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
         own = self._own_tier(options["vector"], name) if "vector" in options else None
@@ -101,7 +108,7 @@ class Registry:
             fn,
             policy=policy,
             identifier=identifier,
-            memory=self._memory_for(policy, fields),
+            memory=self._memory_for(policy, fields, before),
             tags=tags,
             share=bool(options.get("share", False)),
             similar=similar,
@@ -113,6 +120,9 @@ class Registry:
             linkable=not ("key" in options or "vary" in options or callable(identifier.text))
             and settled(fn, options.get("ignore", ())),
         )
+        if before is not None:
+            function.stats = before.stats
+        self._first.setdefault(name, (fn, given))
         self.functions[name] = function
         if function.own is not None:
             function.own.inflight = self._engine.tiers.inflight
@@ -121,7 +131,7 @@ class Registry:
         return function
 
     def _identifier(
-        self, name: str, fn: Any, kind: str, policy: Policy, own: dict[str, Any], wire: bool
+        self, name: str, fn: Any, kind: str, policy: Policy, own: dict[str, Any], wire: bool, again: str
     ) -> Identifier:
         return Identifier(
             name,
@@ -129,7 +139,8 @@ class Registry:
             fold=folding(policy.normalize),
             version=str(own.get("version", ""))
             + bound(fn, own)
-            + (STREAM if kind.endswith("generator") else ""),
+            + (STREAM if kind.endswith("generator") else "")
+            + (again and AGAIN + again),
             text=own.get("text"),
             by_vector="vector" in own,
             semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,
@@ -155,10 +166,13 @@ class Registry:
             _log.warning("exact caching only: %s", self._why_off)
         return not off and policy.semantic is not False and policy.max_bytes > 0
 
-    def _memory_for(self, policy: Policy, fields: dict[str, Any]) -> Memory:
+    def _memory_for(self, policy: Policy, fields: dict[str, Any], before: Function | None) -> Memory:
         """The layer's memory, or one of the function's own where it has limits of its own."""
         if "max_bytes" not in fields and "max_item_bytes" not in fields:
             return self._memory
+        limits = policy.max_bytes, policy.max_item_bytes
+        if before is not None and limits == (before.policy.max_bytes, before.policy.max_item_bytes):
+            return before.memory
         return self._engine.keeper.memory(policy.max_bytes, policy.max_item_bytes)
 
 

@@ -41,7 +41,20 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
         }
         | {"accounts", "arrivals", "comparing", "tracing", "local", "meaning", "rides", "shadows"},
     ),
-    ({"decorator", "handles", "wrapped", "registry", "naming", "options", "wiring", "upkeep", "watching"},),
+    (
+        {
+            "decorator",
+            "handles",
+            "wrapped",
+            "registry",
+            "naming",
+            "redefined",
+            "options",
+            "wiring",
+            "upkeep",
+            "watching",
+        },
+    ),
     ({"partial"},),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door

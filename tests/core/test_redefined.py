@@ -1,0 +1,127 @@
+"""A function that is defined again, as cells of a notebook are run again, takes the place of the one before."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, ConfigurationError, Source
+
+CELL = """
+@layer.cached
+async def ask(question: str) -> str:
+    return f"{question} by {model}"
+"""
+BOT = """
+class Base:
+    def hello(self): return "hello"
+
+class Bot(Base):
+    @layer.cached(share_self=True)
+    def greet(self, name: str) -> str:
+        calls.append(name)
+        return f"{super().hello()} {name}"
+"""
+
+
+@pytest.fixture
+def notebook() -> Any:
+    """Runs cells of one module, which is what they are to each other."""
+    module = ModuleType("a_notebook")
+    module.__dict__.update(layer=CacheLayer(semantic=False), model="m", calls=[])
+    sys.modules[module.__name__] = module
+
+    def run(cell: str) -> ModuleType:
+        exec(cell, module.__dict__)
+        return module
+
+    yield run
+    del sys.modules[module.__name__]
+
+
+async def test_a_cell_that_is_run_again_keeps_its_answers(notebook: Any) -> None:
+    assert await notebook(CELL).ask("a") == "a by m"
+    again = await notebook("\n\n" + CELL).ask.outcome("a")
+    assert (again.answer, again.source) == ("a by m", Source.MEMORY)
+    assert notebook("").layer.stats()["functions"]["a_notebook.ask"]["backend_calls"] == 1
+
+
+async def test_limits_of_its_own_are_those_of_the_one_before(notebook: Any) -> None:
+    cell = CELL.replace("@layer.cached", "@layer.cached(max_item_bytes=4096, max_bytes=1 << 20)")
+    sources = [(await notebook(cell).ask.outcome("a")).source for _ in range(3)]
+    assert sources == [Source.BACKEND, Source.MEMORY, Source.MEMORY]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "answer"),
+    [
+        ("{question} by", "{question}, by", "a, by m"),
+        ("ask(question: str)", "ask(question: str, n: int = 1)", "a by m"),
+    ],
+)
+async def test_one_that_was_edited_has_answers_of_its_own(
+    notebook: Any, before: str, now: str, answer: str
+) -> None:
+    first = notebook(CELL).ask
+    await first("a")
+    edited = notebook(CELL.replace(before, now)).ask
+    outcomes = [await ask.outcome("a") for ask in (edited, edited, first, notebook(CELL).ask)]
+    assert [one.answer for one in outcomes] == [answer, answer, "a by m", "a by m"]
+    assert [one.source for one in outcomes] == [Source.BACKEND, *[Source.MEMORY] * 3]
+    layer = notebook("").layer
+    assert await layer.invalidate(scope={"function": "a_notebook.ask"}) == 2
+
+
+async def test_options_and_decorators_below_count_as_edits(notebook: Any) -> None:
+    below = """
+import functools
+def loud(how):
+    def made(fn):
+        @functools.wraps(fn)
+        async def louder(question: str) -> str:
+            return await fn(question) + how
+        return louder
+    return made
+"""
+    answers = []
+    for decorators in (
+        "@layer.cached\n@loud('!')",
+        "@layer.cached\n@loud('?')",
+        "@layer.cached(normalize=as_it_is)",
+    ):
+        notebook("from cachelayer import Normalize\nas_it_is = Normalize(trim=False)\n" + below)
+        ask = notebook(CELL.replace("@layer.cached", decorators)).ask
+        answers.append((await ask("a "), await ask("a")))
+    assert answers == [("a  by m!",) * 2, ("a  by m?",) * 2, ("a  by m", "a by m")]
+
+
+def test_so_do_classes_and_callables_that_are_wrapped_again(notebook: Any) -> None:
+    for _ in range(2):
+        assert notebook(BOT).Bot().greet("Ada") == "hello Ada"
+    assert notebook("").calls == ["Ada"]
+    client = notebook(
+        "class Client:\n  def create(self, text: str) -> str: return text\nclient = Client()"
+    ).client
+    layer = notebook("").layer
+    for source in ("backend", "memory"):
+        assert layer.wrap(client.create).outcome("a").source == source
+
+
+def test_two_functions_under_one_name_are_refused(notebook: Any) -> None:
+    module = notebook("def a(text: str): return 'a'\ndef b(text: str): return 'b'\nclass Client:\n  ask = a")
+    layer = module.layer
+
+    def make(answer: str) -> Any:
+        return layer.cached(lambda text: answer)
+
+    make("a")
+    layer.wrap(module.a, name="one")
+    layer.wrap(module.Client().ask)
+    for fn, options in ((module.b, {"name": "one"}), (module.a, {"name": "one"}), (module.Client().ask, {})):
+        with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
+            layer.wrap(fn, **options)
+    with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
+        make("b")
