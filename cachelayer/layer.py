@@ -144,7 +144,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         ignore: parameters that do not affect the answer.
         vary: callables or ContextVars whose values do affect it.
         key: a function of the arguments that replaces them in the key.
-        self_key, share_self: which attributes of a method's object are part of the key; none of them.
+        self_key, share_self: which attributes of a method's object are in the key, beside its class; nothing of it.
         share: give every caller the same object instead of a copy.
         view: what to read of an answer kept in another form, or the `Reason` why it is not kept.
         judge: whether two answers, given as text, say the same; called in the background.

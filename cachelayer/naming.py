@@ -97,8 +97,6 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
         raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method")
 
     def asked() -> Any:
-        if callable(key):
-            return key(behind)
         return [found for _, found in attributes(behind, key)]
 
     return {**options, "vary": [*options.get("vary", ()), asked]}

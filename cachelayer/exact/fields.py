@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .canonical import NotKeyable
@@ -52,12 +52,14 @@ def given(of: Fields, name: str) -> Any:
     return None if isinstance(found, str | list | dict | tuple | bool | int) and not found else found
 
 
-def attributes(thing: object, names: str | Iterable[str]) -> list[tuple[str, Any]]:
-    """Attributes of an object that `self_key` names, with their names. Raises NotKeyable for one that it lacks."""
+def attributes(thing: object, key: str | Iterable[str] | Callable[[Any], Any]) -> list[tuple[str, Any]]:
+    """What `self_key` names of an object, with names for messages. Raises NotKeyable for an attribute that it lacks."""
+    if callable(key):
+        return [("self_key", key(thing))]
     found = []
-    for name in [names] if isinstance(names, str) else names:
+    for name in [key] if isinstance(key, str) else key:
         if not hasattr(thing, name):
             lacks = f"{type(thing).__qualname__} has no such attribute"
             raise NotKeyable(f"self_key={name!r}: {lacks}; name one that every object has")
-        found.append((name, getattr(thing, name)))
+        found.append((f"self.{name}", getattr(thing, name)))
     return found

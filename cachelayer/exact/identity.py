@@ -238,9 +238,9 @@ class Identifier:
                 f"{self.name} is a method of {type(value).__qualname__}: say what of self changes the answer, as "
                 "self_key='model' (an attribute, a list of them or a function), or share_self=True if nothing does",
             )  # fmt: skip
-        if callable(key):
-            return _field("self_key", key(value))
-        return [_field(f"self.{name}", found) for name, found in attributes(value, key)]
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        # subclasses may answer in their own way
+        return [kind, *(_field(name, found) for name, found in attributes(value, key))]
 
 
 def _identity(

@@ -90,6 +90,34 @@ async def test_a_self_key_that_the_object_lacks_is_named_at_the_first_call() -> 
         await ask("a")
 
 
+class Shop:
+    def __init__(self, city: str) -> None:
+        self.city = city
+
+    @shelf.cached(self_key="city")
+    def greet(self, question: str) -> str:
+        return f"{self.signed()}: {question}"
+
+    @shelf.cached(self_key=lambda shop: shop.city)
+    def part(self, question: str) -> str:
+        return f"{question}, {self.signed()}"
+
+    def signed(self) -> str:
+        return self.city
+
+
+class Branch(Shop):
+    def signed(self) -> str:
+        return f"Branch of {self.city}"
+
+
+def test_subclasses_that_answer_in_their_own_way_have_answers_of_their_own() -> None:
+    for _ in range(2):
+        assert (Shop("Rome").greet("a"), Branch("Rome").greet("a")) == ("Rome: a", "Branch of Rome: a")
+        assert (Shop("Rome").part("a"), Branch("Rome").part("a")) == ("a, Rome", "a, Branch of Rome")
+    assert Branch("Rome").greet.outcome("a").match == "exact"
+
+
 def test_a_self_key_where_there_is_no_self_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="is not a method"):
         CacheLayer(semantic=False).wrap(canonical, self_key="model")
