@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from .call import MAX_LANES, Call, Function
-from .exact.canonical import decode, encode
+from .exact.canonical import compact, decode, encode
 from .exact.memory import Gone, Memory, Slot
 from .flow.behind import Behind
 
@@ -85,7 +85,7 @@ class Holdings:
         self._gone(slot)
 
     def scope_of(self, function: Function, tenant: str | None) -> bytes:
-        scope = encode([function.name, tenant])
+        scope = compact(encode([function.name, tenant]))
         if len(function.scopes) < MAX_LANES:
             function.scopes[tenant] = scope
         self._names.add(function.name)
@@ -128,7 +128,7 @@ class Holdings:
         with self.lock:
             names = [wanted["function"]] if "function" in wanted else list(self._names)
             if "tenant" in wanted:
-                return [encode([name, wanted["tenant"]]) for name in names]
+                return [compact(encode([name, wanted["tenant"]])) for name in names]
             held = [scope for memory in self._memories for scope in memory.scopes()]
         if "function" not in wanted:
             return held

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ConfigurationError
 from ..types import Turn
 from . import chat
-from .canonical import NotKeyable, Tree, argument, decode, encode, encode_plain, tree
+from .canonical import NotKeyable, Tree, argument, compact, decode, encode, encode_plain, tree
 from .fields import attributes
 from .normalize import Fold
 
@@ -208,7 +208,7 @@ class Identifier:
         """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
         head = encode([self.name, self.version, tenant, [self._varied(v) for v in self._vary]])
         if len(self._heads) < _HEADS:
-            self._heads[tenant] = head
+            self._heads[tenant] = compact(head)
         return head
 
     def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:

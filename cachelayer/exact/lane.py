@@ -9,7 +9,7 @@ import orjson
 from orjson import dumps
 from xxhash import xxh3_64_intdigest
 
-from .canonical import plain
+from .canonical import compact, plain
 from .memory import Raws
 from .slot import Slot
 
@@ -93,6 +93,5 @@ class Lane:
                 self.marshalled = True
         except (TypeError, ValueError, RecursionError):
             return
-        # orjson's own keeps the whole buffer that it was written in: 4, 8, 16 KiB
-        raw = bytes(bytearray(raw))
+        raw = compact(raw)
         memory.link(slot, table, xxh3_64_intdigest(raw), raw)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import tracemalloc
 from contextvars import ContextVar
 from typing import Any
 
@@ -280,3 +281,15 @@ async def test_what_a_function_in_a_thread_asks_is_asked_for_its_callers_tenant(
         user.set(name)
         with layer.scope(tenant=name):
             assert await page.aio("home") == name
+
+
+async def test_entries_of_very_many_tenants_take_no_more_than_they_are_weighed() -> None:
+    layer, ask, _ = layer_and_ask()
+    await ask("a")
+    tracemalloc.start()
+    for number in range(2000):
+        with layer.scope(tenant=f"tenant {number}"):
+            await ask("a")
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert grown < 1.5 * layer.stats()["bytes"]  # heads of keys are not weighed: a few hundred KiB a function
