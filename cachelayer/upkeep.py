@@ -119,8 +119,10 @@ class Upkeep:
 
 
 def _checked(scope: Mapping[str, str]) -> dict[str, str]:
-    if not isinstance(scope, Mapping):
-        raise ConfigurationError("scope", scope, "give a mapping, such as {'tenant': 'acme'}")
+    if not isinstance(scope, Mapping) or not scope:
+        raise ConfigurationError(
+            "scope", scope, "give a mapping, such as {'tenant': 'acme'}; erase() takes everything"
+        )
     check_names("scope field", dict(scope), ["tenant", "function"])
     for field, value in scope.items():
         if not isinstance(value, str) or not value:

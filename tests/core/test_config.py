@@ -263,10 +263,13 @@ def test_equal_normalize_settings_are_equal() -> None:
     assert Normalize(case=True) == Normalize(case=True) != Normalize()
 
 
-async def test_a_lone_tag_invalidates_nothing_in_silence_it_is_refused() -> None:
+@pytest.mark.parametrize("what", [{"tags": "kb"}, {"scope": "acme"}, {"scope": {}}], ids=str)
+async def test_what_names_nothing_invalidates_nothing_in_silence_it_is_refused(what: Any) -> None:
     async with CacheLayer(semantic=False) as layer:
-        with pytest.raises(ConfigurationError, match="tags='kb'"):
-            await layer.invalidate(tags="kb")
+        await layer.wrap(_later, name="later")(1)
+        with pytest.raises(ConfigurationError, match=f"{next(iter(what))}="):
+            await layer.invalidate(**what)
+        assert layer.stats()["entries"] == 1
 
 
 @pytest.mark.parametrize(
