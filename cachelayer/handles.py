@@ -55,7 +55,7 @@ class Handle:
                 raise ConfigurationError("arguments", function.name, str(fault)) from None
             self._keeper.tell(function, fault)
         except Exception as fault:
-            if self._faults.forgives("key", fault) is not None:
+            if self._faults.forgives("key", fault, function.name) is not None:
                 call.reason = Reason.NOT_KEYABLE
                 return call
             raise

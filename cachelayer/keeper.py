@@ -214,12 +214,13 @@ class Keeper(Holdings):
             return Reason.NO_STORE
         seen = answer
         if call.function.view is not None:
-            seen = self.faults.attempt_now("view", call.function.view, answer)
+            seen = self.faults.attempt_now("view", call.function.view, answer, of=call.function.name)
             if isinstance(seen, Reason):
                 return seen
         reason = admit(seen, policy.keep_truncated)
-        if reason is None and policy.cache_if is not None:
-            allowed = self.faults.attempt_now("cache_if", lambda: bool(policy.cache_if(seen)))  # type: ignore[misc]
+        if reason is None and (wanted := policy.cache_if) is not None:
+            of = call.function.name
+            allowed = self.faults.attempt_now("cache_if", lambda: bool(wanted(seen)), of=of)
             reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
         return reason
 

@@ -26,12 +26,12 @@ def lifetime(call: Call, answer: Any, faults: Faults) -> float:
 def _told(call: Call, answer: Any, faults: Faults) -> float:
     """What the owner's function says of the answer."""
     ttl: Any = call.policy.ttl
-    given = faults.attempt_now("ttl", ttl, answer)
+    given = faults.attempt_now("ttl", ttl, answer, of=call.function.name)
     try:
         told = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
         return min(told, LONGEST)
     except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer
-        faults.report("ttl", fault)
+        faults.report("ttl", fault, call.function.name)
         return 0.0
 
 
@@ -40,4 +40,4 @@ def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
     function = call.function
     if not function.templated:
         return function.tags
-    return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs)
+    return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs, of=function.name)

@@ -23,10 +23,13 @@ class Faults:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self.counts: dict[tuple[str, str], int] = {}
-        self._logged: dict[str, float] = {}
+        self._logged: dict[tuple[str, str], float] = {}
 
-    def report(self, stage: str, fault: BaseException) -> Reason:
-        """Count `fault`; returns the reason it carries, or FAULT. What is merely unusable is no fault."""
+    def report(self, stage: str, fault: BaseException, of: str = "") -> Reason:
+        """Count `fault`; returns the reason it carries, or FAULT. What is merely unusable is no fault.
+
+        `of`: the function whose own code failed (its `ttl`, its `tags`), without which its answers are not stored.
+        """
         if isinstance(fault, Unusable):
             return fault.reason
         name = type(fault).__name__
@@ -35,11 +38,13 @@ class Faults:
         if isinstance(fault, RuntimeError) and str(fault).endswith("shutdown"):
             return Reason.FAULT  # threads may begin no more: the program ended while a model was loading
         now = self._clock.monotonic()
-        if now - self._logged.get(stage, -QUIET) >= QUIET:
-            self._logged[stage] = now
+        if now - self._logged.get((stage, of), -QUIET) >= QUIET:
+            self._logged[stage, of] = now
             # faults of our own hold no word of a prompt
             told = f"{name} ({fault})" if isinstance(fault, StoreFault) else name
-            _log.warning("stage %s failed with %s; requests are answered without it", stage, told)
+            where = f"{stage} of {of}" if of else f"stage {stage}"
+            then = "its answers are returned and not stored" if of else "requests are answered without it"
+            _log.warning("%s failed with %s; %s", where, told, then)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT
 
@@ -59,21 +64,21 @@ class Faults:
                 raise
         return guard.reason
 
-    def forgives(self, stage: str, fault: BaseException | None) -> Reason | None:
+    def forgives(self, stage: str, fault: BaseException | None, of: str = "") -> Reason | None:
         """Count a fault that goes no further: its reason; None for what does: cancellations, configuration faults."""
         if fault is None or isinstance(fault, ConfigurationError):
             return None
         if interrupted(fault):
             return None
-        return self.report(stage, fault)
+        return self.report(stage, fault, of)
 
     def guard(self, stage: str) -> _Guard:
         """For `with`: a fault inside is counted and goes no further; may be used again and again."""
         return _Guard(self, stage)
 
-    def attempt_now(self, stage: str, work: Callable[..., T], *args: Any) -> T | Reason:
-        """The same for a synchronous stage, which has no budget of its own."""
-        guard = _Guard(self, stage)
+    def attempt_now(self, stage: str, work: Callable[..., T], *args: Any, of: str = "") -> T | Reason:
+        """The same for a synchronous stage, which has no budget of its own. `of`: see `report`."""
+        guard = _Guard(self, stage, of)
         with guard:
             return work(*args)
         return guard.reason
@@ -82,16 +87,16 @@ class Faults:
 class _Guard:
     """Law 1: no fault of a tier reaches the caller. Cancellations and configuration faults pass."""
 
-    __slots__ = ("_faults", "_stage", "reason")
+    __slots__ = ("_faults", "_of", "_stage", "reason")
 
-    def __init__(self, faults: Faults, stage: str) -> None:
-        self._faults, self._stage, self.reason = faults, stage, Reason.FAULT
+    def __init__(self, faults: Faults, stage: str, of: str = "") -> None:
+        self._faults, self._stage, self._of, self.reason = faults, stage, of, Reason.FAULT
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> bool:
-        reason = None if fault is None else self._faults.forgives(self._stage, fault)
+        reason = None if fault is None else self._faults.forgives(self._stage, fault, self._of)
         if reason is None:
             return False
         self.reason = reason

@@ -29,7 +29,9 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: next(iter(options)))
-async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(options: dict[str, Any]) -> None:
+async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
     layer = CacheLayer(semantic=False)
 
     @layer.cached(**options)
@@ -39,6 +41,8 @@ async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(opt
     outcome = await ask.outcome({"title": "returns"})
     assert outcome.answer == "answer" and outcome.stored in (Reason.FAULT, Reason.TTL_ZERO)
     assert await ask({"title": "returns"}) == "answer" and sum(layer.stats()["faults"].values()) == 2
+    (told,) = [record.message for record in caplog.records]  # once a minute
+    assert f"{next(iter(options))} of {ask.function.name} failed" in told and "not stored" in told
 
 
 async def test_an_owner_who_says_for_ever_has_an_answer_kept_for_long() -> None:
