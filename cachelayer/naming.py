@@ -7,7 +7,7 @@ import inspect
 import os
 import string
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -139,20 +139,26 @@ def names(option: str, given: Any) -> tuple[str, ...]:
 
 
 def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
-    """Raise ConfigurationError for a tag template over a parameter that the function does not have."""
+    """Raise ConfigurationError for a tag that is no template, or over a parameter that the function does not have."""
     known = signature_of(fn).parameters
     extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
     for tag in tags:
-        try:
-            parts = list(string.Formatter().parse(tag))
-        except ValueError as fault:
-            remedy = (
-                f"it is not a template ({fault}); write a brace that stands for itself twice: {{{{ or }}}}"
-            )
-            raise ConfigurationError("tags", tag, remedy) from None
-        for _, field, _, _ in parts:
-            first = (field or "").replace("[", ".").partition(".")[0]
-            if field is not None and first not in known and not extra:
+        for field in _fields(tag, tag):
+            first = field.replace("[", ".").partition(".")[0]
+            if first not in known and not extra:
                 raise ConfigurationError(
                     "tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}"
                 )
+
+
+def _fields(template: str, tag: str) -> Iterator[str]:
+    """What a template of a tag names, in its formats too."""
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError as fault:
+        remedy = f"it is not a template ({fault}); write a brace that stands for itself twice: {{{{ or }}}}"
+        raise ConfigurationError("tags", tag, remedy) from None
+    for _, field, form, _ in parts:
+        if field is not None:
+            yield field
+            yield from _fields(form or "", tag)

@@ -71,7 +71,10 @@ class Registry:
             made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
             return made(self.wrap(fn.__func__, options=options, wire=wire))
         if not callable(fn):
-            raise ConfigurationError("fn", fn, "give a callable")
+            remedy = (
+                "put @property above the layer's decorator" if isinstance(fn, property) else "give a callable"
+            )
+            raise ConfigurationError("fn", fn, remedy)
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
         own = with_receiver(fn, own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,10 +64,14 @@ def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, in
             "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
             "name a directory, or give a cachelayer.VectorIndex",
         ),
-        ("types", types, isinstance(types, Iterable) and not isinstance(types, type), "give a list of classes"),
+        ("types", types, _classes(types), "give a list of classes"),
     ):  # fmt: skip
         if not holds:
             raise ConfigurationError(field, given, remedy)
+
+
+def _classes(given: Any) -> bool:
+    return isinstance(given, Collection) and all(isinstance(one, type) for one in given)
 
 
 def shared_tier(

@@ -85,6 +85,18 @@ async def _later(*given: Any) -> bool:
         (lambda: CacheLayer(index=3), "index=3", "directory"),  # type: ignore[arg-type]
         (lambda: CacheLayer(index=""), "index=''", "name a directory"),
         (lambda: CacheLayer(types=dict), "types=", "list of classes"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(types=[dict, "Page"]), "types=", "list of classes"),  # type: ignore[list-item]
+        (lambda: CacheLayer(semantic=False).cached(property(len)), "fn=", "put @property above"),  # type: ignore[arg-type]
+        (
+            lambda: CacheLayer(semantic=False).wrap(_later, tags=["x:{given"]),
+            "tags='x:{given'",
+            "not a template",
+        ),
+        (
+            lambda: CacheLayer(semantic=False).wrap(_later, tags=["{given:{n}}"]),
+            "{given:{n}}",
+            "no parameter 'n'",
+        ),
         *[
             (
                 lambda name=name, value=value: CacheLayer(semantic=False).cached(**{name: value})(len),
