@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Any
 
 from orjson import dumps
@@ -203,8 +203,8 @@ def _generator(handle: Handle, current: ScopeOf) -> Any:
     return cached
 
 
-def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Iterator[Any]:
-    yield from handle.engine.answer_now(handle.call(args, kwargs, scope))
+def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Generator[Any, None, Any]:
+    return (yield from handle.engine.answer_now(handle.call(args, kwargs, scope)))
 
 
 class Stream(AsyncIterator[Any]):

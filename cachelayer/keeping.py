@@ -24,6 +24,7 @@ from .types import Reason, Source
 BACKEND = Source.BACKEND
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
 
+_RETURNS = "a generator that returns a value cannot be replayed whole; yield it, or return nothing"
 Freeze = Callable[[Any], Frozen | Alike]
 
 
@@ -104,8 +105,11 @@ class Keeping:
     def _hooks(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
         over = False
 
-        def finish(chunks: list[Any]) -> None:
-            self._keeper.keep_stream(call, chunks, self._now() - started, landing)
+        def finish(chunks: list[Any], returned: Any = None) -> None:
+            if returned is None:
+                self._keeper.keep_stream(call, chunks, self._now() - started, landing)
+            else:
+                self._keeper.refuse(call, landing, self._keeper.unkeepable(call, NotKeepable(_RETURNS)))
             self._tiers.keep(call, landing)
             if call.function.comparison is not None:
                 call.function.comparison.see(call, landing, self._tiers)

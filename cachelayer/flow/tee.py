@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
@@ -16,7 +16,8 @@ from .within import WITHIN
 
 
 class Tee:
-    """A generator shared by threads. See `Recording` for the callbacks."""
+    """A generator shared by threads. See `Recording` for the callbacks; `finish` is told what the generator returned,
+    too, which its readers return."""
 
     def __init__(
         self,
@@ -24,7 +25,7 @@ class Tee:
         *,
         freeze: Callable[[Any], Chunk],
         limit: int,
-        finish: Callable[[list[Chunk]], None],
+        finish: Callable[[list[Chunk], Any], None],
         oversize: Callable[[], None],
         closed: Callable[[], None],
     ) -> None:
@@ -42,6 +43,7 @@ class Tee:
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
         self._within = WITHIN.get()
+        self._returned: Any = None
 
     @property
     def readers(self) -> int:
@@ -61,7 +63,7 @@ class Tee:
         """The work of reading on to the end, or as far as is kept, for nobody; in a thread."""
         return partial(offload, partial(_read_off, self, self.reader()))
 
-    def _read(self, reader: int) -> Iterator[Any]:
+    def _read(self, reader: int) -> Generator[Any, None, Any]:
         try:
             yield None
             while True:
@@ -72,6 +74,7 @@ class Tee:
                 yield chunk.answer()
             if self.error is not None:
                 raise self.error.with_traceback(self._trace)
+            return self._returned
         finally:
             self._leave(reader)
 
@@ -102,10 +105,10 @@ class Tee:
         token = WITHIN.set(self._within)
         try:
             item = next(self._source)
-        except StopIteration:
-            self.ended = True
+        except StopIteration as end:
+            self.ended, self._returned = True, end.value
             if self.complete:
-                self._finish(list(self._chunks))
+                self._finish(list(self._chunks), end.value)
             self._closed()
             return
         except BaseException as error:

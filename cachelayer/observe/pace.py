@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
 from ..flow.relay import Hand, pass_on
@@ -99,14 +99,18 @@ def timed(answer: Any, stats: FunctionStats, result: str, arrived: float, now: C
 
 def _paced(
     inner: Iterator[Any], stats: FunctionStats, result: str, arrived: float, now: Clock
-) -> Iterator[Any]:
+) -> Generator[Any, None, Any]:
     """A plain reader, timed as its caller sees it."""
     meter, whole = _Meter(stats, result, arrived, now), False
     try:
-        for piece in inner:
+        while True:
+            try:
+                piece = next(inner)
+            except StopIteration as end:
+                whole = True
+                return end.value
             meter.piece()
             yield piece
-        whole = True
     finally:
         meter.end(whole=whole)
         close = getattr(inner, "close", None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
-from cachelayer import CacheLayer, Policy, Source
+import pytest
+
+from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import ManualClock
 
 CHUNKS = 40
@@ -56,4 +58,26 @@ def test_plain_generators_that_nobody_reads_leave_no_flight_behind() -> None:
 
     for number in range(9):
         count.outcome(f"question {number}")
+    assert layer.stats()["flights"] == 0
+
+
+@pytest.mark.parametrize("timed", [False, True])
+def test_what_a_plain_generator_returns_reaches_who_delegates_to_it(timed: bool) -> None:
+    layer = CacheLayer(semantic=False)
+    if timed:
+        layer.metrics()
+
+    @layer.cached
+    def count(question: str) -> Generator[int, None, str]:
+        yield from range(3)
+        return "three"
+
+    def whole() -> Iterator[object]:
+        yield (yield from count("a"))
+
+    assert [list(whole()) for _ in range(2)] == [[0, 1, 2, "three"]] * 2
+    assert (
+        layer.stats()["functions"][count.function.name]["backend_calls"] == 2
+    )  # chunks alone would not be all of it
+    assert count.function.stats.kept_out[Reason.NOT_KEEPABLE] == 2
     assert layer.stats()["flights"] == 0

@@ -43,7 +43,7 @@ def test_a_reader_that_is_dropped_unread_leaves_as_any_other() -> None:
         source(),
         freeze=str,  # type: ignore[arg-type]
         limit=99,
-        finish=closed.append,
+        finish=lambda chunks, returned: closed.append(chunks),
         oversize=list,
         closed=lambda: closed.append("left"),
     )
