@@ -14,8 +14,9 @@ from .delivery import Delivery
 from .exact.kinds import ATOMS
 from .exact.slot import Slot
 from .flow.attempt import Faults
+from .flow.loops import running_loop
 from .flow.portal import Portal
-from .flow.singleflight import SingleFlight, running_loop
+from .flow.singleflight import SingleFlight
 from .flow.within import Alone, Itself
 from .keeper import Keeper
 from .keeping import Keeping, flight_key

@@ -14,7 +14,7 @@ from .exact.redis.recall import Recall
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.breaker import CLOSED, Breaker
-from .flow.singleflight import needed_loop
+from .flow.loops import needed_loop
 from .flow.waiting import within
 from .implied import scope_of
 from .keeper import Keeper

@@ -18,9 +18,9 @@ from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..errors import CacheLayerError
 from ..protocols import Clock
 from .eager import Starter
+from .loops import needed_loop, running_loop
 from .within import MOST, WITHIN, Alone, Made, apart, outside
 
 A = TypeVar("A")
@@ -283,22 +283,3 @@ def _heard(waiter: asyncio.Future[Any]) -> None:
 def _give_up(waiter: asyncio.Future[Any]) -> None:
     if not waiter.done():
         waiter.set_exception(Alone())
-
-
-def needed_loop() -> asyncio.AbstractEventLoop:
-    """The running loop. Raises CacheLayerError that says what to do where none runs."""
-    try:
-        return get_running_loop()
-    except RuntimeError:
-        raise CacheLayerError(
-            "no asyncio loop runs here, which coroutines need to be cached: under anyio choose its backend "
-            "'asyncio', under trio call from trio_asyncio.aio_as_trio, or cache plain functions"
-        ) from None
-
-
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that this thread must not be kept from."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, Policy, Reason, Source
-from cachelayer.flow.singleflight import running_loop
+from cachelayer.flow.loops import running_loop
 from cachelayer.testing import Gate, WordEmbedder
 
 

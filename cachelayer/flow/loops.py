@@ -1,0 +1,26 @@
+"""The loop that runs in this thread, where one does."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ..errors import CacheLayerError
+
+
+def needed_loop() -> asyncio.AbstractEventLoop:
+    """The running loop. Raises CacheLayerError that says what to do where none runs."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        raise CacheLayerError(
+            "no asyncio loop runs here, which coroutines need to be cached: under anyio choose its backend "
+            "'asyncio', under trio call from trio_asyncio.aio_as_trio, or cache plain functions"
+        ) from None
+
+
+def running_loop() -> asyncio.AbstractEventLoop | None:
+    """The loop that this thread must not be kept from."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
