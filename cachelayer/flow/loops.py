@@ -1,4 +1,7 @@
-"""The loop that runs in this thread, where one does."""
+"""The loop that runs in this thread, where one does.
+
+Coroutines need one; plain functions may be called beside one, and must not wait in its thread for what it has to do.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from ..errors import CacheLayerError
 
 
 def needed_loop() -> asyncio.AbstractEventLoop:
-    """The running loop. Raises CacheLayerError that says what to do where none runs."""
+    """The running loop.
+
+    Raises CacheLayerError that says what to do where none runs.
+    """
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -19,7 +25,7 @@ def needed_loop() -> asyncio.AbstractEventLoop:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that this thread must not be kept from."""
+    """The loop that this thread must not be kept from; None where it has none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
