@@ -261,12 +261,14 @@ class Newcomers(Elsewhere):
             await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
 
     async def _follow(self) -> None:
+        here = self._following
         try:
             while True:
                 await self.faults.attempt("feed", self._catch_up(), None)
                 await asyncio.sleep(PERIOD)
         finally:
-            self._following = None
+            if self._following is here:
+                self._following = None
 
     async def _catch_up(self) -> None:
         if self.arrivals.similar.state is not State.READY:

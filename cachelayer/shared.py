@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from .call import Call, Landing
@@ -12,6 +13,7 @@ from .exact.codec import Codec
 from .exact.memory import Slot
 from .exact.redis.recall import Recall
 from .flow.attempt import Faults
+from .flow.attendance import Attendance
 from .flow.background import Background
 from .flow.breaker import CLOSED, Breaker
 from .flow.loops import needed_loop
@@ -48,7 +50,7 @@ class SharedTier:
         self.store, self.codec = store, codec
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
-        self._listening: asyncio.AbstractEventLoop | None = None
+        self._listening = Attendance(self._unheard)
         self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
         self.recall: Recall | None = getattr(store, "recall", None)
         self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
@@ -72,11 +74,10 @@ class SharedTier:
     def reset(self) -> None:
         """After a fork nobody here listens yet, and connections are the parent's."""
         getattr(self.store, "reset", lambda: None)()
-        self._unheard()
+        self._listening.reset()
 
     def _unheard(self) -> None:
         """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
-        self._listening = None
         self.keeper.forget_all()
         self.lost()
 
@@ -87,7 +88,10 @@ class SharedTier:
 
         None where `find` is to ask by itself.
         """
-        ask, told = self._ask, call.looked is not None or call.tightening.no_cache or self._listening is None
+        ask, told = (
+            self._ask,
+            call.looked is not None or call.tightening.no_cache or self._listening.loop is None,
+        )
         if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -255,15 +259,15 @@ class SharedTier:
 
     def listen(self) -> None:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
-        if self._listening is None or self._listening.is_closed():
-            self._listening = needed_loop()
-            self.background.spawn_always(self._hear)
+        if not self._listening:
+            needed_loop()
+            self.background.spawn_always(partial(self._hear, self._listening.begin()))
 
-    async def _hear(self) -> None:
+    async def _hear(self, attendance: object) -> None:
         try:
             await self.faults.attempt("changes", self._apply_all(), None)
         finally:
-            self._unheard()
+            self._listening.end(attendance)
 
     async def _apply_all(self) -> None:
         async with self.store.changes() as changes:
@@ -289,7 +293,7 @@ class SharedTier:
         """State of breaker and store."""
         told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
         shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": told()}
-        return {**shown, "listening": self._listening is not None}
+        return {**shown, "listening": self._listening.loop is not None}
 
     async def aclose(self) -> None:
         """Close this loop's connections."""

@@ -44,6 +44,7 @@ class Background:
 
     def spawn_always(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         """Start work that goes on until `cancel`; neither limited nor waited for."""
+        self._lasting -= {task for task in self._lasting if task.get_loop().is_closed()}
         task = asyncio.get_running_loop().create_task(work())
         self._lasting.add(task)
         task.add_done_callback(self._lasting.discard)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import threading
+from collections.abc import Coroutine
+from typing import Any
 
+import pytest
 from redis_servers import Server
 
-from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
+from cachelayer import Budgets, CacheLayer, Outcome, Policy, Reason, Source
 from cachelayer.testing import Gate
 
 
@@ -28,3 +33,54 @@ def test_what_is_invalidated_between_two_runs_of_a_loop_is_served_by_none(server
     asyncio.run(elsewhere())
     assert asyncio.run(asked()).source is Source.BACKEND
     asyncio.run(layer.aclose())
+
+
+def closed_without_a_word(work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    """As older programs do it: the loop's tasks are left where they are."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(work)
+    finally:
+        loop.close()
+
+
+@pytest.mark.filterwarnings("ignore")  # asyncio's own, of what was left there
+def test_a_loop_that_is_closed_with_its_tasks_takes_what_it_vouched_for_along(server: Server) -> None:
+    layer = CacheLayer(store=server.url, semantic=False, policy=Policy(budgets=Budgets(store="2s")))
+    ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+
+    async def asked() -> Outcome:
+        outcome = await ask.outcome("q")
+        await layer.flush()
+        return outcome
+
+    async def elsewhere() -> None:
+        async with CacheLayer(store=server.url, semantic=False) as other:
+            await other.invalidate(tags=["kb"])
+
+    assert closed_without_a_word(asked()).source is Source.BACKEND
+    for thread in threading.enumerate():  # what it held goes in a thread
+        if thread.name == "cachelayer-end":
+            thread.join()
+    asyncio.run(elsewhere())
+    assert closed_without_a_word(asked()).source is Source.BACKEND
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_of_loops_that_are_closed_with_their_tasks_no_connection_counts(server: Server) -> None:
+    """After twenty of them no other was opened, for as long as the process lived."""
+    layer = CacheLayer(store=server.url, semantic=False, policy=Policy(budgets=Budgets(store="2s")))
+    ask = layer.wrap(Gate(opened=True), name="ask")
+
+    async def asked(question: str) -> Outcome:
+        outcome = await ask.outcome(question)
+        await layer.flush()
+        return outcome
+
+    for number in range(30):
+        assert closed_without_a_word(asked(str(number))).misses["redis"] is Reason.ABSENT
+    gc.collect()
+    assert closed_without_a_word(asked("0")).source is Source.REDIS
+    assert len(layer._background._lasting) <= 2
+    gc.collect()
+    assert server.do("CLIENT", "LIST").count(b"\n") < 20

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import ssl
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,21 +28,28 @@ class Dialer:
 
     def __init__(self, target: Target, context: ssl.SSLContext | None, *, limit: int) -> None:
         self.target, self._context, self._limit = target, context, limit
-        self.open = 0
+        self._open: Counter[asyncio.AbstractEventLoop] = Counter()
+
+    @property
+    def open(self) -> int:
+        """Connections over all loops; those of a loop that was closed go with it."""
+        return sum(count for loop, count in tuple(self._open.items()) if not loop.is_closed())
 
     async def dial(self, address: Address | None, pushed: Callable[[list[Any]], None]) -> Pipe:
         """A connected pipe to `address`, or to the unix socket. Raises OSError, StoreFault."""
+        loop = asyncio.get_running_loop()
+        for gone in [other for other in tuple(self._open) if other.is_closed()]:
+            self._open.pop(gone, None)
         if self.open >= self._limit:
             raise StoreFault(f"max_connections={self._limit} are open")
-        loop = asyncio.get_running_loop()
-        self.open += 1
+        self._open[loop] += 1
         batch = 1 if self.target.cluster else BATCH
         try:
             pipe = await self._connect(loop, address, lambda: Pipe(loop, pushed, batch))
         except BaseException:
-            self.open -= 1
+            self._closed(loop)
             raise
-        pipe.lost.add_done_callback(self._closed)
+        pipe.lost.add_done_callback(lambda lost: self._closed(loop))
         return pipe
 
     async def _connect(
@@ -52,8 +60,10 @@ class Dialer:
         host = address[0] if self._context is not None else None
         return (await loop.create_connection(make, *address, ssl=self._context, server_hostname=host))[1]
 
-    def _closed(self, lost: object) -> None:
-        self.open -= 1
+    def _closed(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._open[loop] -= 1
+        if not self._open[loop]:
+            del self._open[loop]
 
     def greeting(self) -> list[bytes]:
         """RESP3, who we are, and the database."""

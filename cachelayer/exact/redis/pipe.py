@@ -235,7 +235,9 @@ class Pipe(asyncio.Protocol):
         self._busy -= count
 
     def abort(self, fault: StoreFault) -> None:
-        """End the connection at once; all who wait get `fault`."""
+        """End the connection at once; all who wait get `fault`. With a loop that was closed it ended already."""
+        if self._loop.is_closed():
+            return
         self.fail(fault)
         self.transport.abort()
 

@@ -1,0 +1,65 @@
+"""Which loop attends to something for all others, and what is done once none does, however its loop ended."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+
+REST = 60.0
+"""Seconds after which a loop's timer looks whether it is still of use."""
+
+
+class Attendance:
+    """`left()` is called whenever an attendance ends: from `end`, or in a thread of its own soon after the loop was
+    closed, though none of its tasks was ended before."""
+
+    def __init__(self, left: Callable[[], None]) -> None:
+        self._left = left
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._current: object = None
+
+    def __bool__(self) -> bool:
+        return self.loop is not None and not self.loop.is_closed()
+
+    def begin(self) -> object:
+        """The running loop attends from now on; what to give `end`."""
+        self.loop, self._current = asyncio.get_running_loop(), object()
+        resting = _Resting(weakref.ref(self), self._current)
+        weakref.finalize(resting, _closed, weakref.ref(self), self._current).atexit = False
+        resting.tick()
+        return self._current
+
+    def end(self, attendance: object) -> None:
+        """It is over; nothing where another one began since."""
+        if self.is_current(attendance):
+            self.reset()
+
+    def reset(self) -> None:
+        """Nobody attends."""
+        self.loop = self._current = None
+        self._left()
+
+    def is_current(self, attendance: object) -> bool:
+        return self._current is attendance
+
+
+class _Resting:
+    """Held by a loop's timers alone, so that it goes when they do."""
+
+    def __init__(self, owner: weakref.ref[Attendance], attendance: object) -> None:
+        self._owner, self._attendance = owner, attendance
+
+    def tick(self) -> None:
+        owner = self._owner()
+        if owner is not None and owner.is_current(self._attendance):
+            asyncio.get_running_loop().call_later(REST, self.tick)
+
+
+def _closed(owner: weakref.ref[Attendance], attendance: object) -> None:
+    """In a thread, because a loop may be closed by the garbage collector, in the middle of anything."""
+    there = owner()
+    if there is not None and there.is_current(attendance) and not sys.is_finalizing():
+        threading.Thread(target=there.end, args=(attendance,), name="cachelayer-end", daemon=True).start()
