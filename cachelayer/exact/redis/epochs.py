@@ -19,8 +19,8 @@ BORN, DECLARED, REPLACED = 0, 1, 2
 NEVER = float("-inf")
 LIMIT = 16_384
 """Epochs remembered by one process."""
-TTL = 30 * 86400.0
-"""Seconds an epoch outlives its last use, at least."""
+TTL = 86400.0
+"""Seconds an epoch is kept at least: longer than any computation that an invalidation must outlive."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,8 @@ _HEAD = Struct("<2sBB4sQ")
 _SIZES = Struct("<III")
 """Lengths of meta, canonical and partition; the vector follows, float16."""
 _MAGIC, _VERSION = b"CN", 1
+LASTS = 30 * 86400.0
+"""Seconds for which the stream is kept after it was last written to, at least."""
 BESIDE = (
     b"if redis.call('exists',KEYS[2])==0 then return 0 end "
     b"redis.call('set',KEYS[1],ARGV[1],'px',ARGV[2]) return 1"
@@ -51,6 +53,8 @@ class Feed:
             if not moving(result) and answers(result)[0]
         ]
         if keys:
+            latest = max(item.until for item in lasting) - now
+            keys.append(pack(b"PEXPIRE", feed, int(1000 * max(LASTS, latest))))
             answers((await call(self._topology, Role.WRITE, [Request(feed, keys)]))[0])
 
     def _set(self, item: Findable, now: float) -> Request:
