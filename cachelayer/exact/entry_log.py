@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from struct import Struct, error
@@ -198,6 +199,16 @@ class EntryLog:
                 raise
             os.close(self._file)
             self._file, self._size = file, size
+            self._keep_name()
+
+    def _keep_name(self) -> None:
+        """Else a machine that fails now comes back with the file that had the name before."""
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # not every file system can
+                os.fsync(folder)
+        finally:
+            os.close(folder)
 
     def close(self) -> None:
         """Release the file; what was not flushed is lost."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,26 @@ async def test_a_start_that_failed_because_of_another_process_is_made_good_by_th
         with pytest.raises(ConfigurationError, match="another process"):
             await Service(tmp_path).layer.start()
         assert await second.sources("parcel") == [Source.INDEX]
+
+
+async def test_what_was_erased_does_not_come_back_with_a_machine_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new file's name is on the disk as well, else the old one's content would be under it."""
+    service = Service(tmp_path)
+    async with service.layer:
+        await service.answers(*TOPICS)
+        synced: list[int] = []
+        sync = os.fsync
+
+        def noting(file: int) -> None:
+            synced.append(os.fstat(file).st_ino)
+            sync(file)
+
+        monkeypatch.setattr(os, "fsync", noting)
+        await service.layer.erase()
+        new, folder = os.stat(tmp_path / "entries").st_ino, os.stat(tmp_path).st_ino
+        assert folder in synced[synced.index(new) :]
 
 
 def test_an_index_that_was_closed_leaves_its_dead_behind_when_it_is_used_again() -> None:
