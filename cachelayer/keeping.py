@@ -106,9 +106,12 @@ class Keeping:
         over = False
 
         def finish(chunks: list[Any], returned: Any = None) -> None:
+            seconds = self._now() - started
             if returned is None:
-                self._keeper.keep_stream(call, chunks, self._now() - started, landing)
+                self._keeper.keep_stream(call, chunks, seconds, landing)
             else:
+                landing.seconds = seconds
+                call.function.stats.took("backend", seconds)
                 self._keeper.refuse(call, landing, self._keeper.unkeepable(call, NotKeepable(_RETURNS)))
             self._tiers.keep(call, landing)
             if call.function.comparison is not None:

@@ -80,4 +80,5 @@ def test_what_a_plain_generator_returns_reaches_who_delegates_to_it(timed: bool)
         layer.stats()["functions"][count.function.name]["backend_calls"] == 2
     )  # chunks alone would not be all of it
     assert count.function.stats.kept_out[Reason.NOT_KEEPABLE] == 2
+    assert count.function.stats.timings["backend"].count == 2
     assert layer.stats()["flights"] == 0
