@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from . import lexicon as lx
+from .lengths import LONGEST, measure
 from .lexemes import NONE, Lexeme
 
 _AFTER: Final = "(?:['\u2019._/+#-][^\\W_]+)*[+#]*"
@@ -58,24 +59,6 @@ def number(text: str) -> str:
 
 
 _TENS: Final = range(20, 100, 10)
-_LONGER: Final = {"second": (60, "minute"), "minute": (60, "hour"), "hour": (24, "day")}
-_SHORTER: Final = {"week": (7, "day"), "year": (12, "month")}
-_LONGEST: Final = 18
-"""Digits of a number that is reckoned with."""
-
-
-def measure(value: str, unit: str) -> tuple[str, str]:
-    """One way to say how long: '2 weeks' are 14 days, '48 hours' 2 days, '2 years' 24 months."""
-    if not value.isdigit() or len(value) > _LONGEST:
-        return value, unit
-    many = int(value)
-    if unit in _SHORTER:
-        times, unit = _SHORTER[unit]
-        many *= times
-    while unit in _LONGER and many and many % _LONGER[unit][0] == 0:
-        times, unit = _LONGER[unit]
-        many //= times
-    return str(many), unit
 
 
 class Scan:
@@ -200,7 +183,7 @@ class Scan:
                 self.pending = value
             return True
         last = self.numbers[-1][0] if self.numbers else ""
-        plain = len(last) <= _LONGEST and last.replace(".", "", 1).isdigit()
+        plain = len(last) <= LONGEST and last.replace(".", "", 1).isdigit()
         before = self.words[-2] if plain and len(self.words) > 1 else " "
         after_digits = before[0].isdigit() or before in lx.MULTIPLIERS
         if low in lx.MULTIPLIERS and (self.pending is not None or after_digits):
@@ -231,7 +214,7 @@ class Scan:
     def multiply(self, times: int) -> None:
         """'Two' by 'hundred', 'three hundred' by 'thousand'; 'two hundred and three hundred' are two."""
         assert self.pending is not None
-        if self.thousands > 10**_LONGEST:
+        if self.thousands > 10**LONGEST:
             self.flush_number()
             self.pending = 1
         if times == 100:

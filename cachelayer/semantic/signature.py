@@ -13,6 +13,7 @@ from typing import Final
 from .lexemes import NONE, Lexemes
 from .marks import capitals, faceless, formal, parted, rows
 from .scanning import Scan, named, tokens
+from .spoken import joined
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
     """Read `text` once. Pure; about 2 us a word that `lexemes` knows."""
     scan = Scan()
     words, content, against = scan.words, scan.content, scan.against
-    for match in tokens(parted(faceless(text))):
+    for match in tokens(joined(parted(faceless(text)))):
         kind = match.lastgroup
         raw = match[0]
         if kind != "word" and kind != "mixed":
