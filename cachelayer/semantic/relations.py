@@ -21,6 +21,7 @@ from .moods import moods
 from .permissions import permissions
 from .phrases import apart
 from .signature import Signature
+from .spans import spans
 from .tenses import rooted, tenses
 from .units import units
 from .voices import voices
@@ -76,6 +77,7 @@ _ANYWHERE: Final = (
     duties,
     units,
     doers,
+    spans,
 )
 """What tells two texts apart though they share few words."""
 
