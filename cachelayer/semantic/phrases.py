@@ -80,13 +80,14 @@ def apart(a: Signature, b: Signature) -> bool:
 
 
 def _phrases(words: Sequence[str]) -> frozenset[Phrase]:
-    """The longest of those that begin at each word."""
-    found = []
+    """The longest of those that begin at each word, behind the last: 'no more than' holds no 'more than'."""
+    found, behind = [], 0
     for i, word in enumerate(words):
-        for phrase in _BY_FIRST.get(word, ()):
+        for phrase in _BY_FIRST.get(word, ()) if i >= behind else ():
             if tuple(words[i : i + len(phrase)]) == phrase and (
                 phrase[-1] != "by" or i + len(phrase) < len(words)
             ):
                 found.append(phrase)
+                behind = i + len(phrase)
                 break
     return frozenset(found)

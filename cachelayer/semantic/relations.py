@@ -9,6 +9,7 @@ from typing import Final
 
 from . import lexicon as lx
 from .acts import acts
+from .bounds import both, bounds
 from .causes import causes
 from .demands import demands
 from .doers import doers
@@ -37,6 +38,7 @@ _MORE, _LESS = (
     frozenset("more greater higher longer older".split()),
     frozenset("less fewer lower shorter younger".split()),
 )
+_DEGREES: Final = _MORE | _LESS
 _NEARLY: Final = frozenset("almost nearly virtually practically".split())
 _SURELY: Final = frozenset("sure surely certainly definitely guaranteed necessarily inevitably".split())
 _MAYBE: Final = frozenset("possibly perhaps maybe potentially probably likely presumably".split())
@@ -78,6 +80,8 @@ _ANYWHERE: Final = (
     units,
     doers,
     spans,
+    bounds,
+    both,
 )
 """What tells two texts apart though they share few words."""
 
@@ -132,7 +136,8 @@ def _places(s: Signature) -> Iterator[str]:
         if word == "around" and _counts(after):
             continue  # 'around 5', 'about 5', '5'
         if _counts(after) and (bound := _bound(*pair)):
-            yield bound
+            denied = i > 1 and words[i - 2] in ("no", "not") and before in _DEGREES
+            yield bound if not denied else "ceiling" if bound == "floor" else "floor"
         elif word in _PLACES:
             yield _PLACES[word]
         elif word in _NEARLY or (word == "too" and after):
