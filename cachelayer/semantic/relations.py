@@ -26,6 +26,7 @@ from .spans import spans
 from .tenses import rooted, tenses
 from .units import units
 from .voices import voices
+from .wishes import wishes
 
 _PLACES: Final = {
     "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
@@ -82,6 +83,7 @@ _ANYWHERE: Final = (
     spans,
     bounds,
     both,
+    wishes,
 )
 """What tells two texts apart though they share few words."""
 

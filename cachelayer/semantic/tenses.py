@@ -74,8 +74,8 @@ def _has_been(s: Signature, other: Signature) -> bool:
         return True
     if not s.vocabulary.isdisjoint(_DID) and other.vocabulary.isdisjoint(_DID):
         return True
-    ended = _ended(s.vocabulary - other.vocabulary) if s.vocabulary.isdisjoint(_BEING) else set()
-    return any(not w.endswith("ed") and stem(w) in ended for w in other.vocabulary - s.vocabulary)
+    over = ended(s.vocabulary - other.vocabulary) if s.vocabulary.isdisjoint(_BEING) else set()
+    return any(not w.endswith("ed") and stem(w) in over for w in other.vocabulary - s.vocabulary)
 
 
 def _past(now: frozenset[str], then: frozenset[str], a: Signature, b: Signature) -> bool:
@@ -85,17 +85,18 @@ def _past(now: frozenset[str], then: frozenset[str], a: Signature, b: Signature)
         return not _resulting(a) and not _resulting(b)
     if not then.isdisjoint(_DID) and not now.isdisjoint(_DOES):
         return a.question != "why"
-    ended = _ended(then) if b.vocabulary.isdisjoint(_BEING) else None
-    if not ended:
+    over = ended(then) if b.vocabulary.isdisjoint(_BEING) else None
+    if not over:
         return False
     goes_on = not a.vocabulary.isdisjoint(_CONTRACTED)
-    return any(stem(w) in ended for w in now if w.endswith("s") or (goes_on and w.endswith("ing")))
+    return any(stem(w) in over for w in now if w.endswith("s") or (goes_on and w.endswith("ing")))
 
 
-def _ended(words: frozenset[str]) -> set[str]:
+def ended(words: frozenset[str]) -> set[str]:
     """Plain forms of the verbs whose past is there."""
     past = {w: stem(w) for w in words}
-    return {_ROOTS.get(root, root) for w, root in past.items() if w.endswith("ed") or root in _ROOTS}
+    found = {_ROOTS.get(root, root) for w, root in past.items() if w.endswith("ed") or root in _ROOTS}
+    return found.union(root[:-1] for root in found if root.endswith("ll"))  # 'cancelled'
 
 
 def _resulting(s: Signature) -> bool:

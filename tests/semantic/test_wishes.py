@@ -1,0 +1,41 @@
+"""What somebody wants to do was not done yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.relations import relations
+from cachelayer.semantic.signature import signature
+from cachelayer.semantic.wishes import wishes
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I'd like to close my account", "I closed my account"),
+        ("we want to fire our accountant, how?", "our accountant was fired, what now?"),
+        ("I've cancelled my booking, what now?", "I need to cancel my booking, what now?"),
+        ("I'm about to sell the house, is there tax?", "tax on a house that I sold?"),
+        ("thinking of leaving the club", "I left the club"),
+    ],
+)
+def test_what_is_wanted_is_not_over(one: str, other: str):
+    assert relations(signature(one), signature(other))
+    assert relations(signature(other), signature(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("I want to cancel my order", "can my order be cancelled?"),
+        ("I want to cancel my order", "I want my order cancelled"),
+        ("I want to activate my card", "my card is not activated"),
+        ("I want to return the shoes I bought", "I bought shoes and would like to return them"),
+        ("I want to know who called", "who called?"),
+        ("we're going to Rome", "we went to Rome"),
+        ("I want to cancel my order", "how do I cancel my order?"),
+    ],
+)
+def test_a_wish_in_other_words_is_a_wish(one: str, other: str):
+    assert not wishes(signature(one), signature(other))
+    assert not wishes(signature(other), signature(one))
