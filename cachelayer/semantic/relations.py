@@ -11,6 +11,7 @@ from . import lexicon as lx
 from .acts import acts
 from .bounds import both, bounds
 from .causes import causes
+from .degrees import degrees
 from .demands import demands
 from .doers import doers
 from .duties import duties
@@ -84,6 +85,7 @@ _ANYWHERE: Final = (
     bounds,
     both,
     wishes,
+    degrees,
 )
 """What tells two texts apart though they share few words."""
 

@@ -1,9 +1,10 @@
-"""What somebody wants to do was not done yet."""
+"""What somebody wants to do was not done yet; and who has too much of it wants no more."""
 
 from __future__ import annotations
 
 import pytest
 
+from cachelayer.semantic.degrees import degrees
 from cachelayer.semantic.relations import relations
 from cachelayer.semantic.signature import signature
 from cachelayer.semantic.wishes import wishes
@@ -39,3 +40,20 @@ def test_what_is_wanted_is_not_over(one: str, other: str):
 def test_a_wish_in_other_words_is_a_wish(one: str, other: str):
     assert not wishes(signature(one), signature(other))
     assert not wishes(signature(other), signature(one))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("make the music louder", "the music is too loud", True),
+        ("the soup is too hot, help", "how do I get the soup hotter?", True),
+        ("my dough is too sticky", "make the dough stickier", True),
+        ("the letters are too large", "can the letters be larger?", True),
+        ("the music is too loud", "turn the music down", False),
+        ("the letters are too small", "make the letters larger", False),
+        ("the music is too loud", "it should not be louder", False),
+        ("is it too hot, or hotter than usual?", "is it hotter than usual?", False),
+    ],
+)
+def test_too_much_is_not_more(one: str, other: str, differ: bool):
+    assert degrees(signature(one), signature(other)) == degrees(signature(other), signature(one)) == differ
