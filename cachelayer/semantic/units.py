@@ -30,8 +30,19 @@ _WORDS: Final = frozenset(_UNITS)
 _NUMBERS: Final = frozenset(lx.CARDINALS).union(lx.MULTIPLIERS)
 
 
+_RATES: Final = {
+    "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year",
+    "annually": "year", "annum": "year",
+}  # fmt: skip
+_PERIODS: Final = frozenset(_RATES.values())
+_RATED: Final = frozenset(_RATES).union(("per",))
+_PER: Final = frozenset("a an per each every".split())
+
+
 def units(a: Signature, b: Signature) -> bool:
     """Each text names a unit of one kind that the other says nothing of; 'a month' and 'in dollars' are of two."""
+    if not (_RATED.isdisjoint(a.vocabulary) and _RATED.isdisjoint(b.vocabulary)) and _rated_apart(a, b):
+        return True
     if _WORDS.isdisjoint(a.vocabulary) or _WORDS.isdisjoint(b.vocabulary):
         return False
     mine, theirs = frozenset(_asked(a.words)) - _named(b), frozenset(_asked(b.words)) - _named(a)
@@ -46,6 +57,22 @@ def _asked(words: tuple[str, ...]) -> Iterator[str]:
             counted = before[:1].isdigit() or before in _NUMBERS or before in lx.WHICH_PERIOD
             if not counted and not {"time", "of"} <= set(words[max(i - 3, 0) : i]):
                 yield _UNITS[word]
+
+
+def _rated_apart(a: Signature, b: Signature) -> bool:
+    """'The yearly fee' / 'the fee a month', 'per dose' / 'a day'; per head or per person may be one."""
+    mine, theirs = frozenset(_rates(a.words)), frozenset(_rates(b.words))
+    if not mine or not theirs or not mine.isdisjoint(theirs):
+        return False
+    return not _PERIODS.isdisjoint(mine | theirs)
+
+
+def _rates(words: tuple[str, ...]) -> Iterator[str]:
+    for i, word in enumerate(words):
+        if word in _RATES:
+            yield _RATES[word]
+        elif i and words[i - 1] in _PER and (word in _UNITS or words[i - 1] == "per"):
+            yield _UNITS.get(word, word)
 
 
 def _named(s: Signature) -> frozenset[str]:
