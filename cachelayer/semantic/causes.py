@@ -62,8 +62,8 @@ def causes(a: Signature, b: Signature) -> bool:
     if _stops(a) != _stops(b) and _PREVENTING.isdisjoint(a.vocabulary & b.vocabulary):
         return _PREVENTING.isdisjoint((b if _stops(a) else a).vocabulary)
     if not _HINTS.isdisjoint(a.vocabulary) and not _HINTS.isdisjoint(b.vocabulary):
-        mine, theirs = _asks(a.words), _asks(b.words)
-        if mine and theirs and mine != theirs:
+        mine = _asks(a)
+        if mine and _asks(b) not in (mine, ""):
             return True
     if _MAKING.isdisjoint(a.vocabulary) or _MAKING.isdisjoint(b.vocabulary):
         return False
@@ -73,26 +73,28 @@ def causes(a: Signature, b: Signature) -> bool:
     return _crossed(left, right) and not _crossed(left, left) and not _crossed(right, right)
 
 
-def _asks(words: Sequence[str]) -> str:
+def _asks(s: Signature) -> str:
     """'cause' or 'effect', or '' where it is neither or both."""
-    cause, effect = _says(words, _CAUSE), _says(words, _EFFECT) or _does_to(words)
+    cause, effect = _says(s, _CAUSE), _says(s, _EFFECT) or _does_to(s)
     return "" if cause == effect else "cause" if cause else "effect"
 
 
-def _says(words: Sequence[str], phrases: dict[str, list[tuple[str, ...]]]) -> bool:
-    return any(
-        tuple(words[i + 1 : i + 1 + len(rest)]) == rest
-        for i, word in enumerate(words)
-        if word in phrases
-        for rest in phrases[word]
-    )
-
-
-def _does_to(words: Sequence[str]) -> bool:
-    """'What does salt do to ice?', 'what it does to ice'."""
-    if "what" not in words:
+def _says(s: Signature, phrases: dict[str, list[tuple[str, ...]]]) -> bool:
+    if s.vocabulary.isdisjoint(phrases.keys()):
         return False
-    rest = words[words.index("what") + 1 :]
+    words = s.words
+    for i, word in enumerate(words):
+        for rest in phrases.get(word, ()):
+            if words[i + 1 : i + 1 + len(rest)] == rest:
+                return True
+    return False
+
+
+def _does_to(s: Signature) -> bool:
+    """'What does salt do to ice?', 'what it does to ice'."""
+    if "what" not in s.vocabulary or "to" not in s.vocabulary:
+        return False
+    rest = s.words[s.words.index("what") + 1 :]
     return any(w in _DOING and rest[i + 1 : i + 2] == ("to",) for i, w in enumerate(rest))
 
 
