@@ -33,10 +33,17 @@ _ACTS: Final = tuple(
         "delete remove erase",
         "rename",
         "copy duplicate",
+        "clean tidy vacuum",
+        "find locate detect spot identify",
     )
 )
-"""Verbs of one line may ask for the same, those of two never do."""
+"""Verbs of one line may ask for the same, those of two never do, but for the last."""
 _BY_VERB: Final = {verb: i for i, verbs in enumerate(_ACTS) for verb in verbs}
+_FINDING: Final = len(_ACTS) - 1
+_CHANGED: Final = frozenset(
+    _BY_VERB[verb] for verb in "delete rename translate rewrite refactor cancel".split()
+)
+"""What is not done by finding a thing, as recommending or booking it may be."""
 _ROOTS: Final = tuple(frozenset(map(stem, verbs)) for verbs in _ACTS)
 _NOUNS: Final = {
     stem(noun): _BY_VERB[verb]
@@ -60,7 +67,7 @@ def acts(a: Signature, b: Signature) -> bool:
     """Both texts begin with what is to be done, and it is not the same."""
     mine = _act(a.words)
     theirs = _act(b.words) if mine >= 0 else -1
-    if theirs < 0 or mine == theirs:
+    if theirs < 0 or mine == theirs or (_FINDING in (mine, theirs) and _CHANGED.isdisjoint((mine, theirs))):
         return False
     return not _mentioned(theirs, a.stems) and not _mentioned(mine, b.stems)
 

@@ -9,7 +9,7 @@ from typing import Final
 from . import lexicon as lx
 from .lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
 from .signature import ASKING, Signature
-from .tenses import rooted
+from .tenses import ended, rooted
 
 _CIVIL: Final = frozenset("please pls plz kindly hi hey hello ok okay so now just and then".split())
 _REQUESTS: Final = frozenset("can could would will".split())
@@ -37,7 +37,8 @@ _MINE: Final = frozenset("my our me us".split())
 _NO_VERBS: Final = frozenset("wheres whats hows whos whens whys".split()).union(
     lx.FUNCTION_WORDS, TELLING, ASKING, CONDITIONS, PREPOSITIONS
 )
-_NEVER: Final = _NO_VERBS.difference(_CIVIL, _REQUESTS, _ME)
+_SURE: Final = _NO_VERBS - TELLING
+_NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
 _WISHING: Final = frozenset("want need like".split())
@@ -55,12 +56,18 @@ def _apart(orders: Signature, other: Signature) -> bool:
     asks, *rest = other.words
     if asks in _FACTS:
         polite = other.words[:2] in _POLITE and not _WAYS.isdisjoint(rest[1:5])
-        return not polite and ordered(orders) != ""
+        return not polite and (ordered(orders) != "" or _told(orders, other))
     if asks in _ASKS:
         return ordered(orders) != ""
     if asks == "how" and rest and rest[0] in _DONE:
         return stem(ordered(orders)) in rooted(other.stems)
     return _wished(orders, other)
+
+
+def _told(orders: Signature, other: Signature) -> bool:
+    """'Check the invoice' / 'Has the invoice been checked?'; but 'Is it safe?' may be 'Check whether it is safe'."""
+    verb = ordered(orders, _SURE)
+    return verb != "" and verb not in other.vocabulary and stem(verb) in ended(other.vocabulary)
 
 
 def _wished(wishes: Signature, other: Signature) -> bool:
@@ -70,13 +77,13 @@ def _wished(wishes: Signature, other: Signature) -> bool:
     return any(other.words[: len(w)] == w for w in _DEFINED) and not _WISHING.isdisjoint(wishes.words[1:4])
 
 
-def ordered(s: Signature) -> str:
-    """The verb of a text that wants something done, or ''."""
+def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
+    """The verb of a text that wants something done, none of `never`, or ''."""
     words, objects = s.words, _OBJECTS
     at = _spoken(words, 0)
     if words[at : at + 1] and words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",):
         at, objects = _spoken(words, at + 2), _MINE  # 'can you drink the water?' orders nothing
-    if at + 1 >= len(words) or words[at] in _NO_VERBS or not _ASKED.isdisjoint(s.vocabulary):
+    if at + 1 >= len(words) or words[at] in never or not _ASKED.isdisjoint(s.vocabulary):
         return ""
     after = words[at + 1]
     return words[at] if after in objects or after[0].isdigit() else ""

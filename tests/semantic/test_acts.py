@@ -7,6 +7,7 @@ import pytest
 from cachelayer.semantic.acts import acts
 from cachelayer.semantic.causes import causes
 from cachelayer.semantic.duties import duties
+from cachelayer.semantic.moods import moods
 from cachelayer.semantic.relations import relations
 from cachelayer.semantic.signature import signature
 from cachelayer.semantic.voices import voices
@@ -15,6 +16,10 @@ _APART = [
     (acts, "Outline a speech about rivers", "Please grade a speech about rivers"),
     (acts, "can you summarize this letter for me", "can you translate this letter for me"),
     (acts, "I want you to proofread the poem", "I want you to rewrite the poem"),
+    (acts, "Find the typos in the letter", "Delete the typos in the letter"),
+    (acts, "Clean the hall for Friday", "Book the hall for Friday"),
+    (moods, "Check the invoice", "Has the invoice been checked?"),
+    (moods, "Please translate the letter", "Was the letter translated?"),
     (duties, "How many sick days may I take?", "How many sick days do I have to take?"),
     (duties, "Does a lease have to be signed here?", "Is a lease able to be signed here?"),
     (duties, "am I allowed to feed the geese", "am I required to feed the geese"),
@@ -42,6 +47,9 @@ def test_another_act_leave_or_cause_forbids(guard: object, text: str, other: str
         ("Compare tea and coffee", "Explain how tea and coffee compare"),
         ("Recommend a book on ants", "can you suggest a book on ants"),
         ("Fix the bug in this loop", "please debug this loop"),
+        ("Find me a book on ants", "Recommend a book on ants"),
+        ("Check whether the door is locked", "Is the door locked?"),
+        ("Find typos and delete them", "Delete the typos that you find"),
         ("Book a table for two", "Reserve a table for two"),
         ("What do I have to do to cancel?", "What can I do to cancel?"),
         ("How can I pay the toll?", "How do I have to pay the toll?"),
@@ -60,7 +68,7 @@ def test_another_act_leave_or_cause_forbids(guard: object, text: str, other: str
 )
 def test_the_same_wish_in_other_words_is_not_forbidden(text: str, other: str) -> None:
     a, b = signature(text), signature(other)
-    for guard in (acts, duties, causes, voices):
+    for guard in (acts, duties, causes, voices, moods):
         assert not guard(a, b) and not guard(b, a)
 
 
