@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .lexemes import PREPOSITIONS
 from .permissions import matter
 from .signature import QUESTION_WORDS, Signature
 
@@ -27,6 +28,10 @@ _BEING: Final = frozenset(("is", "are", "was", "were"))
 _WAYS: Final = frozenset(("how", "where"))
 _LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
 _POINTING: Final = frozenset(("a", "an", "the"))
+_OWNED: Final = frozenset("the my your our his her their".split())
+_NEARBY: Final = PREPOSITIONS.union(
+    "here there near nearby close far around inside outside located situated lost missing found next".split()
+)
 _LONGEST: Final = 2
 """Words of a thing that is asked to be defined."""
 
@@ -48,10 +53,17 @@ def _apart(one: Signature, other: Signature) -> bool:
     if other.question == _MOMENT:
         return not one.dates
     if other.question in _WAYS:
-        return _weighed(one) and _LEAVE.isdisjoint(other.vocabulary)
+        return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
     if other.question == "what":
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _placed(one: Signature, other: Signature) -> bool:
+    """'Is the gym good?' / 'Where is the gym?', where the first says of no place."""
+    if other.question != "where" or other.words[0] not in ("where", "where's") or not other.stems < one.stems:
+        return False
+    return one.words[0] in _BEING and one.words[1] in _OWNED and _NEARBY.isdisjoint(one.vocabulary)
 
 
 def _weighed(s: Signature) -> bool:

@@ -35,6 +35,8 @@ def asks_else(one: str, other: str) -> bool:
         ("Is it allowed to camp in the park?", "Where in the park do people camp?"),
         ("Is migraine hereditary?", "What is a migraine?"),
         ("do gantt charts work", "what are gantt charts"),
+        ("Is the new gym any good?", "Where is the new gym?"),
+        ("are your labs old", "where are your labs"),
     ],
 )
 def test_whether_why_and_when_are_other_questions(one: str, other: str):
@@ -48,6 +50,9 @@ def test_whether_why_and_when_are_other_questions(one: str, other: str):
         ("Can you tell me why my card is blocked?", "Why is my card blocked?"),
         ("Do you know when the shop opens?", "When does the shop open?"),
         ("Is there a fee for transfers?", "How much is the fee for transfers?"),
+        ("Is the gym near here?", "Where is the gym?"),
+        ("Is there a gym?", "Where is a gym?"),
+        ("Is my parcel lost?", "Where is my parcel?"),
         ("Does delivery take long?", "How long does delivery take?"),
         ("Is parking free?", "How much does parking cost?"),
         ("Is the shop open on Sunday?", "When is the shop open on Sunday?"),
