@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 _PAIRS: Final = """
+    start/finish begin/finish start/end started/finished starting/finishing
     on/off enable/disable enabled/disabled activate/deactivate activated/deactivated open/close opened/closed
     opening/closing start/stop started/stopped begin/end beginning/ending lock/unlock locked/unlocked increase/decrease
     increased/decreased raise/lower raised/lowered rise/fall grow/shrink gain/lose gained/lost add/remove added/removed
