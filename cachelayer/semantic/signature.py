@@ -78,6 +78,14 @@ _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price"
     "reason": "why",
     "way": "how",
 }
+_TOLD: Final = (
+    dict.fromkeys("rent salary wage wages fare fine toll premium deductible tuition deposit".split(), "price")
+    | dict.fromkeys(("period", "duration", "length"), "how long")
+    | {"distance": "how far", "age": "how old"}
+)
+"""'What is the rent' is 'how much is the rent'; 'what is rent' is not."""
+_NAMED: Final = _NOUNS | _TOLD
+_DEFINITE: Final = frozenset("the my your our his her their this that its".split())
 _NO_NOUNS: Final = _YES_NO.union(("one", "ones", "of", "way"))
 _PRICED: Final = frozenset("is are was were do does did would will".split())
 QUESTION_WORDS: Final = frozenset(_WH)
@@ -120,7 +128,10 @@ def _of_what(asked: str, after: list[str]) -> str:
         return "why"
     if ("do", "to") in pairwise(after):
         return "how"
-    return next((_NOUNS[word] for word in after if word in _NOUNS), "what")
+    said = after[0] not in _YES_NO  # 'what's the', 'what the ... is'
+    definite = not _DEFINITE.isdisjoint(after[:1] if said else after[1:2]) and after[-1] != "for"
+    nouns = _NAMED if definite else _NOUNS
+    return next((nouns[word] for word in after if word in nouns), "what")
 
 
 _PLAIN: Final = Lexemes({})

@@ -17,9 +17,14 @@ SAME = [
     ("what is the reason cats purr", "why do cats purr"),
     ("what makes ice float", "why does ice float"),
     ("which lake is the deepest", "what is the deepest lake"),
+    ("what is the notice period here", "how long is the notice period here"),
+    ("what's the rent of a barge", "how much is the rent of a barge"),
+    ("what is the distance to the moon", "how far is the moon"),
     ("how much salt does it need", "how many grams of salt does it need"),
 ]
 OTHER = [
+    ("what is a notice period", "how long is the notice period"),
+    ("what is the deposit for", "how much is the deposit"),
     ("what day of the week is it on", "when is it"),
     ("which one do you use", "what do you use it for"),
     ("how much salt is there", "what is the price of salt"),
