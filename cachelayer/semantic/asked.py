@@ -25,6 +25,10 @@ _COULD = f"{_PLEASE}(?:can|could|would|will|cud|wud) {_YOU} {_PLEASE}"
 _ASK = "(?:ask|know|find out|learn)(?: you)?"
 _KIND = "(?:quick|simple|small|silly|dumb|stupid|random)"
 _NICE = "(?:good|great|nice|lovely|wonderful)"
+_WELL = "(?:great|ok|okay|perfect|cool|alright|right|well|oh|ah)"
+_MUCH = " a lot| so much| very much| again"
+_NO_TROUBLE = r"""if (?:it|that)(?:(?:'s| is) (?:no|not (?:too much|a))|(?: isn't|'s not) (?:too much|a))
+ (?:trouble|to ask|bother|problem|hassle)""".replace("\n", "")
 _NEXT = r"""(?=(?:how|what|when|where|who|whose|whom|which|why|if|whether|is|are|was|were|do|does|did|can|could|may|
 should|will|has|have|what's|how's|where's)\b)""".replace("\n", "")
 """What may follow where a question is put off."""
@@ -46,7 +50,8 @@ _ASIDE = _any(rf"""
     pretty please
     forgive (?:me|my ignorance)
     if you don't mind(?: (?:my|me) asking)?
-    if (?:it's|it is|that's) not too much (?:trouble|to ask|bother)
+    {_NO_TROUBLE}
+    (?:{_WELL},? )?(?:many )?(?:thx|thanks|thank you|ty|cheers)(?:{_MUCH})?
     if i may ask
     if possible
     dear (?:sir|madam|sir or madam|all|team|support|assistant|friends?)
@@ -57,6 +62,9 @@ _PUTTING_OFF = _any(rf"""
     {_COULD}point me to \b
     {_PLEASE}tell (?:me|us) {_PLEASE}{_NOW}
     {_PLEASE}let (?:me|us) know {_PLEASE}{_NOW}
+    (?:would|do) you mind (?:telling|showing|explaining to) (?:me|us) \b
+    i don't suppose you (?:happen to )?know \b
+    i (?:(?:can't|cannot|couldn't) (?:figure|work|find) out|(?:don't|do not) (?:know|understand|see)) \b
     (?:do|does|would) {_YOU} (?:happen to |maybe |by chance |by any chance )?know \b
     any (?:idea|clue|chance you know) \b
     i(?:'m| am| was|'ve been| have been) (?:just |only )?(?:wondering|curious|trying to find out)(?:,\s| )(?:about )?
@@ -70,6 +78,8 @@ _FIRST: Final = re.compile(
     rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|{_COULD}do me a fav(?:or|our) and |{_PUTTING_OFF}{_NEXT})",
     re.IGNORECASE,
 )
+_THEN: Final = re.compile(rf"(?:and|so|but|also|now)(?:,)? {_NEXT}", re.IGNORECASE)
+"""What may join a question to what was cut before it."""
 _CLOSING = _any(rf"""
     (?:(?:so )?many )?(?:thanks+|thanx|thx|ty|tysm|cheers|thank (?:you+|u))
     (?:thanks|thank you|thx) (?:a (?:lot|bunch|million|ton)|so much|very much|again)
@@ -80,7 +90,8 @@ _CLOSING = _any(rf"""
     (?:any help|it|that|this)(?: is| would be|'d be)? (?:much |greatly |really )?appreciated
     much (?:appreciated|obliged)
     i(?:'d| would)? (?:really )?appreciate (?:it|that|any help)
-    if (?:that's|that is|it's) (?:ok|okay|alright|possible|not too much (?:trouble|to ask|bother))(?: (?:with|for) you)?
+    if (?:that's|that is|it's) (?:ok|okay|alright|possible)(?: (?:with|for) you)?
+    {_NO_TROUBLE}(?: for you)?
     if (?:possible|i may ask|you don't mind(?: (?:my|me) asking)?|you (?:could|can)|you (?:happen to )?know)
     (?:have a|enjoy your) (?:{_NICE} )?(?:day|evening|weekend|one)
     (?:just )?(?:curious|wondering|asking)
@@ -92,6 +103,7 @@ _FAR: Final = 80
 _BEGINS: Final = frozenset(
     """hi hey hello heya hiya yo greetings good dear excuse pardon so sorry i i'm i've i'd do hope just a quick
     quickly simple small silly dumb stupid random got thanks out curious no pretty if forgive please pls plz
+    thx ty cheers many great ok okay perfect cool alright right well oh ah i
     kindly possibly maybe perhaps can could would will cud wud tell inform let does any wondering want wanted need
     wish like may might my""".split()
 )
@@ -99,7 +111,7 @@ _BEGINS: Final = frozenset(
 _ENDS: Final = frozenset(
     """thanks thanx thx ty tysm cheers you u much again lot bunch million ton advance help please pls plz great
     lovely awesome helpful appreciated obliged it that ok okay alright possible trouble ask bother asking mind
-    could can know day evening weekend one curious wondering rush""".split()
+    problem hassle could can know day evening weekend one curious wondering rush""".split()
 )
 """Words that a text must end with for anything to be cut from its end."""
 _PEOPLE: Final = frozenset("i you we they he she it there one".split())
@@ -149,6 +161,8 @@ def _begin(text: str) -> int:
     if first and _squeezed(first[0]) in _BEGINS:
         while found := _FIRST.match(text, at):
             at = found.end()
+            if then := _THEN.match(text, at):
+                at = then.end()
     return at
 
 

@@ -66,3 +66,35 @@ def test_any_text_is_read(text: str) -> None:
 def test_manners_are_cut_once_and_for_all(words: list[str]) -> None:
     text = " ".join(words)
     assert asked(text) is text or len(asked(text)) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Thx, and how do I mend a tent?", "how do I mend a tent?"),
+        ("Ok thanks. And where do I moor the boat?", "where do I moor the boat?"),
+        ("If it isn't too much trouble, please dim the lights.", "please dim the lights."),
+        ("If it's no bother, could you dim the lights", "could you dim the lights"),
+        ("I don't suppose you know when the pool opens?", "when the pool opens?"),
+        ("would you mind telling me where the ferry leaves?", "where the ferry leaves?"),
+        ("I can't figure out how to mend a tent", "how to mend a tent"),
+        ("I don't know if I can bring a dog", "can i bring a dog?"),
+        ("dim the lights if it's not a problem", "dim the lights"),
+    ],
+)
+def test_thanks_that_begin_and_doubts_are_manners(text: str, left: str):
+    assert asked(text) == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "And how do I mend a tent?",
+        "I don't know him or his boat",
+        "I can't find the remote anywhere",
+        "If it is not a problem of theirs, whose is it",
+        "great tents for two people",
+    ],
+)
+def test_doubts_that_are_the_matter_stay(text: str):
+    assert asked(text) == text
