@@ -1,7 +1,8 @@
 """Prose answers that say the same in other words, as one answer. Off the path; doubtful means different.
 
 Two texts are *apart* if a figure, day or identifier stands in one alone, if each names something that the other does
-not, or if they are worded alike but for a replaced word. They are *one* if worded alike but for words without
+not, if they are worded alike but for a replaced word, or if all but one place is equal (a template filled in
+otherwise) and that differs in content. They are *one* if worded alike but for words without
 content. Anything else is open: then their vectors must be near, and the neighbours of the request must have foretold
 that answer (two wordings of one answer come to requests that the neighbours cannot tell apart). Words that
 stood against each other in two texts worded alike ("Monday" / "Friday", "can" / "cannot") are kept as a
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from . import lexicon as lx
 from .answers import is_prose
+from .lexemes import stem
 from .opposites import ANTONYMS
 from .signature import signature
 
@@ -29,6 +31,8 @@ NEAR: Final = 0.55
 """Cosine of two prose answers below which they are never taken for one."""
 EQUAL: Final = 0.92
 """Cosine from which they are, where nothing sets them apart and both hold the same figures or names."""
+FRAMED: Final = 0.6
+"""The share of the longer text's words, from both ends, that makes two texts one but for a place."""
 CERTAIN: Final = 3
 """Requests whose neighbours foretell another answer than their wording was taken for, before it moves there."""
 MAX_ATOMS: Final = 1024
@@ -46,6 +50,8 @@ class Atom:
     text: bytes
     """Digest of the normalized text."""
     vector: Vector
+    order: tuple[str, ...]
+    """All words, in order."""
     words: frozenset[str]
     figures: frozenset[str]
     dates: frozenset[str]
@@ -55,10 +61,9 @@ class Atom:
 
 def atom(digest: bytes, text: str, vector: Vector) -> Atom:
     """Read a prose answer once."""
-    seen = signature(text)
+    seen, order = signature(text), tuple(w.lower().replace("\u2019", "'") for w in _WORD.findall(text))
     return Atom(
-        digest, vector,
-        frozenset(w.lower().replace("\u2019", "'") for w in _WORD.findall(text)),
+        digest, vector, order, frozenset(order),
         frozenset(_FIGURES.findall(text)), (seen.dates - {"today"}) | seen.ids, seen.names, seen.stems,
     )  # fmt: skip
 
@@ -71,12 +76,37 @@ def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
     against = (left, right) if alike and left and right and (mine or theirs) else (frozenset(), frozenset())
     if a.figures != b.figures or a.dates != b.dates or against[0]:
         return APART, *against
-    if (a.names - b.stems) and (b.names - a.stems):
+    if ((a.names - b.stems) and (b.names - a.stems)) or _filled_otherwise(a.order, b.order):
         return APART, *against
     if alike:
         negated = bool((left | right) & lx.NEGATIONS)
         return (APART if negated else ONE), *against
     return OPEN, *against
+
+
+def _filled_otherwise(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether one place alone differs, in words that mean something; what one text says before or after the rest is
+    left to others: 'Sure!', 'Anything else?'.
+    """
+    longest = max(len(left), len(right))
+    first, last = _shared(left, right)
+    if not FRAMED * longest <= first + last < longest:
+        return False
+    mine, theirs = (_content(x[first : len(x) - last]) for x in (left, right))
+    inside = first > 0 and last > 0
+    return mine != theirs and (inside or (bool(mine) and bool(theirs)))
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
+    """How many words are equal from the beginning, and from the end."""
+    shortest = min(len(left), len(right))
+    first = next((i for i in range(shortest) if left[i] != right[i]), shortest)
+    left_over = shortest - first
+    return first, next((i for i in range(left_over) if left[-1 - i] != right[-1 - i]), left_over)
+
+
+def _content(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if word not in _EMPTY)
 
 
 def say_the_same(a: str, b: str, vectors: Vector) -> bool:
