@@ -10,6 +10,8 @@ REPORTED = (
     "natural_pairs.txt",
     "late_natural_pairs.txt",
     "fresh_natural_pairs.txt",
+    "read_natural_pairs.txt",
+    "unread_natural_pairs.txt",
     "handmade_pairs.txt",
     "blind_pairs.txt",
     "late_pairs.txt",
