@@ -29,7 +29,7 @@ from eviction_plot import plot
 from eviction_traces import recorded, synthetic, zipf
 from machine import machine
 
-from cachelayer.exact.memory import Memory, Slot, weight_of
+from cachelayer.exact.memory.table import Memory, Slot, weight_of
 
 UNIT = 1 << 20
 """Weight of an item where all are alike: so heavy that the memory's own overhead does not count."""

@@ -27,7 +27,7 @@ from load import asgi_post
 from machine import machine
 
 from cachelayer import CacheLayer
-from cachelayer.exact.codec import Chunks, Codec
+from cachelayer.exact.wire.codec import Chunks, Codec
 
 PATH = "/v1/chat/completions"
 HEAD: dict[str, Any] = {

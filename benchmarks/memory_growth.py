@@ -23,7 +23,7 @@ from typing import Any
 from machine import machine
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.exact.memory import Memory, Slot, weight_of
+from cachelayer.exact.memory.table import Memory, Slot, weight_of
 
 Held = tuple[object, int, int]
 """What keeps the memory alive, entries held, bytes it says that it holds."""

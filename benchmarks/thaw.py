@@ -23,8 +23,8 @@ import numpy as np
 import orjson
 from machine import machine
 
-from cachelayer.exact.answers import Freezer
-from cachelayer.exact.codec import Codec
+from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.wire.codec import Codec
 
 Way = Callable[[], Any]
 

@@ -16,8 +16,8 @@ See `CacheLayer`, `CacheLayer.cached` and `Policy`; every name, field and reason
 """
 
 from .errors import CacheLayerError, ConfigurationError, LooseningError, MissingExtra
-from .explain import Explanation
 from .layer import CacheLayer
+from .path.explain import Explanation
 from .policy import Budgets, Normalize, Policy, Trace
 from .protocols import Decider, Embedder, Store, VectorIndex, Verifier
 from .types import Outcome, Reason, Saved, Source

@@ -13,26 +13,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, overload
 
-from . import wiring
-from .call import Scope, enclosing
 from .durations import Duration, seconds
-from .engine import Engine
 from .errors import ConfigurationError
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
-from .keeper import Keeper
+from .keep.call import Scope, enclosing
+from .keep.keeper import Keeper
+from .keep.parts import Noting
+from .operate.upkeep import EVERYBODY, Upkeep
+from .operate.watching import Watched, Watching
 from .partial.face import Partial
-from .parts import Noting
+from .path.engine import Engine
 from .policy import Policy
 from .protocols import Clock, Decider, Embedder, Store, VectorIndex, Verifier
-from .registry import Registry
 from .semantic.tier import SimilarTier
-from .tiers import Tiers
+from .tiers import wiring
+from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
-from .upkeep import EVERYBODY, Upkeep
-from .watching import Watched, Watching
-from .wrapped import C, CachedAsync, CachedPlain, Decorator, P
+from .wrap.registry import Registry
+from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, P
 
 R = TypeVar("R")
 

@@ -174,7 +174,7 @@ class Query:
     checkable: bool = True
     """Whether a hit may be checked by a backend call; hits that may not be are not part of any estimate."""
     close: tuple[int, tuple[float, ...]] | None = None
-    """A candidate's entry that was read closely beside this request, and what that showed (semantic/closeness.py)."""
+    """A candidate's entry that was read closely beside this request, and what that showed."""
     before: Query | None = None
     """This request before that reading."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cachelayer.call import Call
 from cachelayer.flow.aside import Aside, turn
 from cachelayer.flow.watch import Watch
+from cachelayer.keep.call import Call
 
 from . import status
 from .exchange import BODY, START, Exchange, Message

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
-from cachelayer.call import Entered
 from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
+from cachelayer.keep.call import Entered
 from cachelayer.types import Outcome, Reason, Source
 
 from ..openai_wire import NotAnAnswer

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from cachelayer.exact.frozen import Frozen
+from cachelayer.exact.answers.frozen import Frozen
 from cachelayer.flow.aside import turn
-from cachelayer.streams import short
+from cachelayer.keep.streams import short
 from cachelayer.types import Outcome, Source
 
 from . import replay, status

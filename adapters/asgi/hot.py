@@ -11,7 +11,7 @@ from hashlib import blake2b
 from random import getrandbits
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cachelayer.exact.slot import Slot
+from cachelayer.exact.memory.slot import Slot
 
 from .exchange import BODY, START, Message, Receive, Send
 from .principals import CREDENTIALS, Grant, Principal

@@ -9,12 +9,12 @@ from math import inf
 from typing import Any, Literal
 
 from cachelayer import CacheLayer
-from cachelayer.call import Call
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.flow.channel import Channels
 from cachelayer.flow.eager import Starter
 from cachelayer.flow.watch import Rounds
+from cachelayer.keep.call import Call
 
 from ..openai_wire import joined
 from .directives import DIRECTIVES, allowed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from cachelayer.exact.slot import Slot
+from cachelayer.exact.memory.slot import Slot
 
 from . import status
 from .answering import Answering

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.chat import acts
+from cachelayer.exact.keys.chat import acts
 from cachelayer.types import Reason
 
 from ..openai_wire import NotAnAnswer, chunks_in

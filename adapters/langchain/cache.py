@@ -15,7 +15,7 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.runnables import Runnable, RunnableBinding
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
-from cachelayer.exact.slot import Slot
+from cachelayer.exact.memory.slot import Slot
 from cachelayer.flow.loops import running_loop
 from cachelayer.partial.shelf import Absent, Shelf
 from cachelayer.types import Undivided

@@ -14,11 +14,11 @@ from pydantic import PrivateAttr
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.canonical import NotKeyable, argument
+from cachelayer.exact.keys.canonical import NotKeyable, argument
 from cachelayer.flow.background import offload
-from cachelayer.naming import names
 from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
+from cachelayer.wrap.naming import names
 
 from .serial import LangChainCodec
 

@@ -13,8 +13,8 @@ from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
-from cachelayer.naming import names
 from cachelayer.partial.twin import Twin
+from cachelayer.wrap.naming import names
 
 from .configs import configurable
 from .serial import LangChainCodec

@@ -23,7 +23,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, Generation, GenerationChunk
 
-from cachelayer.exact.codec import Codec, CodecError, CorruptPayload, ForeignClass
+from cachelayer.exact.wire.codec import Codec, CodecError, CorruptPayload, ForeignClass
 
 ALLOWED: tuple[type[Serializable], ...] = (
     *(Generation, GenerationChunk, ChatGeneration, ChatGenerationChunk, Document),

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from cachelayer.exact.tape import HERE, Framed, Mould
+from cachelayer.exact.answers.tape import HERE, Framed, Mould
 
 _ESCAPED = re.compile(rb'(?:[^"\\]++|\\["\\/bfnrtu])*+')
 """Text in JSON, of which no escape is cut off."""

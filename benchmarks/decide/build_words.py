@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
-from cachelayer.semantic.spelling import LEAST, Rare
+from cachelayer.semantic.text.spelling import LEAST, Rare
 
 from .sources import texts
 from .wordnet import WordNet

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cachelayer.semantic.decide import EvidenceDecider
+from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
 
 from ..machine import machine

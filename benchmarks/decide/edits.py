@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from cachelayer.semantic.opposites import ANTONYMS
+from cachelayer.semantic.text.opposites import ANTONYMS
 
 from .data import Stream
 

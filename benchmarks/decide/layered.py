@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cachelayer import Budgets, CacheLayer, Policy
-from cachelayer.semantic.closeness import Tokens
-from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.risk import Prior
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.risk import Prior
+from cachelayer.semantic.pairs.closeness import Tokens
 from cachelayer.types import Embedded
 
 from .data import Stream, Vectors

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
 from .talks import TalkPair, talks

@@ -27,7 +27,7 @@ from typing import Any
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
 from ..machine import machine

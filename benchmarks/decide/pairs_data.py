@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from cachelayer.semantic.guards import FACTS, GUARDS
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.verifier import forbidding
-from cachelayer.semantic.words import words
+from cachelayer.semantic.guards.plain import FACTS, GUARDS
+from cachelayer.semantic.pairs.verifier import forbidding
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.words import words
 
 from .pair_vectors import Embedded
 from .rewordings import Reworder

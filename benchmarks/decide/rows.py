@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.risk import Prior
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.risk import Prior
 
 from .data import Stream
 from .freeform import FreeForm

@@ -1,4 +1,4 @@
-"""How far functions differ in what a foretold risk comes to: the prior of `cachelayer.semantic.calibration`.
+"""How far functions differ in what a foretold risk comes to: the prior of `cachelayer.semantic.evidence.calibration`.
 
     python -m benchmarks.decide.sharpness --data DATA --vectors DIR --part tune
 
@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from cachelayer.semantic.calibration import PIVOT
-from cachelayer.semantic.risk import Prior, RiskModel
+from cachelayer.semantic.evidence.calibration import PIVOT
+from cachelayer.semantic.evidence.risk import Prior, RiskModel
 
 from .train_risk import Domain, Part, by_margin, by_prior, domains, fit, readings
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cachelayer.semantic.risk import Prior
+from cachelayer.semantic.evidence.risk import Prior
 
 from ..machine import machine
 from .data import Stream, load, vectors

@@ -2,7 +2,7 @@
 
     python -m benchmarks.decide.train_close --data DATA --wordnet DIR --kept DIR --out OUT.npz
 
-As train_pairs does, on its pairs and those in written/closely/, with the measures of cachelayer/semantic/closeness.py
+As train_pairs does, on its pairs and those in written/closely/, with the measures of semantic/pairs/closeness.py
 beside the features. What is read closely is a near candidate, so of the traps by hand the table of risks hears those
 that come near. Some fifteen minutes on two cores; the tokens of all texts take 3 GB of memory.
 """
@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cachelayer.semantic.closeness import CLOSENESS, Tokens, closeness
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
+from cachelayer.semantic.pairs.closeness import CLOSENESS, Tokens, closeness
 
 from .pairs_data import WRITTEN, Pair, written
 from .train_pairs import Trees, flat, forbidden, gather, risk_table

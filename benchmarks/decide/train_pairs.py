@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from cachelayer.semantic.boosted import LEAVES
-from cachelayer.semantic.pairing import FEATURES, features
-from cachelayer.semantic.reading import Reading, read
-from cachelayer.semantic.verifier import forbidding
-from cachelayer.semantic.words import words
+from cachelayer.semantic.pairs.pairing import FEATURES, features
+from cachelayer.semantic.pairs.verifier import forbidding
+from cachelayer.semantic.text.reading import Reading, read
+from cachelayer.semantic.text.words import words
+from cachelayer.semantic.weights.boosted import LEAVES
 
 from .pair_vectors import Embedded, embed
 from .pairs_data import BY_HAND, CLASSED, FAMILIES, Pair, near_other_class, pairs
@@ -83,7 +83,7 @@ def fit(
 
 
 def flat(model: Any) -> dict[str, NDArray[Any]]:
-    """The trees in the arrays that cachelayer.semantic.boosted reads."""
+    """The trees in the arrays that cachelayer.semantic.weights.boosted reads."""
     count = len(model._predictors)
     feature = np.zeros((count, LEAVES - 1), np.int16)
     threshold = np.full((count, LEAVES - 1), np.inf, np.float32)

@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
-from cachelayer.semantic.evidence import FEATURES, Shared
-from cachelayer.semantic.risk import Prior
-from cachelayer.semantic.scope import Scope
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.evidence.neighbours import FEATURES, Shared
+from cachelayer.semantic.evidence.risk import Prior
+from cachelayer.semantic.evidence.scope import Scope
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 
 from .data import Stream, load, vectors

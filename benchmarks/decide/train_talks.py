@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from cachelayer.semantic.contexts import measures, serious
-from cachelayer.semantic.reading import Reading, read
+from cachelayer.semantic.pairs.contexts import measures, serious
+from cachelayer.semantic.text.reading import Reading, read
+from cachelayer.semantic.text.words import words
 from cachelayer.semantic.weights import Judge
-from cachelayer.semantic.words import words
 
 from .pairs_data import BY_HAND, Pair
 from .talk_strings import strings

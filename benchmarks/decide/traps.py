@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable
 
-from cachelayer.semantic.opposites import ANTONYMS
+from cachelayer.semantic.text.opposites import ANTONYMS
 
 from . import edit_words as ew
 from .wordnet import WordNet

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import Engine
-from ..exact.memory import Memory
-from ..exact.slot import Slot
-from ..handles import Handle
-from ..parts import ANYTHING, answer_tag, corpus_tag
+from ..exact.memory.slot import Slot
+from ..exact.memory.table import Memory
+from ..keep.parts import ANYTHING, answer_tag, corpus_tag
+from ..operate.upkeep import Upkeep
+from ..path.engine import Engine
 from ..types import Vectors
-from ..upkeep import Upkeep
+from ..wrap.handles import Handle
 from .documents import Reading
 from .wide import Wide
 

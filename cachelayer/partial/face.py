@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, overload
 
-from ..decorator import OfClass
 from ..durations import Duration
-from ..engine import Engine
 from ..errors import ConfigurationError
-from ..naming import names
-from ..parts import ANYTHING, DEFAULT, tags_for
-from ..registry import Registry
+from ..keep.parts import ANYTHING, DEFAULT, tags_for
+from ..operate.upkeep import Upkeep
+from ..path.engine import Engine
 from ..semantic.tier import SimilarTier
 from ..types import Outcome, Vectors
-from ..upkeep import Upkeep
+from ..wrap.decorator import OfClass
+from ..wrap.naming import names
+from ..wrap.registry import Registry
 from .documents import Getter
 from .graph import Node, Versions, tree
 from .prompts import Prompts

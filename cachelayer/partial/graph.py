@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ..parts import MARK, parts_of, read
+from ..keep.parts import MARK, parts_of, read
 
 VERSIONS = 65_536
 """Documents whose version is remembered; the least recently seen go first."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Engine
 from ..errors import ConfigurationError
-from ..parts import answer_tag, prompt_tag
-from ..registry import Registry
+from ..keep.parts import answer_tag, prompt_tag
+from ..path.engine import Engine
+from ..wrap.registry import Registry
 
 Render = Callable[..., str]
 TTL = "7d"

@@ -9,18 +9,18 @@ from copy import copy
 from operator import index
 from typing import Any, SupportsIndex
 
-from ..call import Call
 from ..durations import seconds
-from ..engine import Engine
 from ..errors import ConfigurationError
-from ..exact.slot import Slot
+from ..exact.memory.slot import Slot
 from ..flow.background import offload
-from ..handles import Handle
-from ..naming import is_method, name_of, names, signature_of
-from ..parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
-from ..registry import Registry
+from ..keep.call import Call
+from ..keep.parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
+from ..operate.upkeep import Upkeep
+from ..path.engine import Engine
 from ..types import Outcome, Reason, Undivided
-from ..upkeep import Upkeep
+from ..wrap.handles import Handle
+from ..wrap.naming import is_method, name_of, names, signature_of
+from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading
 from .graph import Versions

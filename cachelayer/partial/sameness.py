@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..protocols import Decider
-from ..semantic.guards import veto
-from ..semantic.signature import signature
+from ..semantic.guards.plain import veto
+from ..semantic.text.signature import signature
 from ..types import Candidate, Decision, Query, Reason
 from .ranking import Ranking
 

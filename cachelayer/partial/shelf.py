@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
-from ..call import Call, Landing
-from ..exact.slot import Slot
+from ..exact.memory.slot import Slot
 from ..flow.together import together
-from ..handles import Handle
+from ..keep.call import Call, Landing
 from ..types import Reason, Source, Undivided
+from ..wrap.handles import Handle
 
 AT_ONCE = 16
 """Lookups of one batch that are beyond the process at a time: one trip for all, and each within its budget."""

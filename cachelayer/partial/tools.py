@@ -6,14 +6,14 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from ..decorator import kind_of
 from ..durations import Duration, seconds
-from ..engine import Engine
 from ..errors import ConfigurationError
-from ..exact.canonical import NotKeyable, argument
-from ..handles import Handle
-from ..parts import answer_tag, tool_tag
-from ..registry import Registry
+from ..exact.keys.canonical import NotKeyable, argument
+from ..keep.parts import answer_tag, tool_tag
+from ..path.engine import Engine
+from ..wrap.decorator import kind_of
+from ..wrap.handles import Handle
+from ..wrap.registry import Registry
 from .schemas import canonical
 
 FOREVER = "30d"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from ..engine import Engine
-from ..explain import Explanation
-from ..handles import Handle, PlainHandle
+from ..path.engine import Engine
+from ..path.explain import Explanation
 from ..types import Undivided
+from ..wrap.handles import Handle, PlainHandle
 
 
 class Twin(Undivided):

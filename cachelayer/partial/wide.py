@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..call import Call
-from ..engine import Engine
 from ..errors import ConfigurationError
+from ..keep.call import Call
+from ..path.engine import Engine
 from ..types import Reason
 from .documents import Reading
 from .ranking import Ranking

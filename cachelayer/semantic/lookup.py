@@ -19,13 +19,13 @@ from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
 from .asks import Ask, Entry, State
-from .closely import CloseReader
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
 from .inflight import Flight, InFlight
+from .pairs.closely import CloseReader
+from .pairs.verifier import load
 from .quarantine import Watch
 from .retyped import Retyped
-from .verifier import load
 
 NEIGHBOURS = 8
 """Candidates per decision."""

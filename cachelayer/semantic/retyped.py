@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..types import Candidate
-from .asked import asked
 from .asks import Ask, Entry
-from .repeats import core
-from .words import words
+from .text.asked import asked
+from .text.repeats import core
+from .text.words import words
 
 LONGEST: Final = 400
 """Characters of a text that is looked up so."""

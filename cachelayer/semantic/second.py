@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConfigurationError
 from ..types import Candidate, Query
-from .verifier import PairVerifier
+from .pairs.verifier import PairVerifier
 
 PAIRS: Final = 2
 """Pairs of one request that the model is asked about at most."""

@@ -29,7 +29,7 @@ from langchain_models import Counting, SameWords
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy
-from cachelayer.exact.codec import CorruptPayload
+from cachelayer.exact.wire.codec import CorruptPayload
 from cachelayer.testing import WordEmbedder
 
 TURNS = [SystemMessage("be short"), HumanMessage("how do I return it", id="m1")]

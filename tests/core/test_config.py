@@ -13,18 +13,9 @@ from typing import Any
 import pytest
 from cachelayer.adapters.tensorrt_llm.errors import Shed
 
-from cachelayer import (
-    Budgets,
-    CacheLayer,
-    ConfigurationError,
-    MissingExtra,
-    Normalize,
-    Policy,
-    Source,
-    Trace,
-    wiring,
-)
+from cachelayer import Budgets, CacheLayer, ConfigurationError, MissingExtra, Normalize, Policy, Source, Trace
 from cachelayer.testing import Gate
+from cachelayer.tiers import wiring
 
 
 async def _later(*given: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, LooseningError, Policy, Reason, Source
-from cachelayer.holdings import STEP
+from cachelayer.keep.holdings import STEP
 from cachelayer.testing import Gate, ManualClock
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import attrs
 import pydantic
 
-from cachelayer.exact.codec import Codec
+from cachelayer.exact.wire.codec import Codec
 
 
 class Color(enum.Enum):

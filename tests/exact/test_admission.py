@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from reply_samples import CALL, COMPLETION, FORMS, STREAM, chunk, completion
 
-from cachelayer.exact.admission import admit, has_tool_calls, text_of, tokens_of
+from cachelayer.exact.answers.admission import admit, has_tool_calls, text_of, tokens_of
 from cachelayer.types import Reason
 
 

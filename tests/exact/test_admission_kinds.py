@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reply_samples import as_object, chunk
 
-from cachelayer.exact.admission import admit, has_tool_calls, text_of, tokens_of
-from cachelayer.exact.replies import ordinary, read
+from cachelayer.exact.answers.admission import admit, has_tool_calls, text_of, tokens_of
+from cachelayer.exact.answers.replies import ordinary, read
 from cachelayer.types import Reason
 
 

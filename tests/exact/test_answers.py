@@ -16,7 +16,7 @@ import pytest
 from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 from hypothesis import given, settings
 
-from cachelayer.exact.answers import Freezer
+from cachelayer.exact.answers.kept import Freezer
 
 
 @settings(max_examples=400, deadline=None)

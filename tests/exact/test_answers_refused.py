@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cachelayer.exact.answers import Freezer, NotKeepable
+from cachelayer.exact.answers.kept import Freezer, NotKeepable
 from cachelayer.types import Reason
 
 FREEZER = Freezer()

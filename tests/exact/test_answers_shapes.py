@@ -15,7 +15,7 @@ from answer_samples import Bag, Node, Slotted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer.exact.answers import Freezer, Frozen
+from cachelayer.exact.answers.kept import Freezer, Frozen
 
 FREEZER = Freezer()
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import pydantic
 import pytest
 
-from cachelayer.exact.canonical import NotKeyable, argument, encode
+from cachelayer.exact.keys.canonical import NotKeyable, argument, encode
 
 
 @dataclass

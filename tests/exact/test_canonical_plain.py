@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.exact.canonical import argument, decode, encode, encode_plain
+from cachelayer.exact.keys.canonical import argument, decode, encode, encode_plain
 
 
 class Color(Enum):

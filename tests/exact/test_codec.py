@@ -22,12 +22,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from cachelayer.exact.answers import Freezer
-from cachelayer.exact.codec import (
-    Chunks,
-    Codec,
-    returned_types,
-)
+from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.wire.codec import Chunks, Codec, returned_types
 
 
 def same(a: Any, b: Any) -> Any:

@@ -16,12 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.codec import (
-    Codec,
-    CodecError,
-    CorruptPayload,
-    NewerSchema,
-)
+from cachelayer.exact.wire.codec import Codec, CodecError, CorruptPayload, NewerSchema
 from cachelayer.types import Reason
 
 

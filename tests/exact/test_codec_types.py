@@ -15,12 +15,7 @@ from codec_samples import CODEC, Attrs, Color, Inner, Leaf, Mode, Model, Point, 
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.codec import (
-    Codec,
-    ForeignClass,
-    returned_types,
-    types_from,
-)
+from cachelayer.exact.wire.codec import Codec, ForeignClass, returned_types, types_from
 from cachelayer.types import Reason
 
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.exact.calendar import Calendar
-from cachelayer.exact.eviction import MAIN, WINDOW, Eviction
-from cachelayer.exact.ghosts import Ghosts
-from cachelayer.exact.slot import Slot
+from cachelayer.exact.memory.calendar import Calendar
+from cachelayer.exact.memory.eviction import MAIN, WINDOW, Eviction
+from cachelayer.exact.memory.ghosts import Ghosts
+from cachelayer.exact.memory.slot import Slot
 
 
 def slot_of(key: int, weight: int = 1000, cost: float = 0.0) -> Slot:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.exact.lane import Lane
-from cachelayer.exact.memory import MAX_LINKS, Memory, Raws, Slot, weight_of
-from cachelayer.exact.slot import weight_of_raw
+from cachelayer.exact.memory.lane import Lane
+from cachelayer.exact.memory.slot import weight_of_raw
+from cachelayer.exact.memory.table import MAX_LINKS, Memory, Raws, Slot, weight_of
 
 
 def canonical(key: int) -> bytes:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from cachelayer.exact.memory import MAX_LINKS, Gone, Memory, Raws, Slot, weight_of
+from cachelayer.exact.memory.table import MAX_LINKS, Gone, Memory, Raws, Slot, weight_of
 
 KEYS = st.integers(0, 19)
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3).map(tuple)

@@ -8,7 +8,7 @@ import tracemalloc
 
 import pytest
 
-from cachelayer.exact.memory import Memory, Raws, Slot, weight_of
+from cachelayer.exact.memory.table import Memory, Raws, Slot, weight_of
 
 BUDGET = 1 << 20
 

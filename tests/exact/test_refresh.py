@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.exact.refresh import refresh_due
+from cachelayer.exact.memory.refresh import refresh_due
 
 draws = st.floats(0, 1, exclude_min=True)
 times = st.floats(0, 1e6)

@@ -12,10 +12,10 @@ from answer_samples import FREEZER, same
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cachelayer.exact.admission import admit, text_of
-from cachelayer.exact.joining import joined
-from cachelayer.exact.replies import read
-from cachelayer.exact.tape import Run, Tape, packed, played
+from cachelayer.exact.answers.admission import admit, text_of
+from cachelayer.exact.answers.joining import joined
+from cachelayer.exact.answers.replies import read
+from cachelayer.exact.answers.tape import Run, Tape, packed, played
 
 LONG = "a name long enough for likeness to be looked for " * 4
 

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionChunk
 
-from cachelayer.exact.codec import Chunks, Codec, CorruptPayload
-from cachelayer.exact.tape import Run, Tape, packed
+from cachelayer.exact.answers.tape import Run, Tape, packed
+from cachelayer.exact.wire.codec import Chunks, Codec, CorruptPayload
 
 CODEC = Codec([ChatCompletionChunk])
 

@@ -19,42 +19,11 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
     ({"types", "policy", "errors", "protocols", "durations"},),
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
-    (
-        {
-            "engine",
-            "call",
-            "delivery",
-            "explain",
-            "holdings",
-            "keeper",
-            "keeping",
-            "parts",
-            "terms",
-            "rawforms",
-            "recorder",
-            "records",
-            "shared",
-            "implied",
-            "shortcuts",
-            "streams",
-            "tiers",
-        }
-        | {"accounts", "arrivals", "comparing", "tracing", "local", "meaning", "rides", "shadows"},
-    ),
-    (
-        {
-            "decorator",
-            "handles",
-            "wrapped",
-            "registry",
-            "naming",
-            "redefined",
-            "options",
-            "wiring",
-            "upkeep",
-            "watching",
-        },
-    ),
+    ({"keep"},),
+    ({"tiers"},),
+    ({"path"},),
+    ({"wrap"},),
+    ({"operate"},),
     ({"partial"},),
     ({"layer"}, {"testing"}),
     ({"__init__"},),  # the door
@@ -65,9 +34,22 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
 
 PURE = {
     *("types", "policy", "errors", "protocols", "durations"),
-    *("exact.canonical", "exact.chat", "exact.normalize", "exact.identity", "exact.eviction", "exact.slot"),
-    *("exact.admission", "semantic.guards", "semantic.signature", "semantic.lexicon", "semantic.verifier"),
-    *("semantic.decide", "semantic.freshness", "semantic.quarantine"),
+    *(
+        "exact.keys.canonical",
+        "exact.keys.chat",
+        "exact.keys.normalize",
+        "exact.keys.identity",
+        "exact.memory.eviction",
+        "exact.memory.slot",
+    ),
+    *(
+        "exact.answers.admission",
+        "semantic.guards.plain",
+        "semantic.text.signature",
+        "semantic.text.lexicon",
+        "semantic.pairs.verifier",
+    ),
+    *("semantic.evidence.decide", "semantic.freshness", "semantic.quarantine"),
 }
 IMPURE = {"asyncio", "time", "random", "os", "logging", "threading", "socket", "redis", "faiss"}
 

@@ -24,8 +24,8 @@ from cachelayer import (
     Source,
     Trace,
 )
-from cachelayer.options import OPTIONS
 from cachelayer.policy import Tightening
+from cachelayer.wrap.options import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reference.md").read_text("utf-8")

@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.exact.admission import admit, text_of
-from cachelayer.exact.answers import Freezer
-from cachelayer.exact.tape import Tape
-from cachelayer.streams import short, stream_of
+from cachelayer.exact.answers.admission import admit, text_of
+from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.tape import Tape
+from cachelayer.keep.streams import short, stream_of
 
 HEAD = (
     b'data: {"id": "chatcmpl-7", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": ['

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError
-from cachelayer.exact.usage import usage_of
+from cachelayer.exact.answers.usage import usage_of
 from cachelayer.observe.cost import Bill, Ledger, Price, Prices
 from cachelayer.observe.health import HitRate
 from cachelayer.observe.histogram import SHOWN, Histogram

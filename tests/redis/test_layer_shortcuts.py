@@ -12,7 +12,7 @@ from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault
-from cachelayer.shortcuts import Shortcuts
+from cachelayer.tiers.shortcuts import Shortcuts
 
 PATIENT = Budgets(store="2s")
 

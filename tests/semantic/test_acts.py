@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.acts import acts
-from cachelayer.semantic.causes import causes
-from cachelayer.semantic.duties import duties
-from cachelayer.semantic.moods import moods
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.voices import voices
+from cachelayer.semantic.guards.acts import acts
+from cachelayer.semantic.guards.causes import causes
+from cachelayer.semantic.guards.duties import duties
+from cachelayer.semantic.guards.moods import moods
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.voices import voices
+from cachelayer.semantic.text.signature import signature
 
 _APART = [
     (acts, "Outline a speech about rivers", "Please grade a speech about rivers"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.asked import asked
+from cachelayer.semantic.text.asked import asked
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.bounds import both, bounds
-from cachelayer.semantic.phrases import apart
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.bounds import both, bounds
+from cachelayer.semantic.guards.phrases import apart
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(

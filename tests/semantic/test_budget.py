@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.budget import Alarm, Interval, Ledger, Shift, level
-from cachelayer.semantic.calibration import BANDS, EDGES, Calibration, band
-from cachelayer.semantic.risk import Prior, RiskModel
+from cachelayer.semantic.evidence.budget import Alarm, Interval, Ledger, Shift, level
+from cachelayer.semantic.evidence.calibration import BANDS, EDGES, Calibration, band
+from cachelayer.semantic.evidence.risk import Prior, RiskModel
 
 RISKS = st.lists(st.floats(1e-6, 0.999), min_size=1, max_size=300)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer.semantic.calibration import BANDS, EDGES, Calibration
+from cachelayer.semantic.evidence.calibration import BANDS, EDGES, Calibration
 
 
 def realised(risk: float, shift: float, slope: float) -> float:

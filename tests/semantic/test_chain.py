@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cachelayer.semantic.budget import Interval
-from cachelayer.semantic.decide import EvidenceDecider
+from cachelayer.semantic.evidence.budget import Interval
+from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
 
 BOUND = 0.05

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.semantic.closely import TEXTS, CloseReader
-from cachelayer.semantic.closeness import CLOSENESS, Tokens, closeness
-from cachelayer.semantic.decide import EvidenceDecider
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import RECENT, OnnxEmbedder
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.pairs.closely import TEXTS, CloseReader
+from cachelayer.semantic.pairs.closeness import CLOSENESS, Tokens, closeness
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 
 ASKED = "In tennis, what is a let?"

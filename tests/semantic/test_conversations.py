@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.semantic.contexts import FEATURES, align, measures, serious
 from cachelayer.semantic.conversations import Conversations
-from cachelayer.semantic.reading import Reading, read
-from cachelayer.semantic.verifier import PairVerifier
-from cachelayer.semantic.words import words
+from cachelayer.semantic.pairs.contexts import FEATURES, align, measures, serious
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.reading import Reading, read
+from cachelayer.semantic.text.words import words
 from cachelayer.types import Candidate, Query, Turn
 
 PATIENT = Budgets(embed="30s", search="30s", verify="30s")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.courses import courses
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.verifier import forbidding
-from cachelayer.semantic.words import words
+from cachelayer.semantic.guards.courses import courses
+from cachelayer.semantic.pairs.verifier import forbidding
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.words import words
 
 
 def otherwise_bound(one: str, other: str) -> bool:

@@ -11,9 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from cachelayer.protocols import Decider, Verifier
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.evidence import Metric
-from cachelayer.semantic.verifier import ThresholdVerifier
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.neighbours import Metric
+from cachelayer.semantic.pairs.verifier import ThresholdVerifier
 from cachelayer.types import Candidate, Decision, Query, Reason, Turn
 
 VECTOR = np.zeros(4, np.float32)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.doers import doers
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.units import units
-from cachelayer.semantic.words import words
+from cachelayer.semantic.guards.doers import doers
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.units import units
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.words import words
 
 
 def exchanged(one: str, other: str) -> bool:

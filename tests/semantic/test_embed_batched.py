@@ -15,7 +15,7 @@ from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Embedded
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards import GUARDS, veto
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.plain import GUARDS, veto
+from cachelayer.semantic.text.signature import signature
 
 CONFLICTS = [
     ("numbers", "can I carry 2 bags on board?", "can I carry 3 bags on board?"),

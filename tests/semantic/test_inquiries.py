@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.inquiries import inquiries
-from cachelayer.semantic.permissions import permissions
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.words import words
+from cachelayer.semantic.guards.inquiries import inquiries
+from cachelayer.semantic.guards.permissions import permissions
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.words import words
 
 
 def asks_else(one: str, other: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
-from cachelayer.exact.entry_log import EntryLog
+from cachelayer.exact.wire.entry_log import EntryLog
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Findable, Query, Record
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards import veto
-from cachelayer.semantic.marks import formal
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.plain import veto
+from cachelayer.semantic.text.marks import formal
+from cachelayer.semantic.text.signature import signature
 
 OTHER = [
     ("why does len(xs) fail", "why does len[xs] fail"),

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.principals import Lesson
-from cachelayer.semantic.scope import Function
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.principals import Lesson
+from cachelayer.semantic.evidence.scope import Function
+from cachelayer.semantic.evidence.wording import Signatures
 from cachelayer.semantic.weights import load_prior
-from cachelayer.semantic.wording import Signatures
 from cachelayer.types import Candidate, Decision, Query
 
 DIMENSION = 64

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.opposites import ANTONYMS
-from cachelayer.semantic.phrases import apart
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.guards.phrases import apart
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.opposites import ANTONYMS
+from cachelayer.semantic.text.signature import signature
 from cachelayer.types import Candidate, Query
 
 ZERO = np.zeros(384, np.float32)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.semantic.nearness import BANDS, Nearness, band
+from cachelayer.semantic.evidence.nearness import BANDS, Nearness, band
 from cachelayer.types import Reason
 
 DIGITS = np.random.default_rng(1).normal(size=(5, 64)).astype(np.float32)

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cachelayer.protocols import Verifier
-from cachelayer.semantic.boosted import LEAVES, Trees
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.pairing import FEATURES, features
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.verifier import PairVerifier
-from cachelayer.semantic.words import KIN, OPPOSITE, OTHER, SAME, SLIP, words
+from cachelayer.semantic.pairs.pairing import FEATURES, features
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.words import KIN, OPPOSITE, OTHER, SAME, SLIP, words
+from cachelayer.semantic.weights.boosted import LEAVES, Trees
 from cachelayer.types import Candidate, Query
 
 ZERO = np.zeros(384, np.float32)

@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 
-from cachelayer.semantic.budget import Alarm
-from cachelayer.semantic.checks import TIGHTEN, Checks
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.principals import ALONE, Caution, Evidence, Lesson
-from cachelayer.semantic.scope import Function, Scope
+from cachelayer.semantic.evidence.budget import Alarm
+from cachelayer.semantic.evidence.checks import TIGHTEN, Checks
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.evidence.principals import ALONE, Caution, Evidence, Lesson
+from cachelayer.semantic.evidence.scope import Function, Scope
+from cachelayer.semantic.evidence.wording import Signatures
 from cachelayer.semantic.weights import load_prior
-from cachelayer.semantic.wording import Signatures
 from cachelayer.types import Candidate, Query
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.guards import antonyms, question
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.plain import antonyms, question
+from cachelayer.semantic.text.signature import signature
 
 SAME = [
     ("what time does the bakery shut", "when does the bakery shut"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.units import units
+from cachelayer.semantic.guards.units import units
+from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(

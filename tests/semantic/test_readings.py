@@ -7,11 +7,11 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.lexemes import Lexeme, Lexemes
-from cachelayer.semantic.reading import Reading, read
-from cachelayer.semantic.readings import HOT, Readings
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.words import words
+from cachelayer.semantic.text.lexemes import Lexeme, Lexemes
+from cachelayer.semantic.text.reading import Reading, read
+from cachelayer.semantic.text.readings import HOT, Readings
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.words import words
 
 TEXTS = st.lists(
     st.sampled_from(

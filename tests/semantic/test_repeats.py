@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.semantic.calibration import Form
-from cachelayer.semantic.decide import EvidenceDecider
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.evidence.calibration import Form
+from cachelayer.semantic.evidence.decide import EvidenceDecider
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Decision, Query, Reason, Turn
 

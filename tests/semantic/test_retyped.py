@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.asks import Ask, Entry
-from cachelayer.semantic.repeats import akin, core
 from cachelayer.semantic.retyped import FEW, LONGEST, Retyped
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.spelling import Spelling
+from cachelayer.semantic.text.repeats import akin, core
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.spelling import Spelling
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Embedded, Outcome, Turn
 

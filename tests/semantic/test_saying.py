@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from cachelayer.semantic.answers import is_prose
-from cachelayer.semantic.evidence import Shared
-from cachelayer.semantic.saying import APART, ONE, OPEN, atom, relation
-from cachelayer.semantic.scope import Scope
+from cachelayer.semantic.evidence.neighbours import Shared
+from cachelayer.semantic.evidence.saying import APART, ONE, OPEN, atom, relation
+from cachelayer.semantic.evidence.scope import Scope
 
 ANSWER = "You can change this under Settings: pick the plan, confirm it, and wait 3 days until our team writes to you."
 OTHER = "Our team writes to you 3 days after you went to Settings, chose another plan and said yes to the change there."

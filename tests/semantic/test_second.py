@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.second import SecondLook
-from cachelayer.semantic.verifier import PairVerifier
 from cachelayer.testing import ManualClock, WordEmbedder
 from cachelayer.types import Candidate, Query
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.guards import dates
-from cachelayer.semantic.lexemes import _SHORT
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.plain import dates
+from cachelayer.semantic.text.lexemes import _SHORT
+from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(

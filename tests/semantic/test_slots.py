@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cachelayer.semantic.verifier import PairVerifier
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 
 ZERO = np.zeros(384, np.float32)

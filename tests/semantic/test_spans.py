@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.spans import spans
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.spans import spans
+from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(

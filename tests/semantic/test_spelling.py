@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.repeats import core
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.spelling import Spelling
-from cachelayer.semantic.verifier import PairVerifier
-from cachelayer.semantic.words import words
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.repeats import core
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.spelling import Spelling
+from cachelayer.semantic.text.words import words
 from cachelayer.types import Candidate, Query
 
 VECTOR = np.zeros(4, np.float32)

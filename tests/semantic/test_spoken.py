@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards import negation, numbers
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.spoken import joined
+from cachelayer.semantic.guards.plain import negation, numbers
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.spoken import joined
 
 _HOURS = "one two three four five six seven eight nine ten eleven twelve".split()
 

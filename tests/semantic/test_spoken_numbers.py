@@ -6,10 +6,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards import numbers
-from cachelayer.semantic.reading import read
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.words import words
+from cachelayer.semantic.guards.plain import numbers
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.words import words
 
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.text.signature import signature
 
 LONG = (
     "this is all that we were told of it in the letter of last spring, and nobody knows what to make of it;"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.degrees import degrees
-from cachelayer.semantic.relations import relations
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.wishes import wishes
+from cachelayer.semantic.guards.degrees import degrees
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.wishes import wishes
+from cachelayer.semantic.text.signature import signature
 
 
 @pytest.mark.parametrize(

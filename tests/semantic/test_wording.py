@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from cachelayer.semantic.signature import signature
-from cachelayer.semantic.wording import GUARDS, WORDING, Record, Signatures, Wording, objections, read
+from cachelayer.semantic.evidence.wording import (
+    GUARDS,
+    WORDING,
+    Record,
+    Signatures,
+    Wording,
+    objections,
+    read,
+)
+from cachelayer.semantic.text.signature import signature
 
 NAMES = [name for name, _ in GUARDS]
 

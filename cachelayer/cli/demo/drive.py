@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from ...errors import CacheLayerError
-from ...explain import Explanation
+from ...path.explain import Explanation
 from ...types import Outcome
 from .desk import Desk, label_in
 from .stream import Asked

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CacheLayerError
+from ...keep.recorder import SHADOW
 from ...observe.traffic import digest
-from ...recorder import SHADOW
 from ...semantic.answers import is_prose, normalize
 from .fields import answer_of, arrival, chat_of, first, number
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...types import Record
-from ..wire import CodecError
+from ..wire.writer import CodecError
 from .lane import Lane
 from .names import Names
 from .node import Node

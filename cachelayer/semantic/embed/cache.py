@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...protocols import Embedder
 from ...types import Embedded
-from ..closeness import Tokens
+from ..pairs.closeness import Tokens
 from .cache_file import Entry, load_entries, save_entries
 from .checks import check_texts
 

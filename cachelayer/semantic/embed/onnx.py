@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...flow.pool import Pool
 from ...types import Embedded
-from ..closeness import Tokens
-from ..marks import faceless
+from ..pairs.closeness import Tokens
+from ..text.marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable
 from .prepare import Prepared, prepare

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..boosted import Trees
-from ..risk import Prior
+from ..evidence.risk import Prior
+from .boosted import Trees
 
 
 def load_arrays(name: str) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,1 @@
+"""Arguments to keys: normalization, identity, canonical bytes."""

@@ -1,0 +1,142 @@
+"""What identifies a request in OpenAI's wire form, and what part of it is compared by meaning. Pure.
+
+Fields that do not change the answer are left out, defaults are filled in by leaving them out too, and null means
+absent. Source: the OpenAI API reference for chat completions, completions and embeddings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...types import Turn
+from .canonical import Tree, tree
+from .normalize import Fold
+
+IRRELEVANT = frozenset({
+    "user", "safety_identifier", "metadata", "store", "service_tier", "stream_options", "prompt_cache_key",
+    "prompt_cache_retention", "extra_headers", "timeout", "request_id",
+})  # fmt: skip
+DEFAULTS: dict[str, Any] = {
+    "stream": False, "temperature": 1, "top_p": 1, "n": 1, "presence_penalty": 0, "frequency_penalty": 0,
+    "logprobs": False, "tool_choice": "auto", "parallel_tool_calls": True, "echo": False, "best_of": 1,
+    "encoding_format": "float", "response_format": {"type": "text"}, "stop": [], "tools": [], "logit_bias": {},
+}  # fmt: skip
+
+
+def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a request body that identify its answer, values as they came."""
+    return {
+        name: value
+        for name, value in body.items()
+        if value is not None
+        and name not in IRRELEVANT
+        and (type(value) in _JSON or not absent(value))
+        and (name not in DEFAULTS or DEFAULTS[name] != value)
+    }
+
+
+def acts(body: Mapping[str, Any]) -> bool:
+    """Whether a request does something at the server, which no kept answer does: it stores its answer there, or adds to
+    a conversation."""
+    talk, more = body.get("conversation"), body.get("extra_body")
+    here = body.get("store") is True or not (talk is None or absent(talk))
+    return here or (isinstance(more, Mapping) and acts(more))
+
+
+def message_trees(messages: Any, fold: Fold) -> list[Tree] | None:
+    """The messages as trees: null fields left out, texts folded. None for what is no list of messages with roles."""
+    if not isinstance(messages, list | tuple) or not messages:
+        return None
+    out: list[Tree] = []
+    for message in messages:
+        if type(message) is dict:
+            role = message.get("role")
+            if role is None:
+                return None
+            content = message.get("content")
+            if type(content) is str and len(message) == 2 and type(role) is str:
+                out.append({"role": role, "content": fold(content)})
+                continue
+        elif _role(message) is None:
+            return None
+        elif not isinstance(message, Mapping):
+            out.append(tree(message))
+            continue
+        fields = {k: v for k, v in dict(message).items() if v is not None}
+        content = fields.get("content")
+        if type(content) is str:
+            fields["content"] = fold(content)
+        elif isinstance(content, list):
+            fields["content"] = [_part(part, fold) for part in content]
+        out.append(tree(fields))
+    return out
+
+
+def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
+    """(what must be equal, earlier turns, the text compared by meaning); None where the last message is no user's text.
+
+    What users and the assistant said in plain text is compared on its own; instructions, images, calls and results of
+    tools must be equal. Where such a message stands among the turns, all of them must be equal.
+    """
+    last = trees[-1] if trees else None
+    if type(last) is not dict or last.get("role") != "user":
+        return None
+    content: Any = last.get("content")
+    text = content if type(content) is str else text_of(content)
+    if not text:
+        return None
+    rest: Tree = "" if type(content) is str else [p for p in content if not _is_text(p)]
+    earlier = trees[:-1]
+    first = 0
+    while first < len(earlier) and not _is_plain(earlier[first]):
+        first += 1
+    open_ = earlier[first:]
+    turns = tuple([Turn(m["role"], m["content"]) for m in open_ if _is_plain(m)]) if open_ else ()
+    if len(turns) < len(open_):
+        first = len(earlier)
+    return [*earlier[:first], {**last, "content": rest}], turns, text
+
+
+def _is_plain(message: Tree) -> bool:
+    """A turn that is words and nothing else."""
+    return (
+        type(message) is dict
+        and message.get("role") in _SPEAKERS
+        and len(message) == 2
+        and type(message.get("content")) is str
+    )
+
+
+def text_of(content: Any) -> str | None:
+    """The text of a message's content: a string, or its text parts joined by newlines."""
+    if type(content) is str:
+        return content
+    if type(content) is list:
+        return "\n".join(p["text"] for p in content if _is_text(p)) or None
+    return None
+
+
+def _part(part: Any, fold: Fold) -> Any:
+    return {**part, "text": fold(part["text"])} if _is_text(part) else part
+
+
+def _is_text(part: Any) -> bool:
+    return type(part) is dict and part.get("type") == "text" and type(part.get("text")) is str
+
+
+def _role(message: Any) -> Any:
+    return (
+        message.get("role")
+        if isinstance(message, Mapping)
+        else getattr(message, "role", getattr(message, "type", None))
+    )
+
+
+def absent(value: Any) -> bool:
+    """Whether a value is one of the openai client's words for none."""
+    return type(value).__name__ in ("NotGiven", "Omit")
+
+
+_SPEAKERS = ("user", "assistant")
+_JSON = frozenset({str, int, float, bool, list, dict})

@@ -1,0 +1,300 @@
+"""Arguments to identity: what identifies an answer, and nothing else. Pure but for the callables of the user's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+from ...errors import ConfigurationError
+from ...types import Turn
+from ..answers.fields import attributes
+from . import chat
+from .canonical import NotKeyable, Tree, argument, compact, decode, encode, encode_plain, tree
+from .normalize import Fold
+
+MEANINGFUL = ("question", "query", "prompt", "text", "input")
+"""Parameter names that are compared by meaning, in this order, after `messages`."""
+_HEADS = 4096
+Vary = Callable[[], Any] | ContextVar[Any]
+
+
+class Identity:
+    """One request's identity: `canonical` bytes are equal for equal requests and for no others."""
+
+    __slots__ = ("_fields", "_scope", "canonical", "head", "text", "turns")
+
+    def __init__(
+        self,
+        head: bytes,
+        canonical: bytes,
+        fields: dict[str, Tree] | None = None,
+        scope: dict[str, Tree] | None = None,
+        text: str | None = None,
+        turns: tuple[Turn, ...] = (),
+    ) -> None:
+        self.head, self.canonical, self.text, self.turns = head, canonical, text, turns
+        self._fields, self._scope = fields, scope
+
+    @property
+    def fields(self) -> dict[str, Tree]:
+        """Canonical trees of the arguments."""
+        if self._fields is None:
+            self._fields = decode(self.canonical[len(self.head) :])
+        return self._fields
+
+    @property
+    def scope(self) -> dict[str, Tree]:
+        """`fields` without the text and the earlier turns, which are compared by meaning."""
+        return self.fields if self._scope is None else self._scope
+
+    def partition(self) -> bytes:
+        """Canonical bytes of the scope: all of the identity but what is compared by meaning."""
+        return self.head + encode(self.scope)
+
+
+class Identifier:
+    """How one function's arguments become an identity; built at decoration, raises ConfigurationError there."""
+
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        *,
+        fold: Fold,
+        version: str = "",
+        text: str | Callable[..., str] | None = None,
+        by_vector: bool = False,
+        semantic: bool = True,
+        wire: bool = False,
+        ignore: Sequence[str] = (),
+        key: Callable[..., Any] | None = None,
+        vary: Sequence[Vary] = (),
+        self_key: str | Sequence[str] | Callable[[Any], Any] | None = None,
+        shares_self: bool = False,
+        method: bool = False,
+        json_only: bool = False,
+    ) -> None:
+        self.name, self.version, self._fold, self._wire = name, version, fold, wire
+        self._key, self._vary, self._self_key, self._shares_self = key, tuple(vary), self_key, shares_self
+        self.json_only = json_only or wire
+        """Whether arguments are JSON values by declaration: JSON's rules hold for them, an enum is its value."""
+        self._of = tree if self.json_only else argument
+        self._heads: dict[str | None, bytes] = {}
+        parameters = list(signature.parameters.values())
+        self._receiver = parameters[0].name if method else None
+        self._positional = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self._extra = any(p.kind is p.VAR_KEYWORD for p in parameters)
+        named = {
+            p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD
+        }
+        self._known = frozenset(named)
+        self._foreign = {n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
+        """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
+        self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
+        self._required = [n for n, p in named.items() if p.default is p.empty]
+        for unknown in (n for n in ignore if n not in named and not self._extra):
+            raise ConfigurationError(
+                "ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}"
+            )
+        self._ignore = frozenset(ignore)
+        candidates = [n for n in named if n != self._receiver and n not in self._ignore]
+        self.by_vector = by_vector
+        """Whether what is compared need not be text: the owner makes its vector; the text is the parameter's name."""
+        if by_vector and text is None and len(candidates) == 1:
+            text = candidates[0]
+        if by_vector and (callable(text) or key is not None):
+            raise ConfigurationError(
+                "vector", name, "name the parameter that it reads: text='name', and no key="
+            )
+        self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
+        self._passed = self._ignore | {self._receiver, self.text if isinstance(self.text, str) else None}
+        """Parameters that are no fields like others: left out, or read by rules of their own."""
+        self._exact = self.text is None and not wire and self._receiver is None and key is None
+        """Whether arguments are compared as they are, none by meaning."""
+        self._simple = len(self._positional) == len(named)
+        """Whether arguments given by position alone, as many as there are parameters, are all of them."""
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        if self._simple and not kwargs and len(args) == len(self._positional):
+            if len(args) == 1:
+                return {self._positional[0]: args[0]}
+            return dict(zip(self._positional, args, strict=True))
+        if kwargs and not kwargs.keys().isdisjoint(self._foreign):
+            return None
+        if kwargs and args and not kwargs.keys().isdisjoint(self._positional[: len(args)]):
+            return None
+        if args or self._defaults:
+            bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+        else:
+            bound = kwargs
+        if len(args) > len(self._positional):
+            if self._rest is None:
+                return None
+            bound["*" + self._rest] = args[len(self._positional) :]
+        for name in self._required:
+            if name not in bound:
+                return None
+        if len(bound) > len(self._known) and not self._extra and not kwargs.keys() <= self._known:
+            return None
+        return bound
+
+    def identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
+        """The identity of a call; None of one that does not fit the signature (the function will say so) or acts.
+
+        Raises NotKeyable naming the parameter that cannot be compared.
+        """
+        bound = self.arguments(args, kwargs)
+        if bound is None or (self._wire and chat.acts(bound)):
+            return None
+        head = self._heads.get(tenant)
+        if head is None or self._vary:
+            head = self._head(tenant)
+        if self._exact:
+            fields = {n: v for n, v in bound.items() if n not in self._ignore} if self._ignore else bound
+            canonical = encode_plain(fields)
+            if canonical is not None:
+                return Identity(head, head + canonical)
+        if self._key is not None:
+            fields = {"\0key": _field("key", self._key(*args, **kwargs))}
+            text = self._text_of(bound, args, kwargs) if self.text is not None else None
+            return _identity(head, fields, fields, text)
+        raw = chat.wire_fields(bound) if self._wire else bound
+        passed, of, fields = self._passed, self._of, {}
+        try:
+            for name, value in raw.items():
+                if name not in passed:
+                    fields[name] = value if type(value) is str else of(value)
+        except (NotKeyable, RecursionError) as fault:
+            raise _unkeyable(name, fault) from None
+        if self._receiver in raw and self._receiver not in self._ignore:
+            fields[self._receiver] = self._receiver_tree(raw[self._receiver])
+        return self._with_meaning(head, fields, raw, args, kwargs)
+
+    def _with_meaning(
+        self, head: bytes, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
+    ) -> Identity:
+        name = self.text
+        if name is None or (isinstance(name, str) and name not in raw):
+            return _identity(head, fields, fields)
+        if not isinstance(name, str):
+            return _identity(head, fields, fields, self._text_of(raw, args, kwargs))
+        value = raw[name]
+        if self.by_vector:
+            whole = {**fields, name: _field(name, value, self._of)}
+            if value is None:
+                return _identity(head, whole, whole)
+            return _identity(head, whole, fields, name)
+        if type(value) is str:
+            text = self._fold(value)
+            return _identity(head, {**fields, name: text}, fields, text)
+        trees = chat.message_trees(value, self._fold) if name == "messages" else None
+        if trees is not None:
+            parts = chat.split(trees)
+            whole = {**fields, name: trees}
+            if parts is None:
+                return _identity(head, whole, whole)
+            equal, turns, said = parts
+            return _identity(head, whole, {**fields, name: equal}, said, turns)
+        whole = {**fields, name: _field(name, value, self._of)}
+        return _identity(head, whole, whole)
+
+    def _head(self, tenant: str | None) -> bytes:
+        """Canonical bytes of what is the same for all arguments; JSON, so that no head is another's beginning."""
+        head = encode([self.name, self.version, tenant, [self._varied(v) for v in self._vary]])
+        if len(self._heads) < _HEADS:
+            self._heads[tenant] = compact(head)
+        return head
+
+    def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:
+        value = bound.get(self.text) if isinstance(self.text, str) else self.text(*args, **kwargs)  # type: ignore[misc]
+        return self._fold(value) if isinstance(value, str) else None
+
+    def _varied(self, vary: Vary) -> Tree:
+        if not isinstance(vary, ContextVar):
+            return _field("vary", vary())
+        try:
+            return _field("vary", vary.get())
+        except LookupError:
+            return None
+
+    def _receiver_tree(self, value: Any) -> Tree:
+        if self._shares_self:
+            return None
+        if isinstance(value, type):
+            return argument(value)
+        key = self._self_key
+        if key is None:
+            frozen = getattr(type(value), "__dataclass_params__", None)
+            if (frozen is not None and frozen.frozen) or hasattr(type(value), "model_fields"):
+                return _field("self", value)
+            raise ConfigurationError(
+                "self_key", None,
+                f"{self.name} is a method of {type(value).__qualname__}: say what of self changes the answer, as "
+                "self_key='model' (an attribute, a list of them or a function), or share_self=True if nothing does",
+            )  # fmt: skip
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        # subclasses may answer in their own way
+        return [kind, *(_field(name, found) for name, found in attributes(value, key))]
+
+
+def _identity(
+    head: bytes,
+    fields: dict[str, Tree],
+    scope: dict[str, Tree],
+    text: str | None = None,
+    turns: tuple[Turn, ...] = (),
+) -> Identity:
+    return Identity(head, head + encode(fields), fields, scope, text, turns)
+
+
+def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
+    try:
+        return of(value)
+    except (NotKeyable, RecursionError) as fault:
+        raise _unkeyable(name, fault) from None
+
+
+def _unkeyable(name: str, fault: Exception) -> NotKeyable:
+    what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
+    return NotKeyable(
+        f"argument {name!r} cannot be part of a key ({what}): name it in ignore=[{name!r}] if it does not change "
+        "the answer, or give key=<function of the arguments>"
+    )
+
+
+def _meaning(
+    function: str,
+    candidates: list[str],
+    named: Mapping[str, inspect.Parameter],
+    text: str | Callable[..., str] | None,
+    extra: bool,
+    required: bool,
+) -> str | Callable[..., str] | None:
+    """What is compared by meaning, settled at decoration, never by value."""
+    if text is not None:
+        if isinstance(text, str) and text not in candidates and not extra:
+            raise ConfigurationError(
+                "text", text, f"{function} has no such parameter; it has {', '.join(named)}"
+            )
+        return text
+    if "messages" in candidates or (extra and not candidates):
+        return "messages"
+    for name in MEANINGFUL:
+        if name in candidates:
+            return name
+    strings = [n for n in candidates if named[n].annotation in (str, "str")]
+    if len(strings) == 1:
+        return strings[0]
+    if required and candidates:
+        raise ConfigurationError(
+            "text", None,
+            f"{function}({', '.join(candidates)}) does not say what is compared by meaning: give text='name' "
+            "(or a function of the arguments), or semantic=False for exact caching only",
+        )  # fmt: skip
+    return None

@@ -1,0 +1,1 @@
+"""The in-process tier: slots, their weights, admission and eviction."""

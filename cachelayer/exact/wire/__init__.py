@@ -1,0 +1,1 @@
+"""What leaves the process: answers as bytes, streams, entries on disk."""

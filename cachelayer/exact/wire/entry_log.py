@@ -1,0 +1,255 @@
+"""Entries on disk, for one process: an append-only file of what was kept and what is gone, each part checksummed.
+
+Reading stops at the first part that does not check: a torn tail is cut, never believed. What is dead is left behind
+when the file is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from struct import Struct, error
+from typing import NamedTuple
+
+import orjson
+import xxhash
+
+from ...types import Findable, Record, Turn
+
+_MAGIC = b"CLENTR01"
+_PART = Struct("<IQ")
+"""Length of the body, id of the entry; a body of length 0 says that it is gone."""
+_SUM = Struct("<Q")
+_SIZES = Struct("<III")
+"""Lengths of meta, canonical and partition; key (16 bytes) and payload follow."""
+_LEAST = 16 * 2**20
+"""A file this long, and more than half dead, is worth writing anew."""
+
+
+class Kept(NamedTuple):
+    """An entry as it was on disk."""
+
+    id: int
+    findable: Findable
+    record: Record
+
+
+class EntryLog:
+    """One file. `put` and `drop` collect in memory; `flush` makes them survive. Thread-safe; raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lost = 0
+        """Bytes after the last part that checked, when it was opened."""
+        self._pending: dict[int, bytes] = {}
+        self._live: dict[int, int] = {}
+        """Bytes of what is alive, by id."""
+        self._size = self._alive = 0
+        self._latest = 0  # the highest id in the file
+        self._file = -1
+        self._lock = threading.Lock()
+        """Held to collect; never while the disk is waited for."""
+        self._writing = threading.Lock()
+
+    def reset(self) -> None:
+        """Let the file be: after a fork the parent writes it."""
+        self.close()
+        self._pending, self._lock, self._writing = {}, threading.Lock(), threading.Lock()
+
+    def load(self) -> list[Kept]:
+        """Open the file, cut what is torn, and read what is alive, oldest first. Blocks."""
+        self.close()
+        data = self.path.read_bytes() if self.path.exists() else b""
+        whole, alive = self._scan(data)
+        self.lost = len(data) - whole
+        if not _MAGIC.startswith(data[: len(_MAGIC)]):
+            self._set_aside()
+        self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
+        if whole < len(_MAGIC):
+            os.ftruncate(self._file, 0)
+            whole = os.write(self._file, _MAGIC)
+        os.ftruncate(self._file, whole)
+        os.lseek(self._file, whole, os.SEEK_SET)
+        self._size = whole
+        self._live = {key: len(body) for key, body in alive.items()}
+        self._alive, self._latest = sum(self._live.values()), max(alive, default=0)
+        return list(_parsed(alive))
+
+    def _set_aside(self) -> None:
+        """Another program's file, or a newer format's, goes out of the way and stays whole."""
+        place = (self.path.with_name(f"{self.path.name}.unread-{n}") for n in count(1))
+        self.path.rename(next(path for path in place if not path.exists()))
+
+    @staticmethod
+    def _scan(data: bytes) -> tuple[int, dict[int, bytes]]:
+        alive: dict[int, bytes] = {}
+        if not data.startswith(_MAGIC):
+            return 0, alive
+        at, view = len(_MAGIC), memoryview(data)
+        while len(data) >= at + _PART.size + _SUM.size:
+            length, key = _PART.unpack_from(data, at)
+            end = at + _PART.size + length
+            if len(data) < end + _SUM.size:
+                break
+            if _SUM.unpack_from(data, end)[0] != xxhash.xxh3_64_intdigest(view[at:end]):
+                break
+            alive.pop(key, None)
+            if length:
+                alive[key] = data[at + _PART.size : end]
+            at = end + _SUM.size
+        return at, alive
+
+    def put(self, key: int, findable: Findable, record: Record) -> None:
+        """Keep an entry under `key`, from the next flush on."""
+        body = _body(findable, record)
+        with self._lock:
+            self._pending[key] = _part(key, body)
+            self._alive += len(body) - self._live.get(key, 0)
+            self._live[key] = len(body)
+
+    def drop(self, key: int) -> None:
+        """An entry is gone; nothing where it is not here."""
+        with self._lock:
+            size = self._live.pop(key, None)
+            if size is not None:
+                self._alive -= size
+                self._pending[key] = _part(key, b"")
+
+    def ids(self) -> list[int]:
+        """Of all entries that are kept, or were when the file was closed."""
+        with self._lock:
+            return list(self._live)
+
+    @property
+    def due(self) -> bool:
+        """Whether something waits to be written."""
+        return bool(self._pending)
+
+    @property
+    def wasteful(self) -> bool:
+        """Whether writing the file anew would pay."""
+        return self._size > _LEAST and self._alive * 2 < self._size
+
+    def flush(self) -> None:
+        """Write and sync what was collected. Blocks; on OSError the file is as before, and what it lost is not kept."""
+        with self._writing:
+            with self._lock:
+                pending, self._pending = self._pending, {}
+            if not pending or self._file < 0:
+                return
+            try:
+                self._append(b"".join(pending.values()))
+            except OSError:
+                self._give_up(pending)
+                raise
+            self._latest = max(self._latest, *pending)
+
+    def _give_up(self, pending: dict[int, bytes]) -> None:
+        """Entries that could not be written are not kept; deaths must be written sooner or later."""
+        with self._lock:
+            for key, part in pending.items():
+                if len(part) != _PART.size + _SUM.size and key not in self._pending:
+                    self._alive -= self._live.pop(key, 0)
+                if key <= self._latest:  # it, or an older version of it, may be in the file
+                    self._pending.setdefault(key, _part(key, b""))
+
+    def clear(self) -> None:
+        """Forget everything; needs no room on the disk. Blocks."""
+        with self._writing, self._lock:
+            self._pending, self._live, self._alive = {}, {}, 0
+            if self._file >= 0:
+                os.ftruncate(self._file, len(_MAGIC))
+                os.lseek(self._file, len(_MAGIC), os.SEEK_SET)
+                os.fsync(self._file)
+                self._size = len(_MAGIC)
+
+    def _append(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, self._size)
+            os.lseek(self._file, self._size, os.SEEK_SET)
+            raise
+        self._size += len(data)
+
+    def rewrite(self) -> None:
+        """Leave the dead behind, physically: the new file takes the old one's name when it is whole. Blocks."""
+        self.flush()
+        with self._writing:
+            _, alive = self._scan(self.path.read_bytes())
+            aside = self.path.with_name(self.path.name + ".new")
+            file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
+            try:
+                data = memoryview(b"".join([_MAGIC, *(_part(key, body) for key, body in alive.items())]))
+                size = len(data)
+                while data:
+                    data = data[os.write(file, data) :]
+                os.fsync(file)
+                aside.rename(self.path)
+            except OSError:
+                os.close(file)
+                aside.unlink(missing_ok=True)
+                raise
+            os.close(self._file)
+            self._file, self._size = file, size
+            self._keep_name()
+
+    def _keep_name(self) -> None:
+        """Else a machine that fails now comes back with the file that had the name before."""
+        folder = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # not every file system can
+                os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def close(self) -> None:
+        """Release the file; what was not flushed is lost."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _part(key: int, body: bytes) -> bytes:
+    head = _PART.pack(len(body), key) + body
+    return head + _SUM.pack(xxhash.xxh3_64_intdigest(head))
+
+
+def _body(findable: Findable, record: Record) -> bytes:
+    turns = [(turn.role, turn.text) for turn in findable.turns]
+    meta = orjson.dumps(
+        (findable.function, findable.text, findable.tenant, turns, record.created, record.fresh_until,
+         record.stale_until, record.tags, record.seconds, record.tokens, record.principal)
+    )  # fmt: skip
+    sizes = _SIZES.pack(len(meta), len(findable.canonical), len(findable.partition))
+    return b"".join((sizes, meta, findable.canonical, findable.partition, findable.key, record.payload))
+
+
+def _parsed(alive: dict[int, bytes]) -> Iterator[Kept]:
+    for key, body in alive.items():
+        try:
+            meta, canonical, partition = _SIZES.unpack_from(body)
+            at = _SIZES.size + meta
+            (function, text, tenant, turns, created, fresh, stale, tags, seconds, tokens,
+             principal) = orjson.loads(body[_SIZES.size : at])  # fmt: skip
+        except (error, ValueError, TypeError):
+            continue
+        asked, scope = body[at : at + canonical], body[at + canonical : at + canonical + partition]
+        at += canonical + partition
+        name, payload = body[at : at + 16], body[at + 16 :]
+        said = tuple(Turn(role, words) for role, words in turns)
+        yield Kept(
+            key,
+            Findable(name, asked, scope, function, text, stale, tenant, said),
+            Record(
+                name, asked, payload, created, fresh, stale, tuple(tags), b"", text, function, seconds,
+                tokens, principal,
+            ),
+        )  # fmt: skip

@@ -1,0 +1,148 @@
+"""Reads what `wire.Writer` wrote. Objects are filled, not constructed: of the code of their classes only the
+constructors of URLs and of combined flags run."""
+
+from __future__ import annotations
+
+import array
+import datetime as dt
+import struct
+import uuid
+import zoneinfo
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..answers.kinds import ATOMS, Plan, plain_base
+from .writer import BY_TEXT, FACTORIES, UNSET, ForeignClass, Known, NewerSchema, name_of
+
+
+class Reader:
+    """One value on its way in. Raises KeyError, TypeError, ValueError and the like for nonsense."""
+
+    def __init__(self, known: Known, classes: list[list[str]], blobs: memoryview) -> None:
+        self.blobs = blobs
+        self.plans = [self.plan(known, *entry) for entry in classes]
+
+    def plan(self, known: Known, name: str, print_: str) -> Plan:
+        allowed = known.get(name)
+        if allowed is None:
+            raise ForeignClass(f"{name} is not on the allow-list; types=[...] on the layer lets it in")
+        if allowed.fingerprint != print_:
+            raise NewerSchema(f"{name} was written with other fields")
+        return allowed.plan
+
+    def read(self, value: Any) -> Any:
+        """The value that `Writer.write` was given."""
+        cls = type(value)
+        if cls is list:
+            return [self.read(x) if type(x) not in ATOMS else x for x in value]
+        if cls is not dict:
+            return value
+        tag = value.get("$")
+        if tag is None:
+            return {key: self.read(x) if type(x) not in ATOMS else x for key, x in value.items()}
+        return _READERS[tag[0]](self, *tag[1:])
+
+    def items(self, pairs: list[Any]) -> list[tuple[Any, Any]]:
+        return [(self.read(key), self.read(x)) for key, x in pairs]
+
+    def blob(self, place: list[int]) -> memoryview:
+        at, n = place
+        if not 0 <= at <= at + n <= len(self.blobs):
+            raise ValueError("a reference beyond the end")
+        return self.blobs[at : at + n]
+
+    def array(self, dtype: Any, shape: list[int], order: Any, place: list[int]) -> Any:
+        flat: Any = np.frombuffer(self.blob(place), np.lib.format.descr_to_dtype(self.read(dtype)))
+        return flat.reshape(shape, order=order).copy("K")
+
+    def scalar(self, dtype: Any, place: list[int]) -> Any:
+        return np.frombuffer(self.blob(place), np.lib.format.descr_to_dtype(self.read(dtype)))[0]
+
+    def object(self, at: int, held: Any, slots: list[Any]) -> Any:
+        plan = self.plans[at]
+        made: Any = object.__new__(plan.cls)
+        if plan.set_dict is not None:
+            plan.set_dict(made, self.read(held))
+        for (_, _, setter), x in zip(plan.slots, slots, strict=True):
+            if x != UNSET:
+                setter(made, self.read(x))
+        return made
+
+    def named(self, at: int, values: list[Any]) -> Any:
+        cls: Any = self.plans[at].cls
+        if len(values) != len(cls._fields):
+            raise NewerSchema(f"{name_of(cls)} was written with other fields")
+        return tuple.__new__(cls, [self.read(x) for x in values])
+
+    def valued(self, at: int, value: Any) -> Any:
+        cls: Any = self.plans[at].cls
+        return cls(self.read(value))
+
+    def derived(self, at: int, value: Any) -> Any:
+        base: Any = plain_base(cls := self.plans[at].cls)
+        return base.__new__(cls, self.read(value))
+
+    def member(self, at: int, name: str) -> Any:
+        cls: Any = self.plans[at].cls
+        return cls.__members__[name]
+
+    def buffer(self, code: str, place: list[int]) -> Any:
+        raw = bytes(self.blob(place))
+        return array.array(code, raw) if code else bytearray(raw)
+
+    def time(self, kind: str, *parts: Any) -> Any:
+        match kind:
+            case "date":
+                return dt.date.fromisoformat(parts[0])
+            case "delta":
+                return dt.timedelta(*parts)
+            case "zone":
+                return _zone(parts[0])
+            case _:
+                cls = dt.datetime if kind == "datetime" else dt.time
+                return cls.fromisoformat(parts[0]).replace(fold=parts[1], tzinfo=_zone(parts[2]))
+
+
+def _zone(given: Any) -> dt.tzinfo | None:
+    if given is None or isinstance(given, str):
+        return zoneinfo.ZoneInfo(given) if given else None
+    *offset, name = given
+    delta = dt.timedelta(*offset)
+    if name is None:
+        return dt.timezone(delta) if delta else dt.UTC
+    return dt.timezone(delta, name)
+
+
+_READERS: dict[str, Callable[..., Any]] = {
+    "u": lambda r, place: bytes(r.blob(place)).decode("utf-8", "surrogatepass"),
+    "i": lambda r, text: int(text, 16),
+    "f": lambda r, text: struct.unpack("<d", bytes.fromhex(text))[0],
+    "l": lambda r, place: np.frombuffer(r.blob(place), "<f8").tolist(),
+    "d": lambda r, pairs: dict(r.items(pairs)),
+    "t": lambda r, values: tuple(r.read(values)),
+    "s": lambda r, values: set(r.read(values)),
+    "z": lambda r, values: frozenset(r.read(values)),
+    "b": lambda r, place: bytes(r.blob(place)),
+    "c": lambda r, real, imag: complex(r.read(real), r.read(imag)),
+    "x": lambda r, name, text: BY_TEXT[name](text),
+    "F": lambda r, over, under: Fraction(int(over, 16), int(under, 16)),
+    "U": lambda r, text: uuid.UUID(hex=text),
+    "r": lambda r, values: range(*r.read(values)),
+    "a": Reader.buffer,
+    "q": lambda r, most, values: deque(r.read(values), most),
+    "O": lambda r, pairs: OrderedDict(r.items(pairs)),
+    "C": lambda r, pairs: Counter(dict(r.items(pairs))),
+    "D": lambda r, made, pairs: defaultdict(made and FACTORIES[made], r.items(pairs)),
+    "n": Reader.named,
+    "o": Reader.object,
+    "e": Reader.member,
+    "v": Reader.valued,
+    "B": Reader.derived,
+    "A": Reader.array,
+    "N": Reader.scalar,
+    "T": Reader.time,
+}

@@ -1,0 +1,300 @@
+"""Data that travels along the path of a request: the wrapped function, one call of it, the result of its flight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from ..exact.answers.joining import Joins, joined
+from ..exact.answers.kept import Frozen
+from ..exact.keys.identity import Identifier, Identity
+from ..exact.memory.lane import Lane
+from ..exact.memory.table import Memory, Slot
+from ..exact.wire.codec import Codec
+from ..flow.background import offloaded
+from ..observe.stats import FunctionStats
+from ..policy import NOT_TIGHTENED, Policy, Tightening
+from ..protocols import Lease
+from ..semantic.freshness import time_sensitive
+from ..semantic.tier import SimilarTier
+from ..types import Match, Reason, Source
+
+MAX_LANES = 4096
+"""Tenants whose raw forms are kept apart per function; past it the oldest lane is dropped."""
+
+
+class Build:
+    """An answer in the making: what it used (see `parts`), and streams in the making that it reads."""
+
+    __slots__ = ("ambient", "parts", "streams")
+
+    def __init__(self, *, ambient: bool = False) -> None:
+        self.ambient = ambient
+        """Whether it stands for a context that makes no answer of its own."""
+        self.parts: dict[str, None] = {}
+        self.streams: list[Build] = []
+
+
+def enclosing(build: Build | None) -> Build | None:
+    """The answer that is made around a block; what a mere context used before the block is forgotten in it."""
+    return None if build is None or build.ambient else build
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What `layer.scope` and `layer.tighten` set, read when a function is called."""
+
+    tenant: str | None = None
+    principal: str = ""
+    deadline: float | None = None
+    """Monotonic seconds."""
+    tightening: Tightening = NOT_TIGHTENED
+    lane: str | None = None
+    """The tenant, where nothing else is set, so that raw forms may be used."""
+    build: Build | None = None
+    """What is being made here."""
+
+
+@lru_cache(4096)
+def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
+    return Scope(tenant, credentials.hex(), lane=tenant)
+
+
+class Entered:
+    """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
+
+    What `CacheLayer.scope` does, at a fifth of its cost; a tenant of None leaves an outer scope's in place.
+    """
+
+    __slots__ = ("_scope", "_token", "_var")
+
+    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, credentials: bytes) -> None:
+        self._var, old = var, var.get()
+        self._scope = alone = _scope_of(tenant, credentials)
+        if old is None:
+            return
+        tenant = tenant or old.tenant
+        build = enclosing(old.build)
+        simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
+        lane = tenant if simple else None
+        self._scope = replace(old, tenant=tenant, principal=alone.principal, lane=lane, build=build)
+
+    def __enter__(self) -> None:
+        self._token = self._var.set(self._scope)
+
+    def __exit__(self, *exc: object) -> None:
+        self._var.reset(self._token)
+
+
+class Function:
+    """One wrapped callable: identity, policy, counters, and where its answers are kept."""
+
+    def __init__(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        *,
+        policy: Policy,
+        identifier: Identifier,
+        memory: Memory,
+        tags: tuple[str, ...] = (),
+        share: bool = False,
+        similar: bool = False,
+        own: SimilarTier | None = None,
+        plain: bool = False,
+        linkable: bool = True,
+        view: Callable[[Any], Any] | None = None,
+        judge: Callable[[str, str], Any] | None = None,
+        codec: Codec | None = None,
+    ) -> None:
+        self.name, self.fn, self.policy, self.identifier, self.memory = name, fn, policy, identifier, memory
+        self.tags, self.share, self.similar = tags, share, similar
+        self.own = own  # the similar tier of a function that brings its own vectors
+        self.plain = plain
+        """Whether it is a plain function, called in its caller's thread."""
+        self.view, self.judge, self.codec = view, judge, codec
+        self.joins: Joins | None = joined if view is None else None
+        self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
+        self.ttl_reads = self.ttl is None  # whether more of a stream than its beginning
+        self.quiet = False  # whether callers are told themselves why an answer is not kept
+        self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
+        self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
+        self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
+        self.outlasts = max(self.revalidate, self.if_error)
+        """Seconds past its freshness for which an answer may still serve."""
+        self.rider_wait = float(policy.rider_wait)  # type: ignore[arg-type]
+        self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
+        self.keyed = False
+        """Whether any call could be keyed yet."""
+        self.store_budget = float(policy.budgets.store)  # type: ignore[arg-type]
+        self.in_memory = policy.max_bytes > 0
+        """Whether answers are kept in process."""
+        self.records = policy.record is not None
+        formed = linkable and policy.variants == 1 and not self.records
+        self.linkable, self.formed = formed and self.in_memory, formed and not self.in_memory
+        """Whether the arguments alone decide the key, so that raw forms may lead to entries; or else to keys."""
+        self.templated = any("{" in tag for tag in tags)
+        self.bare = not (self.templated or self.ttl is None or callable(policy.fresh) or self.records)
+        """Whether none of the owner's code is asked how its answers are kept, nor any of them recorded."""
+        self.closed = False
+        """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
+        self.stats = FunctionStats()
+        self.comparison: Any = None  # `comparing.Comparison`, where answers are compared with a reference's
+        self.tracing: Any = None
+        """`tracing.Tracing`, where requests are traced."""
+        self._json = identifier.json_only
+        self.lane = Lane(self._json)
+        self.lanes: dict[str | None, Lane] = {}
+        self.scopes: dict[str | None, bytes] = {}
+        """Canonical bytes of (name, tenant), by tenant."""
+
+    def lane_of(self, tenant: str | None) -> Lane:
+        """The lane of a tenant, made at need."""
+        if tenant is None:
+            return self.lane
+        lane = self.lanes.get(tenant)
+        if lane is None:
+            if len(self.lanes) >= MAX_LANES:
+                self.lanes.pop(next(iter(self.lanes)), None)
+            lane = self.lanes[tenant] = Lane(self._json)
+        return lane
+
+    def compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The argument that the owner's vectors compare; None where texts are compared."""
+        name = self.identifier.text
+        if self.own is None or not isinstance(name, str):
+            return None
+        return (self.identifier.arguments(args, kwargs) or {}).get(name)
+
+    def seen(self, answer: Any) -> Any:
+        """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""
+        return answer if self.view is None else self.view(answer)
+
+    def passing(self, identity: Identity | None) -> bool:
+        """Whether a request asks for what changes by the hour; only texts that are compared by meaning are read."""
+        how = self.policy.fresh
+        if how == "off" or self.identifier.by_vector or identity is None or identity.text is None:
+            return False
+        return bool(how(identity.text) if callable(how) else time_sensitive(identity.text))
+
+    def tags_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+        """The tags of one call's answer, templates filled in with its arguments."""
+        if not self.templated:
+            return self.tags
+        bound = self.identifier.arguments(args, kwargs) or {}
+        return tuple(tag.format_map(bound) for tag in self.tags)
+
+
+class Call:
+    """One request on its way through the tiers."""
+
+    tenant: str | None = None
+    principal = ""
+    deadline: float | None = None
+    tightening = NOT_TIGHTENED
+    identity: Identity | None = None
+    canonical = b""
+    digest = 0
+    epoch = 0
+    since = 0
+    """The epoch in which it arrived."""
+    build: Build | None = None
+    """What its answer is built from."""
+    parent: Build | None = None
+    """The answer that it is made for."""
+    reason: Reason | None = None
+    """Why this request goes past every tier, uncached."""
+    looked: Reason | None = None
+    """Why the shared store has no answer, where it was asked already."""
+    lease: Lease | None = None
+    """The right to call the backend for all processes, until the answer is stored."""
+    judged: tuple[Any, Reason | None] | None = None
+    """An answer, and what was found against keeping it before it was kept."""
+    told = False
+    """Whether its caller is given the answer before it is kept."""
+    stale: Slot | None = None
+    """An entry past its TTL that may still serve where the backend fails."""
+    similar: Any = None
+    """What the similar tier saw, for learning from the true answer."""
+    span: Any = None
+    """Of a request that is traced: `tracing.Span`."""
+    later = False
+    """Whether its answer may be kept after its caller has it."""
+
+    def __init__(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        scope: Scope | None,
+        invoke: Callable[..., Any],
+        arrived: float = 0.0,
+    ) -> None:
+        """`arrived`: monotonic seconds."""
+        self.function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
+        self.arrived = arrived
+        if scope is not None:
+            self.tenant, self.principal = scope.tenant, scope.principal
+            self.deadline, self.tightening = scope.deadline, scope.tightening
+            self.parent = scope.build
+        self.misses: dict[str, Reason] = {}
+        self.timings: dict[str, float] = {}
+
+    def in_thread(self) -> Call:
+        """The same call of a plain function, for a loop: the function runs in a thread."""
+        twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke))
+        twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
+        twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
+        return twin
+
+    @property
+    def policy(self) -> Policy:
+        return self.function.policy
+
+
+class Landing:
+    """What a flight brought back; every rider makes its own answer of it."""
+
+    answer: Any = None
+    """The object that was made for this very call, the leader's alone; None where all thaw."""
+    frozen: Frozen | None = None
+    """What riders thaw; None where the answer is not kept in process."""
+    recording: Any = None
+    """A live stream: `Recording` or `Tee`."""
+    slot: Slot | None = None
+    """Where the answer is kept."""
+    span: Any = None
+    """Of the request that brought it, where that is traced."""
+    id: str = ""
+    """Of an outcome that no entry stands behind."""
+    match: Match | None = None
+    similarity: float | None = None
+    confidence: float | None = None
+    age: float | None = None
+    seconds: float = 0.0
+    tokens: int = 0
+    """Where there is no slot to ask."""
+    stored: Reason | None = None
+    epoch = 0
+    """In which its making began, where it was made here."""
+    due: float | None = None
+    """When it was made, monotonic seconds, where it is yet to be kept."""
+    told = False
+    """Whether its caller has it and is yet to be counted."""
+    build: Build | None = None
+
+    def __init__(self, source: Source, call: Call | None = None) -> None:
+        """`call`: for which its answer is made here."""
+        self.source = source
+        if call is not None:
+            self.epoch, self.build, self.span = call.epoch, call.build, call.span
+
+    @property
+    def shareable(self) -> bool:
+        """Whether riders can have an answer of their own made of this."""
+        if self.recording is not None:
+            return bool(self.recording.complete)
+        return self.frozen is not None

@@ -1,0 +1,232 @@
+"""All in-process entries of a layer, by tag, scope and id, and what was invalidated; behind one lock."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Any
+
+from ..exact.keys.canonical import compact, decode, encode
+from ..exact.memory.table import Gone, Memory, Slot
+from ..flow.behind import Behind
+from .call import MAX_LANES, Call, Function
+
+STEP = 256
+"""Entries forgotten between two turns of the loop: two milliseconds."""
+Wanted = Mapping[str, str | None]
+"""Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
+_ENTRY = re.compile("e[0-9a-f]{1,16}")
+"""The id of an outcome that stands for an entry: `Keeper.id_of`."""
+_LOG = 1024
+"""Invalidations remembered for calls that were in flight when they were declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidation:
+    """What was declared invalid, and when in the order of declarations."""
+
+    epoch: int
+    tags: frozenset[str] = frozenset()
+    scopes: frozenset[bytes] = frozenset()
+    wanted: tuple[Wanted, ...] = ()
+    """Scopes by whose they are, those of which nothing is held yet too."""
+    digest: int | None = None
+    everything: bool = False
+
+    def covers(self, tags: Iterable[str], scope: bytes, digest: int) -> bool:
+        """Whether an answer under these tags, scope and key was declared invalid."""
+        if self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags):
+            return True
+        return bool(self.wanted and scope) and any(_within(scope, wanted) for wanted in self.wanted)
+
+
+def _within(scope: bytes, wanted: Wanted) -> bool:
+    function, tenant = decode(scope)
+    return bool(wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant)
+
+
+class Holdings:
+    """The memories and their common bookkeeping. Hits through raw forms take no lock."""
+
+    def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
+        self._gone, self.behind = gone, behind
+        self._names: set[str] = set()
+        self._log: deque[Invalidation] = deque(maxlen=_LOG)
+        self._memories: list[Memory] = []
+        self.gone: Counter[Gone] = Counter()
+        """Entries that left a memory, by why."""
+        self.epoch = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """A fresh lock: after a fork another thread's hold on the old one would last forever."""
+        self.lock = threading.RLock()
+        self.behind.reset()
+
+    @property
+    def memories(self) -> list[Memory]:
+        """All of them, with what was answered until now."""
+        self.behind.settle()
+        return self._memories
+
+    def memory(self, max_bytes: int, max_item_bytes: int) -> Memory:
+        """A new in-process memory under this keeper's care."""
+        memory = Memory(max_bytes, max_item_bytes=max_item_bytes, on_evict=self._left)
+        self._memories.append(memory)
+        return memory
+
+    def _left(self, slot: Slot, why: Gone) -> None:
+        self.gone[why] += 1
+        self._gone(slot)
+
+    def scope_of(self, function: Function, tenant: str | None) -> bytes:
+        scope = compact(encode([function.name, tenant]))
+        if len(function.scopes) < MAX_LANES:
+            function.scopes[tenant] = scope
+        self._names.add(function.name)
+        return scope
+
+    @staticmethod
+    def function_of(scope: bytes) -> str:
+        """The name of the function whose answers lie under a scope."""
+        return str(decode(scope)[0]) if scope else ""
+
+    def declared(
+        self, wanted: Iterable[Wanted] = (), scopes: Iterable[bytes] = (), **what: Any
+    ) -> Invalidation:
+        """An invalidation that is only looked at (a dry run)."""
+        held = (scope for one in wanted for scope in self.scopes(one))
+        return Invalidation(0, scopes=frozenset((*scopes, *held)), wanted=tuple(wanted), **what)
+
+    def declare(self, **what: Any) -> Invalidation:
+        """From now on nothing that was being answered before may be kept under what is given."""
+        self.behind.settle()
+        with self.lock:
+            self.epoch += 1
+            declared = replace(self.declared(**what), epoch=self.epoch)
+            self._log.append(declared)
+            return declared
+
+    def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
+        if self._log and self._log[0].epoch > epoch + 1:
+            return True  # the log does not reach back that far
+        return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
+
+    def outdated(self, made: Slot, held: Slot | None, epoch: int) -> bool:
+        """Whether what was begun in `epoch` is invalidated by now, or what is held was begun later: by a refresh."""
+        if held is not None and held.created - held.cost > made.created - made.cost:
+            return True
+        return epoch != self.epoch and self.invalidated_since(epoch, made.tags, made.scope, made.digest)
+
+    def scopes(self, wanted: Wanted) -> list[bytes]:
+        """The scopes within `wanted` of which something may be held."""
+        with self.lock:
+            names = [wanted["function"]] if "function" in wanted else list(self._names)
+            if "tenant" in wanted:
+                return [compact(encode([name, wanted["tenant"]])) for name in names]
+            held = [scope for memory in self._memories for scope in memory.scopes()]
+        if "function" not in wanted:
+            return held
+        begins = encode([wanted["function"]])[:-1] + b","
+        return [
+            scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and _within(scope, wanted))
+        ]
+
+    def matching(self, invalidation: Invalidation) -> Iterator[Slot]:
+        """The slots that an invalidation covers, found through the indexes; some more than once."""
+        for memory in self.memories:
+            with self.lock:
+                if invalidation.everything:
+                    groups = [tuple(memory)]
+                else:
+                    groups = [memory.by_tag(t) for t in invalidation.tags]
+                    groups += [memory.by_scope(s) for s in invalidation.scopes]
+            yield from chain.from_iterable(groups)
+
+    async def forget(self, **what: Any) -> int:
+        """Declare invalid and carry it out, in steps that leave the loop to others; how many entries went.
+
+        Declared once more at the end: who began meanwhile may have read what was not gone yet.
+        """
+        declared, gone = self.declare(**what), 0
+        while step := self._carry_out(declared, STEP):
+            gone += step
+            await asyncio.sleep(0)
+        self.declare(**what)
+        return gone
+
+    def forget_all(self) -> None:
+        """Declare everything invalid and forget it in one step, where no loop goes on."""
+        self.declare(everything=True)
+        for memory in self.memories:
+            with self.lock:
+                memory.clear()
+
+    def _carry_out(self, invalidation: Invalidation, limit: int) -> int:
+        """Forget up to `limit` slots that an invalidation covers; how many there were. 0: all are gone."""
+        gone = 0
+        for memory in self.memories:
+            with self.lock:
+                for slot in self._some(memory, invalidation, limit - gone):
+                    memory.remove(slot)
+                    gone += 1
+        return gone
+
+    @staticmethod
+    def _some(memory: Memory, invalidation: Invalidation, limit: int) -> list[Slot]:
+        if invalidation.everything:
+            return list(islice(memory, limit))
+        found = dict[Slot, None]()
+        for tag in invalidation.tags:
+            found.update(dict.fromkeys(memory.by_tag(tag, limit)))
+        for scope in invalidation.scopes:
+            found.update(dict.fromkeys(memory.by_scope(scope, limit)))
+        return list(islice(found, limit))
+
+    def forget_call(self, call: Call) -> int:
+        """Forget one call's answer, and keep none that is being made now; 0 or 1."""
+        if call.identity is None:
+            return 0
+        self.declare(digest=call.digest)
+        slot = self.peek(call)
+        if slot is not None:
+            self.drop(call.function.memory, slot)
+        return int(slot is not None)
+
+    def at(self, call: Call) -> Slot | None:
+        """What lies under a call's digest, unproven; nothing counted."""
+        if call.digest in self.behind.due:
+            self.behind.settle()
+        return call.function.memory.at(call.digest)
+
+    def peek(self, call: Call) -> Slot | None:
+        """The call's slot, fresh or stale, nothing counted."""
+        slot = self.at(call)
+        return slot if slot is not None and slot.canonical == call.canonical else None
+
+    def drop_digest(self, digest: int) -> None:
+        """Forget what lies under a digest, in every memory."""
+        for memory in self.memories:
+            slot = memory.at(digest)
+            if slot is not None:
+                self.drop(memory, slot)
+
+    def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
+        """The entry of an outcome's id; O(entries), for what an owner does by hand."""
+        wanted = int(entry[1:], 16) if _ENTRY.fullmatch(entry) else None
+        for memory in self.memories if wanted is not None else ():
+            with self.lock:
+                for slot in memory:
+                    if slot.id == wanted:
+                        return memory, slot
+        return None
+
+    def drop(self, memory: Memory, slot: Slot) -> None:
+        """Forget one slot."""
+        with self.lock:
+            memory.remove(slot)

@@ -1,0 +1,292 @@
+"""Reads and writes the in-process tier: admission, freezing, freshness."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import xxhash
+
+from ..exact.answers.admission import admit, tokens_of
+from ..exact.answers.kept import Freezer, Frozen, NotKeepable
+from ..exact.answers.tape import Alike, Run, Tape
+from ..exact.memory.refresh import refresh_due
+from ..exact.memory.table import Slot, weight_of
+from ..exact.wire.codec import Chunks
+from ..flow.attempt import Faults
+from ..flow.behind import Behind
+from ..protocols import Clock
+from ..types import Reason, Record, Source
+from .call import Call, Function, Landing
+from .holdings import Holdings
+from .parts import tags_with
+from .streams import replay_of, seen_of, short, stream_of, whole
+from .terms import lifetime, own_tags
+
+_log = logging.getLogger("cachelayer")
+BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
+ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+
+
+class Keeper(Holdings):
+    """The in-process tier: what it recalls, what it admits, how it is kept."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        random: Callable[[], float],
+        seed: int,
+        faults: Faults,
+        gone: Callable[[Slot], None],
+    ) -> None:
+        super().__init__(gone, Behind(faults))
+        self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
+        self._now = clock.monotonic
+        self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
+        """Where to look for an entry by its canonical bytes, which prove it."""
+        self._freezer = Freezer()
+        self._ids = self.first_id = 0
+        self._told: set[str] = set()
+
+    def ids_from(self, first: int) -> None:
+        """Give ids above `first` and all that were given: those below were given elsewhere, as before a restart."""
+        self._ids = self.first_id = max(first, self._ids)
+
+    def id_of(self, landing: Landing) -> str:
+        """The id of the entry behind an outcome, or one of its own where none is."""
+        if landing.slot is None and not landing.id:
+            self._ids += 1
+            landing.id = f"o{self._ids:x}"
+        return landing.id if landing.slot is None else f"e{landing.slot.id:x}"
+
+    # reading -----------------------------------------------------------------------------------------------------
+
+    def recall(self, call: Call, now: float) -> Landing | None:
+        """What the memory answers: a fresh entry, or a stale one that may be served.
+
+        The call notes why it does not, and how long the key and the lookup took.
+        """
+        function, landing = call.function, None
+        if call.digest in self.behind.due:
+            self.behind.settle()
+        if call.tightening.no_cache:
+            call.misses["memory"] = NO_CACHE
+        elif (slot := function.memory.get(call.digest, call.canonical)) is None:
+            call.misses["memory"] = ABSENT if function.in_memory else OFF
+        elif (landing := self._usable(call, slot, now)) is None:
+            call.misses["memory"] = EXPIRED
+        call.timings["memory"] = self._now() - now
+        return landing
+
+    def _usable(self, call: Call, slot: Slot, now: float) -> Landing | None:
+        function, oldest = call.function, call.tightening.max_age
+        if oldest is not None and now - slot.created > oldest:
+            return None
+        if now < slot.ends:
+            # this reader refreshes a popular entry shortly before it expires
+            ahead = function.policy.refresh_ahead
+            if ahead and refresh_due(now, slot.ends, slot.cost, 1.0 - self.random()):
+                return self.landing(slot, STALE, now)
+            self._link(call, slot)
+            return self.landing(slot, MEMORY, now)
+        call.stale = slot
+        return self.landing(slot, STALE, now) if now < slot.ends + function.revalidate else None
+
+    def landing(self, slot: Slot, source: Source, now: float) -> Landing:
+        """A slot as a landing."""
+        landing = Landing(source)
+        landing.frozen, landing.age = slot.answer, now - slot.created
+        landing.seconds, landing.slot = slot.cost, slot
+        return landing
+
+    def tokens(self, function: Function, landing: Landing) -> int:
+        """Tokens that an answer says it took; read from a kept one when first asked for."""
+        return landing.tokens if landing.slot is None else self.tokens_of(function, landing.slot)
+
+    def tokens_of(self, function: Function, slot: Slot) -> int:
+        """The same of a slot."""
+        if slot.tokens is not None:
+            return slot.tokens
+        seen = self.faults.attempt_now("view", seen_of, function, slot.answer)
+        slot.tokens = tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
+        return tokens
+
+    # writing -----------------------------------------------------------------------------------------------------
+
+    def weigh(self, call: Call, landing: Landing) -> bool:
+        """Freeze the backend's answer, for riders and for `place`; whether it may be kept."""
+        answer = landing.answer
+        try:
+            landing.frozen = self._freezer.freeze(answer, share=call.function.share)
+            reason = self._admit(call, answer) if call.judged is None else self.judge(call, answer)
+        except NotKeepable as fault:
+            reason = self.unkeepable(call, fault)
+        if reason is not None:
+            self.refuse(call, landing, reason)
+        return reason is None
+
+    def judge(self, call: Call, answer: Any) -> Reason | None:
+        """What an answer itself and its caller have against keeping it, found before `weigh`, which takes that."""
+        if call.judged is None or call.judged[0] is not answer:
+            call.judged = answer, self._admit(call, answer)
+        return call.judged[1]
+
+    def freezing(self, call: Call) -> Callable[[Any], Frozen | Alike]:
+        """Freezes the chunks of one stream; raises NotKeepable."""
+        return Tape(partial(self._freezer.freeze, share=call.function.share)).freeze
+
+    def keep_stream(self, call: Call, chunks: list[Frozen | Alike], seconds: float, landing: Landing) -> None:
+        """Keep a stream that ended well."""
+        function, landing.seconds = call.function, seconds
+        function.stats.took("backend", seconds)
+        landing.frozen = stream = stream_of(chunks, plain=function.plain)
+        told = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
+        if (reason := self._admit(call, told)) is not None:
+            self.refuse(call, landing, reason)
+            return
+        if function.ttl_reads and function.policy.cache_if is None:
+            told = whole(stream)
+        self.place(call, landing, told, self.clock.monotonic())
+
+    def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
+        """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.
+
+        `wall`: now, in Unix seconds. `riders`: others may want answers made of it.
+        """
+        landing = Landing(REDIS if wall < record.fresh_until else STALE)
+        landing.answer, landing.age = answer, max(wall - record.created, 0.0)  # clocks jump
+        landing.seconds, landing.tokens = record.seconds, record.tokens
+        slot = landing.slot = self.adopt(call, record, answer, wall)
+        if slot is not None:
+            landing.frozen = slot.answer
+        elif riders:
+            landing.frozen = self._frozen(call, answer)
+        if type(answer) is Chunks:
+            landing.answer = replay_of(answer, plain=call.function.plain) if landing.frozen is None else None
+        return landing
+
+    def _frozen(self, call: Call, answer: Any) -> Frozen | None:
+        try:
+            if type(answer) is Chunks:
+                freeze, own = self.freezing(call), answer.parts
+                parts = [part if type(part) is Run else freeze(part.answer()) for part in own]  # type: ignore[union-attr]
+                return stream_of(parts, plain=call.function.plain)
+            return self._freezer.freeze(answer, share=call.function.share)
+        except NotKeepable:
+            return None
+
+    def adopt(
+        self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
+    ) -> Slot | None:
+        """Keep in memory what another process made, or this one before a restart under the id `entry`.
+
+        None where it cannot be. `wall`: now, in Unix seconds.
+        """
+        if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
+            return None
+        now = self.clock.monotonic()
+        offset = now - wall
+        tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
+        slot = self._slot(
+            call,
+            frozen,
+            tags,
+            record.seconds,
+            min(record.created, wall) + offset,
+            record.fresh_until + offset,
+            entry,
+        )
+        slot.tokens = record.tokens
+        memory = call.function.memory
+        with self.lock:
+            held = memory.at(call.digest)
+            if held is None or held.created <= slot.created:
+                memory.put(slot, now)
+        return slot
+
+    def _admit(self, call: Call, answer: Any) -> Reason | None:
+        policy = call.function.policy
+        if call.tightening.no_store:
+            return Reason.NO_STORE
+        seen = answer
+        if call.function.view is not None:
+            seen = self.faults.attempt_now("view", call.function.view, answer, of=call.function.name)
+            if isinstance(seen, Reason):
+                return seen
+        reason = admit(seen, policy.keep_truncated)
+        if reason is None and (wanted := policy.cache_if) is not None:
+            of = call.function.name
+            allowed = self.faults.attempt_now("cache_if", lambda: bool(wanted(seen)), of=of)
+            reason = allowed if isinstance(allowed, Reason) else None if allowed else Reason.VETOED
+        return reason
+
+    def place(self, call: Call, landing: Landing, answer: Any, now: float) -> None:
+        """Keep an answer that was made just `now`, frozen and found fit."""
+        assert landing.frozen is not None
+        function = call.function
+        ttl, tags = lifetime(call, answer, self.faults), own_tags(call, self.faults)
+        if ttl <= 0 or isinstance(tags, Reason):
+            self.refuse(call, landing, Reason.TTL_ZERO if ttl <= 0 else Reason.FAULT)
+            return
+        ttl *= 1.0 - function.policy.ttl_jitter * self.random()
+        if call.build is not None:
+            tags = tags_with(tags, call.build)
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
+        with self.lock:
+            if self.outdated(slot, function.memory.at(call.digest), call.epoch):
+                self.refuse(call, landing, Reason.INVALIDATED)
+            elif function.in_memory and not function.memory.put(slot, now):
+                self.refuse(call, landing, Reason.OVERSIZE)
+            else:
+                landing.slot = slot
+
+    def _slot(
+        self,
+        call: Call,
+        frozen: Frozen,
+        tags: tuple[str, ...],
+        cost: float,
+        created: float,
+        fresh: float,
+        entry: int | None = None,
+    ) -> Slot:
+        function, canonical = call.function, call.canonical
+        if entry is None:
+            self._ids = entry = self._ids + 1
+        slot = Slot(
+            call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,
+            fresh + function.outlasts, tags,
+            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant), entry,
+        )  # fmt: skip
+        if function.policy.refresh_ahead:
+            slot.fresh_until -= min(10 * cost, 0.1 * (fresh - created))
+        return slot
+
+    def unkeepable(self, call: Call, fault: NotKeepable) -> Reason:
+        """Why an answer is not kept; the log tells of what no copy can be made of."""
+        if fault.reason is Reason.NOT_KEEPABLE and not call.function.quiet:
+            self.tell(call.function, fault)
+        return fault.reason
+
+    def tell(self, function: Function, fault: Exception) -> None:
+        """Say in the log, once a function, why calls go uncached: their callers see no difference."""
+        if function.name not in self._told:
+            self._told.add(function.name)
+            _log.warning("calls of %s are not cached: %.300s", function.name, fault)
+
+    @staticmethod
+    def refuse(call: Call, landing: Landing, reason: Reason) -> None:
+        """Note why an answer is not kept."""
+        landing.stored = reason
+        call.function.stats.kept_out[reason] += 1
+
+    def _link(self, call: Call, slot: Slot) -> None:
+        """Let the call's raw form lead straight to its entry next time."""
+        function = call.function
+        if function.linkable:
+            with self.lock:
+                function.lane_of(call.tenant).link(function.memory, slot, call.args, call.kwargs)

@@ -1,0 +1,58 @@
+"""Raw forms of a transport: the bytes of a request that lead straight to the entry which answered them before."""
+
+from __future__ import annotations
+
+from xxhash import xxh3_64_intdigest
+
+from ..exact.memory.slot import Slot
+from ..exact.memory.table import Raws
+from ..types import Reason
+from .call import Function
+from .keeper import Keeper
+
+
+class RawForms:
+    """For one wrapped function. Bytes are compared in full; a form leads nowhere once its entry is gone.
+
+    The caller sees to it that equal bytes always mean equal requests: what identifies an answer beside the body
+    (path, tenant, headers) belongs into the bytes.
+    """
+
+    def __init__(self, function: Function, keeper: Keeper) -> None:
+        self._function, self._keeper = function, keeper
+        self._table: Raws = {}
+        self._now = keeper.clock.monotonic
+
+    def find(self, raw: bytes, at: float | None = None) -> Slot | None:
+        """The fresh entry that `raw` leads to, counted as a hit; takes no lock. `at`: now, if known already."""
+        if at is None:
+            at = self._now()
+        pair = self._table.get(xxh3_64_intdigest(raw))
+        if pair is None or pair[0] != raw:
+            return None
+        slot, stats = pair[1], self._function.stats
+        if slot.fresh_until <= at:
+            return None
+        slot.hits += 1
+        slot.used = at
+        stats.fast_hits += 1
+        if stats.fast_hits >= stats.look_at:
+            stats.look(self._now() - at, slot)
+        return slot
+
+    def link(self, slot: Slot | None, raw: bytes) -> bool:
+        """Let `raw` lead to `slot` from now on; False where it cannot."""
+        function = self._function
+        if slot is None or function.policy.variants > 1 or function.records or not slot.resident:
+            return False
+        with self._keeper.lock:
+            return function.memory.link(slot, self._table, xxh3_64_intdigest(raw), raw)
+
+    def age(self, slot: Slot) -> tuple[float, float]:
+        """(how old an entry is, how long it is fresh yet), in seconds; stale by so much where negative."""
+        now = self._now()
+        return now - slot.created, slot.ends - now
+
+    def report(self, stage: str, fault: BaseException) -> Reason:
+        """Count a fault of the transport's own cache work; see `Faults.report`."""
+        return self._keeper.faults.report(stage, fault)

@@ -1,0 +1,144 @@
+"""Records served traffic to files in the background, for `replay` and `calibrate`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..exact.answers.admission import text_of, tokens_of
+from ..flow.attempt import Faults
+from ..flow.background import offload
+from ..flow.portal import Portal
+from ..flow.writeback import WriteBack
+from ..observe.traffic import Seen, TrafficLog, row
+from ..policy import Trace
+from ..protocols import Clock
+from ..types import Match, Reason, Source
+from .call import Call, Landing
+from .streams import seen_of
+
+SHADOW = "shadow"
+"""The tier of lines that hold what the backend said when a similar hit was checked; not a request of its own."""
+CAPACITY = 4096
+"""Requests that wait to be written; what comes while so many wait is dropped and counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What a request's line is made of, once its caller is served."""
+
+    call: Call
+    landing: Landing
+    tier: str
+    match: Match | None
+    at: float
+    latency: float
+    answer: str | None
+    """The answer's text where the landing holds no frozen answer to take it from."""
+
+
+class Recorder:
+    """Queues what was served and writes it in a thread. Never waits, never raises; drops are counted."""
+
+    def __init__(self, clock: Clock, faults: Faults, portal: Portal) -> None:
+        self._clock, self._faults, self._portal = clock, faults, portal
+        self._queue: WriteBack[Served] = WriteBack(self._write, capacity=CAPACITY, batch=256, linger=0.05)
+        self._logs: dict[Trace, TrafficLog] = {}
+        self.written = 0
+        self.lost = 0
+        """Lines that could not be written, or were too long."""
+
+    def reset(self) -> None:
+        """After a fork: what is queued and open is the parent's."""
+        self._queue.reset()
+        for log in self._logs.values():
+            log.reset()
+
+    def add(self, call: Call, landing: Landing, tier: str, match: Match | None) -> None:
+        """Queue one served request of a function whose policy records."""
+        if call.identity is not None:
+            self._faults.attempt_now("traffic", self._add, call, landing, tier, match)
+
+    def add_check(self, call: Call, answer: Any) -> None:
+        """Queue the backend's own answer to a request that was served by similarity (a shadow check)."""
+        landing = Landing(Source.BACKEND)
+        landing.answer = answer
+        self.add(call, landing, SHADOW, None)
+
+    def _add(self, call: Call, landing: Landing, tier: str, match: Match | None) -> None:
+        latency = self._clock.monotonic() - call.arrived
+        answer = None
+        if landing.frozen is None and landing.recording is None:
+            answer = text_of(call.function.seen(landing.answer))
+        served = Served(call, landing, tier, match, self._clock.time() - latency, latency, answer)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = self._portal.loop
+            loop.call_soon_threadsafe(self._queue.offer, served, loop)
+        else:
+            self._queue.offer(served, loop)
+
+    async def _write(self, batch: Sequence[Served]) -> None:
+        done = await self._faults.attempt("traffic", offload(partial(self._lines, batch)), None)
+        if isinstance(done, Reason):
+            self.lost += len(batch)
+
+    def _lines(self, batch: Sequence[Served]) -> None:
+        for trace in {served.call.policy.record for served in batch} - {None}:
+            assert isinstance(trace, Trace)
+            log = self._logs.setdefault(trace, TrafficLog(trace))
+            mine = [served for served in batch if served.call.policy.record == trace]
+            rows = [self._faults.attempt_now("traffic", _line, served, trace) for served in mine]
+            kept = [line for line in rows if isinstance(line, dict)]
+            log.write(kept)
+            self.written += len(kept)
+            self.lost += len(rows) - len(kept)
+
+    async def drain(self, timeout: float | None = None) -> bool:
+        """Write what is queued now; False where `timeout` seconds were not enough."""
+        return await self._queue.drain(timeout)
+
+    async def aclose(self, timeout: float) -> None:
+        """Drain for at most `timeout` seconds and close the files; a later line opens another."""
+        await self.drain(timeout)
+        for log in self._logs.values():
+            log.close()
+
+    def stats(self) -> dict[str, int]:
+        """Lines written, waiting, dropped for want of room, and lost to faults or length."""
+        queue = self._queue
+        return {
+            "written": self.written,
+            "waiting": len(queue),
+            "dropped": queue.dropped,
+            "lost": self.lost,
+        }
+
+
+def _line(served: Served, trace: Trace) -> dict[str, Any] | None:
+    call, landing = served.call, served.landing
+    identity = call.identity
+    assert identity is not None
+    answer = None if landing.frozen is None else seen_of(call.function, landing.frozen)
+    reason = call.misses.get("similar")
+    question = identity.text
+    if question is None:
+        question = identity.canonical[len(identity.head) :].decode("utf-8", "replace")
+    seen = Seen(
+        served.at,
+        call.function.name,
+        identity.partition(),
+        question,
+        [(turn.role, turn.text) for turn in identity.turns],
+        served.answer if answer is None else text_of(answer),
+        served.tier,
+        served.match,
+        served.latency,
+        0 if answer is None else tokens_of(answer),
+        None if reason is None else str(reason),
+    )
+    return row(seen, trace)

@@ -1,0 +1,43 @@
+"""How long an answer is kept, and under which tags; calls the owner's functions for both."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from ..durations import LONGEST, seconds
+from ..errors import ConfigurationError
+from ..flow.attempt import Faults
+from ..types import Reason
+from .call import Call
+
+
+def lifetime(call: Call, answer: Any, faults: Faults) -> float:
+    """Seconds for which `answer` is fresh, before any jitter; 0 where that cannot be told."""
+    function = call.function
+    ttl = function.ttl if function.ttl is not None else _told(call, answer, faults)
+    if call.identity is not None and call.identity.text is not None:
+        passing = faults.attempt_now("fresh", function.passing, call.identity)
+        if passing:  # a fault's reason, too: where it cannot be told, short is safe
+            return min(ttl, function.fresh_ttl)
+    return ttl
+
+
+def _told(call: Call, answer: Any, faults: Faults) -> float:
+    """What the owner's function says of the answer."""
+    ttl: Any = call.policy.ttl
+    given = faults.attempt_now("ttl", ttl, answer, of=call.function.name)
+    try:
+        told = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
+        return min(told, LONGEST)
+    except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer
+        faults.report("ttl", fault, call.function.name)
+        return 0.0
+
+
+def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
+    """The tags of a call's answer; a reason where they cannot be told, without which nobody could invalidate it."""
+    function = call.function
+    if not function.templated:
+        return function.tags
+    return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs, of=function.name)

@@ -1,0 +1,1 @@
+"""What the owner of a layer does and sees: invalidate, erase, watch, trace, compare."""

@@ -1,0 +1,123 @@
+"""Compares a cheap model with a reference, which is asked a sampled share of the same questions in the background."""
+
+from __future__ import annotations
+
+import contextvars
+import inspect
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from hashlib import blake2b
+from random import random
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConfigurationError
+from ..exact.answers.admission import text_of
+from ..keep.accounts import model_of
+from ..keep.call import Call, Function, Landing
+from ..keep.streams import seen_of
+from ..observe.quality import Hit, Quality
+from ..semantic.answers import normalize
+from ..semantic.asks import Same
+from ..semantic.evidence.budget import Interval
+from ..semantic.evidence.saying import say_the_same
+from ..semantic.tier import SimilarTier
+
+if TYPE_CHECKING:
+    from ..tiers.tiers import Tiers
+
+LONGEST = 120.0
+"""Seconds that the reference may take for an answer nobody waits for."""
+
+
+class Comparison:
+    """Whether a function's own answers say the same as a reference's: slices, drift, doubtful ones, and a bound.
+
+    `quality` holds slices, hours, drifting scopes and the differing answers; the share of those that differ has a
+    confidence sequence like the error budget's (`budget.Interval`). Answers are compared by the function's `judge=`
+    where it has one, else by the rules of `saying`, with doubt taken for a difference.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        reference: Callable[..., Any],
+        *,
+        judge: Same | None,
+        share: float,
+        keep: int,
+    ) -> None:
+        if not callable(reference):
+            raise ConfigurationError("reference", reference, "give a function that takes the same arguments")
+        if not isinstance(share, int | float) or isinstance(share, bool) or not 0.0 < share <= 1.0:
+            raise ConfigurationError("share", share, "give a share above 0, at most 1")
+        if function.plain:
+            remedy = "wrap an async function: a plain one has no loop to ask the reference on"
+            raise ConfigurationError("function", function.name, remedy)
+        self.quality = Quality(keep=keep)
+        self.answers = 0
+        """Answers that could have been compared."""
+        self._reference, self._share, self._judge = reference, float(share), judge
+        self._interval = Interval()
+
+    def see(self, call: Call, landing: Landing, tiers: Tiers) -> None:
+        """An answer was made; if it was kept, compared in the caller's context where chance says so."""
+        identity, slot = call.identity, landing.slot
+        if identity is None or slot is None or not call.policy.pure:
+            return
+        said = text_of(seen_of(call.function, slot.answer))
+        if said is None:
+            return
+        self.answers += 1
+        if random() < self._share:
+            scope = blake2b(identity.partition(), digest_size=6).hexdigest()
+            model = model_of(call.function, call.kwargs, identity)
+            asked = identity.text or ""
+            hit = Hit(
+                f"d{call.digest:x}", call.function.name, scope, asked, asked, said, 1.0, 1.0, f"model:{model}"
+            )
+            compared = partial(self._attempt, call, hit, tiers)
+            tiers.background.spawn(compared, contextvars.copy_context())
+
+    async def _attempt(self, call: Call, hit: Hit, tiers: Tiers) -> None:
+        compared = self._compare(call, hit, tiers.similar_to(call.function))
+        await tiers.faults.attempt("compare", compared, LONGEST)
+
+    async def _compare(self, call: Call, hit: Hit, tier: SimilarTier | None) -> None:
+        answer = self._reference(*call.args, **call.kwargs)
+        if inspect.isawaitable(answer):
+            answer = await answer
+        if isinstance(answer, AsyncIterator):
+            answer = [chunk async for chunk in answer]
+        truth = text_of(call.function.seen(answer))
+        if truth is None:
+            return
+        right = await self._agree(hit, truth, tier)
+        self.quality.served(hit)
+        self.quality.checked(hit, right, truth)
+        self._interval.hit(1.0, True, not right)  # drawn by chance: what was compared stands for all
+        call.function.stats.model_verdicts["same" if right else "different"] += 1
+
+    async def _agree(self, hit: Hit, truth: str, tier: SimilarTier | None) -> bool:
+        if normalize(hit.answer) == normalize(truth):
+            return True
+        if self._judge is not None:
+            return await self._judge(hit.answer, truth)
+        if tier is None:
+            return False
+        embedded = await tier.embedder.embed([hit.answer, truth])
+        return bool(all(embedded.complete)) and say_the_same(hit.answer, truth, embedded.vectors)
+
+    def bounds(self) -> tuple[float | None, float, float]:
+        """(estimate, low, high) of the share of answers that differ; 95 %, valid at any time."""
+        return self._interval.estimate, *self._interval.bounds()
+
+    def report(self) -> dict[str, Any]:
+        """`Quality.report`, and how many answers there were, the share that differs and its 95 % bounds."""
+        estimate, low, high = self.bounds()
+        return {
+            **self.quality.report(),
+            "answers": self.answers,
+            "different": estimate,
+            "low": low,
+            "high": high,
+        }

@@ -1,0 +1,130 @@
+"""Operations for the owner: invalidate, erase, change the model, statistics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import ConfigurationError
+from ..keep.holdings import STEP
+from ..path.engine import Engine
+from ..policy import check_names
+from ..protocols import Decider, Embedder
+from ..semantic.asks import State
+from ..semantic.successor import succeed
+from ..tiers.implied import implied_by
+from ..tiers.local import Local
+from ..wrap.naming import names
+
+EVERYBODY: Any = object()
+"""In the place of a tenant's name: all, those without one too."""
+
+
+class Upkeep:
+    """Acts on every memory of a layer and on its shared tier."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._keeper, self._shared = engine, engine.keeper, engine.tiers.shared
+
+    async def invalidate(self, tags: Sequence[str], scope: Mapping[str, str] | None, dry_run: bool) -> int:
+        """See `CacheLayer.invalidate`."""
+        tags = names("tags", tags)
+        if not tags and scope is None:
+            raise ConfigurationError(
+                "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
+            )
+        what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
+        await self._ready(physically=False)
+        if dry_run:
+            return await self._matching(what)
+        gone = await self._keeper.forget(**what)
+        if self._shared is not None:
+            await self._shared.invalidate([*tags, *implied_by(scope)])
+            gone += await self._keeper.forget(**what)  # what was read from the store before it was told
+        return gone + await self._tell(what, physically=False)
+
+    async def _matching(self, what: Any) -> int:
+        """How many entries would go; in steps that leave the loop to others."""
+        declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
+        found = set(() if elsewhere is None else elsewhere.coming(declared))
+        for number, slot in enumerate(self._keeper.matching(declared), 1):
+            found.add(slot.id)
+            if number % STEP == 0:
+                await asyncio.sleep(0)
+        return len(found)
+
+    async def _ready(self, *, physically: bool) -> None:
+        if self._engine.tiers.elsewhere is not None:
+            await self._engine.tiers.elsewhere.ready(physically=physically)
+
+    async def _tell(self, what: Any, *, physically: bool) -> int:
+        """How many entries went that were no answers of this process yet."""
+        tiers = self._engine.tiers
+        for tier in tiers.every if physically else ():
+            tier.forget_texts()
+        if physically and tiers.shortcuts is not None:
+            tiers.shortcuts.clear()
+        if tiers.elsewhere is None:
+            return 0
+        return await tiers.elsewhere.forgotten(self._keeper.declared(**what), physically=physically)
+
+    async def erase(self, tenant: str, dry_run: bool) -> int:
+        """See `CacheLayer.erase`."""
+        scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
+        what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
+        await self._ready(physically=True)
+        if dry_run:
+            return await self._matching(what)
+        gone = await self._keeper.forget(**what)
+        if self._shared is not None:
+            await self._shared.erase(implied_by(scope))
+        return gone + await self._tell(what, physically=True)
+
+    async def change_model(self, embedder: Embedder, decider: Decider) -> int:
+        """See `CacheLayer.change_model`."""
+        tiers = self._engine.tiers
+        if tiers.similar is None or tiers.similar.state is not State.READY:
+            raise ConfigurationError(
+                "embedder", embedder, "the similar tier does not serve: await layer.start() first"
+            )
+        if isinstance(tiers.elsewhere, Local):
+            remedy = "with index=<directory> restart with the new embedder: entries are embedded again behind callers"
+            raise ConfigurationError("embedder", embedder, remedy)
+        return await succeed(tiers.similar, embedder, decider)
+
+    def stats(self) -> dict[str, Any]:
+        """What the tiers hold and how they fare."""
+        keeper, tiers = self._keeper, self._engine.tiers
+        writeback = tiers.writeback
+        return {
+            "entries": sum(len(m) for m in keeper.memories),
+            "bytes": sum(m.bytes for m in keeper.memories),
+            "max_bytes": sum(m.max_bytes for m in keeper.memories),
+            "flights": len(self._engine.flights),
+            "write_back": {
+                "queued": len(writeback),
+                "dropped": writeback.dropped,
+                "done": writeback.handled,
+            },
+            "gone": dict(keeper.gone),
+            "embedder": getattr(tiers.similar.embedder, "stats", dict)() if tiers.similar is not None else {},
+            "vectors": {t.embedder.identity: t.stats() for t in tiers.every if t is not tiers.similar},
+            "background": {"running": len(tiers.background), "refused": tiers.background.refused},
+            "recorded": tiers.recorder.stats(),
+            "shared": self._shared.stats() if self._shared else {"state": "off"},
+            "elsewhere": tiers.elsewhere.stats() if tiers.elsewhere else {"state": "off"},
+            "faults": {f"{stage}:{name}": n for (stage, name), n in self._engine.faults.counts.items()},
+        }
+
+
+def _checked(scope: Mapping[str, str]) -> dict[str, str]:
+    if not isinstance(scope, Mapping) or not scope:
+        raise ConfigurationError(
+            "scope", scope, "give a mapping, such as {'tenant': 'acme'}; erase() takes everything"
+        )
+    check_names("scope field", dict(scope), ["tenant", "function"])
+    for field, value in scope.items():
+        if not isinstance(value, str) or not value:
+            raise ConfigurationError(field, value, f"name a {field}; erase() without one removes everything")
+    return dict(scope)

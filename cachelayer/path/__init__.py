@@ -1,0 +1,1 @@
+"""The path of a request, from its arguments to its answer."""

@@ -1,0 +1,269 @@
+"""The path of a request, cheapest answer first; the only module that knows the order.
+
+`Engine._path` is the path for coroutines, `_path_now` the same for plain functions in their caller's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from ..exact.answers.kinds import ATOMS
+from ..exact.memory.slot import Slot
+from ..flow.attempt import Faults
+from ..flow.loops import running_loop
+from ..flow.portal import Portal
+from ..flow.singleflight import SingleFlight
+from ..flow.within import Alone, Itself
+from ..keep.call import Call, Landing
+from ..keep.keeper import Keeper
+from ..keep.parts import Noting
+from ..protocols import Clock
+from ..tiers.tiers import Tiers
+from ..types import Outcome, Reason, Source
+from .delivery import Delivery
+from .keeping import Keeping, flight_key
+
+T = TypeVar("T")
+Told = Callable[[Call, Landing, bool], Any]
+"""What a caller is told of a landing: of which call, and whether the caller led."""
+Served = Callable[[Call], Coroutine[Any, Any, T]]
+_VALUES = ATOMS | {dict, list, tuple}
+"""Classes that are no streams, told by one look."""
+BYPASS, STALE = Source.BYPASS, Source.STALE
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+
+
+class Engine:
+    """Serves calls from the tiers in order; real misses go to the backend, one call a key."""
+
+    def __init__(
+        self, *, clock: Clock, keeper: Keeper, tiers: Tiers, faults: Faults, portal: Portal, noting: Noting
+    ) -> None:
+        self.noting = noting
+        self.clock, self.keeper, self.tiers, self.faults, self.portal = clock, keeper, tiers, faults, portal
+        self._now = clock.monotonic
+        self.flights = SingleFlight(clock)
+        self.delivery = Delivery(clock, keeper, tiers.recorder)
+        self.keeping = Keeping(keeper, tiers, self.flights, self.delivery, noting)
+        self.keep = self.keeping.keep
+
+        self.serve: Served[Outcome] = partial(self._path, self.delivery.outcome)
+        """The answer and how it came to be."""
+        self._bare = self.delivery.answer
+        self.answer: Served[Any] = partial(self._path, self._bare)
+        """The answer alone."""
+        self.landed: Served[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
+        """The outcome, and the entry that stands behind it."""
+        self.handed: Served[tuple[Outcome | None, Slot | None]] = partial(self._path, self.delivery.handed)
+        """The same, but no outcome of an answer that its caller was told already (`Call.told`)."""
+
+    async def _path(self, told: Told, call: Call) -> Any:
+        """The path: memory, shared store, then in one flight a key: similar answers, backend."""
+        function, shared = call.function, self.tiers.shared
+        if function.tracing is not None and call.span is None:
+            span = function.tracing.begin(call, plain=False)
+            if span is not None:
+                with span:
+                    return await self._path(told, call)
+        if call.reason is not None:
+            return told(call, await self._bypass(call), True)
+        hit, key = self.keeper.recall(call, call.arrived), flight_key(call)
+        if hit is None and shared is not None and key not in self.flights:
+            asked = shared.ask(call)  # what follows is done while the question is away
+            call.later = told is self._bare and self.keeping.may_wait(call)
+            hit = await shared.find(call, asked=asked)
+            if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
+                hit = self.keeper.recall(call, self.clock.monotonic())
+        if hit is not None:
+            if hit.source is STALE:
+                self.refresh(call)
+            return told(call, hit, True)
+        lead = self._lead if self.tiers.first(call) else self._answer
+        try:
+            ride = self.flights.ride(
+                key, lead, call, function.rider_wait, function.flight_age, call.canonical
+            )
+            landing, led = ride if type(ride) is tuple else await ride  # type: ignore[misc]
+        except Itself:
+            call.reason = Reason.RECURSIVE
+            return told(call, await self._bypass(call), True)
+        except Alone:
+            landing, led = await lead(call), True
+        if not led:
+            self.keeper.behind.settle()
+            if not landing.shareable:
+                landing, led = await lead(call), True
+        return told(call, landing, led)
+
+    async def _lead(self, call: Call) -> Landing:
+        """What one caller does for all who ask the same, where other tiers are asked first."""
+        try:
+            return await self.tiers.find_or(call, partial(self._answer, call))
+        except BaseException:
+            self.tiers.let_go(call)
+            raise
+
+    async def _answer(self, call: Call) -> Landing:
+        """A real miss: the backend's answer, kept or about to be."""
+        call.epoch = self.keeper.epoch
+        started = self._now()
+        call.function.stats.backend_calls += 1
+        noted = self.noting.begin(call) if self.noting.on else None
+        try:
+            answer = await call.invoke(*call.args, **call.kwargs)
+            if type(answer) not in _VALUES:
+                if isinstance(answer, AsyncIterator):
+                    return self.keeping.record(call, answer, started)
+                if call.function.plain and isinstance(answer, Iterator):  # made in a thread
+                    return self.keeping.record_now(call, answer, started)
+        except Exception:
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
+        finally:
+            if noted is not None:
+                self.noting.end(noted)
+        return self.keep(call, answer, started)
+
+    def _called_now(self, call: Call) -> Any:
+        call.function.stats.backend_calls += 1
+        noted = self.noting.begin(call) if self.noting.on and call.reason is None else None
+        try:
+            return call.invoke(*call.args, **call.kwargs)
+        except Exception:
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
+        finally:
+            if noted is not None:
+                self.noting.end(noted)
+
+    def _stale(self, call: Call) -> Landing | None:
+        """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
+        call.function.stats.backend_errors += 1
+        if call.lease is not None and self.tiers.shared is not None:
+            self.portal.soon(self.tiers.shared.let_go, call)
+        slot, now = call.stale, self.clock.monotonic()
+        if slot is None or not slot.resident or now > slot.ends + call.function.if_error:
+            return None
+        return self.keeper.landing(slot, STALE, now)
+
+    async def _bypass(self, call: Call) -> Landing:
+        """The backend alone: nothing is read and nothing kept."""
+        started = self.clock.monotonic()
+        call.function.stats.backend_calls += 1
+        try:
+            answer = await call.invoke(*call.args, **call.kwargs)
+        except Exception:
+            stale = self._stale(call)
+            if stale is not None:
+                return stale
+            raise
+        call.timings["backend"] = self.clock.monotonic() - started
+        return self._passed(call, answer)
+
+    def _bypass_now(self, call: Call) -> Landing:
+        started = self.clock.monotonic()
+        answer = self._called_now(call)
+        call.timings["backend"] = self.clock.monotonic() - started
+        return answer if isinstance(answer, Landing) else self._passed(call, answer)
+
+    def _passed(self, call: Call, answer: Any) -> Landing:
+        reason = call.reason or Reason.BYPASS
+        call.misses["memory"] = reason
+        landing = Landing(BYPASS)
+        landing.answer, landing.stored = answer, reason
+        return landing
+
+    def serve_now(self, call: Call) -> Outcome:
+        """`serve` for a plain function."""
+        outcome: Outcome = self._path_now(call, self.delivery.outcome)
+        return outcome
+
+    def answer_now(self, call: Call) -> Any:
+        """`answer` for a plain function."""
+        return self._path_now(call, self.delivery.answer)
+
+    def _path_now(self, call: Call, told: Told) -> Any:
+        """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
+        if call.function.tracing is not None and call.span is None:
+            span = call.function.tracing.begin(call, plain=True)
+            if span is not None:
+                with span:
+                    return self._path_now(call, told)
+        if call.reason is not None:
+            return told(call, self._bypass_now(call), True)
+        hit = self.keeper.recall(call, call.arrived)
+        if hit is not None:
+            if hit.source is STALE:
+                self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
+            return told(call, hit, True)
+        function = call.function
+        lead = partial(self._lead_now, call)
+        try:
+            key, proof = flight_key(call), call.canonical
+            landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
+        except Itself:
+            call.reason = Reason.RECURSIVE
+            return told(call, self._bypass_now(call), True)
+        except Alone:
+            landing, led = lead(), True
+        if not led and not landing.shareable:
+            landing, led = lead(), True
+        return told(call, landing, led)
+
+    def _lead_now(self, call: Call) -> Landing:
+        if self.tiers.wanted(call):
+            look = partial(self.tiers.find, call, patient=running_loop() is None)
+            found = self.faults.attempt_now(
+                "lookup", lambda: self.portal.run(look())
+            )  # another may close the layer
+            if isinstance(found, Landing):
+                return found
+        call.epoch = self.keeper.epoch
+        started = self.clock.monotonic()
+        try:
+            answer = self._called_now(call)
+        except BaseException:
+            self.tiers.let_go(call)
+            raise
+        if isinstance(answer, Landing):
+            return answer
+        if isinstance(answer, Iterator):
+            return self.keeping.record_now(call, answer, started)
+        return self.keep(call, answer, started)
+
+    def report_wrong(self, entry: str) -> bool:
+        """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""
+        found = self.keeper.by_id(entry)
+        if found is None:
+            return False
+        memory, slot = found
+        self.tiers.report_wrong(slot)
+        self.keeper.drop(memory, slot)
+        return True
+
+    def refresh(self, call: Call) -> None:
+        """Make a stale entry fresh on the running loop, unless a flight for it is up already."""
+        if call.policy.pure:
+            self.flights.launch(
+                flight_key(call),
+                partial(self._refreshed, call),
+                max_age=call.function.flight_age,
+                proof=call.canonical,
+            )
+
+    async def _refreshed(self, call: Call) -> Landing:
+        """The backend's answer, or that of the process that refreshes the entry for all."""
+        try:
+            landing = await self.tiers.newer(call) or await self._answer(call)
+        except BaseException:
+            self.tiers.let_go(call)
+            raise
+        if landing.recording is not None:
+            self.tiers.background.spawn(landing.recording.read_off(), owed=True)
+        return landing

@@ -1,0 +1,191 @@
+"""Decides on keeping a backend's answer: judged at once, kept then or in the background; streams when they end."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from functools import partial
+from typing import Any
+
+from ..exact.answers.frozen import OWN
+from ..exact.answers.kept import Frozen, NotKeepable
+from ..exact.answers.tape import Alike
+from ..flow.recording import Recording, StreamOverrun
+from ..flow.singleflight import SingleFlight
+from ..flow.tee import Tee
+from ..keep.accounts import account
+from ..keep.call import Call, Landing
+from ..keep.keeper import Keeper
+from ..keep.parts import Noting
+from ..policy import NOT_TIGHTENED
+from ..tiers.tiers import Tiers
+from ..types import Reason, Source
+from .delivery import Delivery
+
+BACKEND = Source.BACKEND
+"""Each look at an enum's member costs 0.1 us in Python 3.11."""
+
+_RETURNS = "a generator that returns a value cannot be replayed whole; yield it, or return nothing"
+Freeze = Callable[[Any], Frozen | Alike]
+
+
+class Keeping:
+    """Hands answers to the keeper and to the tiers behind it."""
+
+    def __init__(
+        self, keeper: Keeper, tiers: Tiers, flights: SingleFlight, delivery: Delivery, noting: Noting
+    ) -> None:
+        self._keeper, self._tiers, self._flights = keeper, tiers, flights
+        self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
+
+    def may_wait(self, call: Call) -> bool:
+        """Whether a call's answer may be kept after its caller has it: nobody but later callers sees a difference."""
+        function, noting = call.function, self._noting.on or call.parent is not None
+        watched = (
+            call.span is not None or function.stats.ledger is not None or function.comparison is not None
+        )
+        return (
+            function.bare
+            and not noting
+            and not watched
+            and call.tightening is NOT_TIGHTENED
+            and not self._tiers.first(call)
+        )
+
+    def keep(self, call: Call, answer: Any, started: float) -> Landing:
+        """What the backend answered: weighed at once, so that it is kept as it is now; kept now, or `later`.
+
+        What its caller was told ahead is a transport's own, which nobody changes: it is weighed later, too.
+        """
+        now = self._now()
+        landing = Landing(BACKEND, call)
+        landing.answer = answer
+        landing.seconds = call.timings["backend"] = now - started
+        fit = None if call.told else self._keeper.weigh(call, landing)
+        if call.later or call.told:
+            landing.due = now
+            self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
+            return landing
+        if fit:
+            self._keeper.place(call, landing, answer, now)
+        if self._tiers.shared is not None or call.function.similar or call.function.comparison is not None:
+            self._pass_on(call, landing)
+        return landing
+
+    def _pass_on(self, call: Call, landing: Landing) -> None:
+        if self._tiers.wanted(call):
+            self._tiers.keep(call, landing)
+        if call.function.comparison is not None:
+            call.function.comparison.see(call, landing, self._tiers)
+
+    def _kept_later(self, call: Call, landing: Landing, fit: bool | None) -> None:
+        """Keep what was put off, weighed or not, and count its caller."""
+        made, landing.due = landing.due, None
+        assert made is not None
+        try:
+            if self._keeper.weigh(call, landing) if fit is None else fit:
+                self._keeper.place(call, landing, landing.answer, made)
+            self._pass_on(call, landing)
+        finally:
+            if landing.told:
+                self._delivery.count(call, landing, True, made)
+
+    def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
+        """A stream that the backend answers with: kept when it has ended well."""
+        landing = Landing(BACKEND, call)
+        landing.recording = recording = Recording(source, **self._hooks(call, landing, started))
+        recording.start(self._flights.starter)
+        return landing
+
+    def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
+        """The same of a plain function."""
+        landing = Landing(BACKEND, call)
+        landing.recording = Tee(source, **self._hooks(call, landing, started))
+        return landing
+
+    def _hooks(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
+        over = False
+
+        def finish(chunks: list[Any], returned: Any = None) -> None:
+            seconds = self._now() - started
+            if returned is None:
+                self._keeper.keep_stream(call, chunks, seconds, landing)
+            else:
+                landing.seconds = seconds
+                call.function.stats.took("backend", seconds)
+                self._keeper.refuse(call, landing, self._keeper.unkeepable(call, NotKeepable(_RETURNS)))
+            self._tiers.keep(call, landing)
+            if call.function.comparison is not None:
+                call.function.comparison.see(call, landing, self._tiers)
+            if call.function.records:
+                self._tiers.recorder.add(call, landing, BACKEND, None)
+            self._settle(call, landing)
+            if call.span is not None:
+                call.span.streamed(chunks)
+
+        def leave() -> None:
+            self._flights.close(flight_key(call), landing)
+            if landing.slot is None:
+                self._tiers.let_go(call)
+
+        def oversize() -> None:
+            self._keeper.refuse(call, landing, why[0] if why else Reason.OVERSIZE)
+            leave()
+
+        def closed() -> None:
+            nonlocal over
+            if not over:
+                self._end(call, landing.recording.error)
+            over = True
+            leave()
+
+        why: list[Reason] = []
+        limit = call.policy.max_item_bytes
+        freeze = _passing(self._keeper.freezing(call), limit, why, partial(self._keeper.unkeepable, call))
+        return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": closed}
+
+    @staticmethod
+    def _end(call: Call, fault: BaseException | None) -> None:
+        """A stream is over: that it broke off is a failed call, that everybody left is not."""
+        broke = isinstance(fault, Exception) and not isinstance(fault, StreamOverrun)
+        if broke:
+            call.function.stats.backend_errors += 1
+        if call.span is not None:
+            call.span.streamed(None, fault if broke else None)
+
+    def _settle(self, call: Call, landing: Landing) -> None:
+        """Count what a stream took, and what it spared those who came to it on its way."""
+        stats, riders = call.function.stats, max(landing.recording.readers - 1, 0)
+        stats.saved_seconds += riders * landing.seconds
+        stats.saved_tokens += riders * self._keeper.tokens(call.function, landing)
+        if stats.ledger is not None:
+            account(self._keeper, call, landing, hit=False)
+            account(self._keeper, call, landing, hit=True, times=riders)
+
+
+def _passing(
+    freeze: Freeze, limit: int, why: list[Reason], unkeepable: Callable[[NotKeepable], Reason]
+) -> Freeze:
+    """Freezes a live stream's chunks; the first that cannot be kept ends the recording, as one too large does.
+
+    Such a chunk goes to its readers as it is; `why` is told the reason.
+    """
+
+    def frozen(chunk: Any) -> Frozen | Alike:
+        try:
+            return freeze(chunk)
+        except NotKeepable as fault:
+            if why:
+                return Frozen(chunk, None, OWN)
+            why.append(unkeepable(fault))
+            return Frozen(chunk, None, limit + 1)
+
+    return frozen
+
+
+def flight_key(call: Call) -> Hashable:
+    """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way.
+
+    An answer that was begun before an invalidation is not for who came after it.
+    """
+    key = call.digest + (call.since << 128) if call.since else call.digest
+    return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)

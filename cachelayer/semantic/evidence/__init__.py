@@ -1,0 +1,1 @@
+"""What a function's own answers show: neighbours, risk, calibration, the error budget."""

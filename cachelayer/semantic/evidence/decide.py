@@ -1,0 +1,274 @@
+"""The default decider: which candidate to serve, so that the share of wrong answers stays under the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ...protocols import Verifier
+from ...types import Candidate, Decision, Query, Reason
+from ..pairs.verifier import PairVerifier
+from ..weights import load_prior
+from .checks import Case, Checks
+from .judging import Judge, Judgement
+from .neighbours import Vector
+from .principals import Lesson
+from .risk import Prior
+from .scope import Account
+from .wording import Signatures
+
+LIKELY: Final = 0.35
+"""Largest risk at which the neighbours' answer may show that two wordings of an answer mean the same."""
+
+DOUBTED: Final = (6.0, 0.05)
+"""So many times the bound, and so much more: the risk by the pair verifier from which a closer reading makes a hit of
+no candidate (of 82 in two natural sets at 0.05 and 0.01 none had a higher one)."""
+
+
+class EvidenceDecider(Checks):
+    """Lets candidates vote by answer and serves while the calibrated risk fits the error budget.
+
+    Not thread-safe: the caller holds a lock. `random` yields floats in [0, 1). `shadow` is the share of hits to check:
+    'auto' adapts it to need; 0 checks none, so that the budget rests on priors and misses alone and stays unverified.
+    Memory is bounded: `max_functions` functions and `max_scopes` scopes of each; the least recently used go first.
+    """
+
+    def __init__(
+        self,
+        verifier: Verifier | None = None,
+        *,
+        random: Callable[[], float],
+        shadow: float | str = "auto",
+        prior: Prior | None = None,
+        max_functions: int = 64,
+        max_scopes: int = 1024,
+    ) -> None:
+        verifier = verifier or PairVerifier()
+        texts = Signatures(verifier.signature, 0) if isinstance(verifier, PairVerifier) else Signatures()
+        super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
+        self._judge = Judge(verifier)
+        self._where: dict[int, tuple[str, bytes]] = {}
+        """Function and scope of each entry, by name: a reference would keep evicted scopes alive."""
+        self._voices: dict[str, Vector] = {}
+        """Vectors of prose answers, see `heard`."""
+
+    # -- the path
+
+    def decide(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision:
+        """The candidate to serve, if any; a hit counts against the budget and may be drawn for a check."""
+        return self._decide(function, scope, query, candidates, max_error_rate, counted=True)
+
+    def preview(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision:
+        """What `decide` would return now; nothing is counted and no check is drawn."""
+        return self._decide(function, scope, query, candidates, max_error_rate, counted=False)
+
+    def _decide(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        bound: float,
+        *,
+        counted: bool,
+    ) -> Decision:
+        nearest = candidates[0].similarity if candidates else 0.0
+        if bound <= 0.0:
+            return Decision(None, 0.0, nearest, Reason.OFF)
+        case = self._case(function, scope, query)
+        judged = self._judge(case.fn, case.here, query, candidates)
+        if judged is None:
+            return Decision(None, 0.0, nearest, Reason.NO_CANDIDATE)
+        return self._weigh(case, candidates[judged.place], judged, bound, counted=counted)
+
+    def again(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        max_error_rate: float,
+    ) -> Decision | None:
+        """`decide` for a query without a vector, among entries with the same words; None if it repeats none of them."""
+        fn = self._functions.get(function)
+        here = fn.scopes.get(scope) if fn is not None else None
+        if fn is None or here is None or max_error_rate <= 0.0:
+            return None
+        judged = self._judge.again(fn, here, query, candidates)
+        if judged is None:
+            return None
+        case = Case(function, scope, query, fn, here)
+        return self._weigh(case, candidates[judged.place], judged, max_error_rate, counted=True)
+
+    def _weigh(
+        self, case: Case, chosen: Candidate, judged: Judgement, bound: float, *, counted: bool
+    ) -> Decision:
+        """Serve the chosen candidate if its risk fits the budget. `counted`: charge the budget, maybe draw a check."""
+        fn, caution = case.fn, case.here.caution
+        if (factor := caution.factor) > 1.0:
+            judged = judged._replace(risk=min(0.999, judged.risk * factor))
+        account = fn.account(bound)
+        first = case.query.close is None
+        if counted and first and not judged.pair and not judged.repeat:
+            account.ledger.see(judged.risk, fn.calibration)
+        decision = self._choose(case, account, chosen, judged)
+        if decision.entry is None or not counted:
+            return decision
+        if judged.repeat:
+            account.repeats += 1
+        elif judged.pair:
+            account.ledger.serve_pair(fn.pairs.corrected(judged.risk))
+        else:
+            account.ledger.serve(judged.risk, fn.calibration)
+        check = self._sample(case, chosen.entry, account, judged)
+        return replace(decision, shadow=True) if check else decision
+
+    @staticmethod
+    def _choose(case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
+        """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'."""
+        fn = case.fn
+        risk = fn.corrected(judged)
+        closely = case.query.close is not None and case.query.close[0] == chosen.entry
+        if case.here.stopped:
+            return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
+        if judged.repeat:
+            fits = risk <= account.ledger.bound
+        elif judged.pair:
+            fits = account.ledger.admits_pair(risk, fn.calibration)
+        else:
+            fits = account.ledger.admits(judged.risk, fn.calibration)
+        if not fits:
+            reason = Reason.GUARD if judged.guard else Reason.UNSURE
+            doubted = chosen.entry if _worth_reading(case, chosen, judged, account.ledger.bound) else None
+            return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard, doubted=doubted)
+        kind = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
+        if judged.pair and closely:
+            kind = "pair, read closely"
+        detail = f"{kind}:{judged.guard}" if judged.guard else kind
+        return Decision(chosen.entry, 1.0 - risk, chosen.similarity, None, detail)
+
+    # -- learning, off the path
+
+    def observe(
+        self,
+        function: str,
+        scope: bytes,
+        query: Query,
+        candidates: Sequence[Candidate],
+        answer: str,
+        served: int | None,
+    ) -> None:
+        """Learn from the true answer to a query: of a miss, or of a check of the entry that was `served`."""
+        # Most pairs are read once: a risk learned of those that were read twice would be too kind to the rest.
+        query = query.first
+        case = self._case(function, scope, query)
+        fn, here = case.fn, case.here
+        judged = self._judge(fn, here, query, candidates, learning=True)
+        vector = self._voices.get(answer)
+        likely = judged is not None and fn.corrected(judged) <= LIKELY
+        truth, new = here.answer(answer, vector, judged.answer if judged is not None else -1, likely)
+        right = judged is not None and judged.answer == truth
+        if judged is not None and not judged.pair and here.shift.learn(fn.corrected(judged), not right):
+            self._change(fn, here)
+            if served is not None:
+                self._checked(case, served, right=False)
+            return
+        if not query.turns:
+            here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
+        fn.labelled += 1
+        if served is None:
+            self._cool(fn, here)
+        if here.shift.sum == 0.0:
+            fn.keep_state()
+        if judged is not None:
+            self._teach(case, judged, truth)
+        if served is not None:
+            self._checked(case, served, right=here.entries.get(served) == truth)
+        elif judged is not None and here.stopped:
+            self._regain(fn, here, judged.risk, right)
+
+    @staticmethod
+    def _teach(case: Case, judged: Judgement, truth: int) -> None:
+        """What the label `truth` (an answer's id) says about the judgement, for this principal and for all."""
+        right, reading, principal = judged.answer == truth, judged.reading, case.query.principal
+        if principal:
+            case.here.caution.learn(case.fn.corrected(judged), right)
+        reading_right = reading is not None and reading.answer == truth
+        objected = reading.objected if reading is not None else ()
+        lesson = Lesson(
+            judged.risk, right, judged.x, reading_right, objected, judged.pair, judged.repeat, judged.other
+        )
+        case.fn.learn(principal, lesson)
+
+    def heard(self, answer: str, vector: Vector) -> None:
+        """Remember the vector of a prose answer, before `observe` and `stored` need it; the latest 256 are kept."""
+        self._voices[answer] = vector
+        if len(self._voices) > 256:
+            del self._voices[next(iter(self._voices))]
+
+    def prepare(self, text: str) -> None:
+        """Analyse a request's text before its candidates are known: most of the cost of a decision."""
+        self._judge.prepare(text)
+
+    def forget_texts(self) -> None:
+        """Drop every remembered text, so that none of an erased tenant stays."""
+        self._judge.forget_texts()
+        self._voices.clear()
+        self._signatures.clear()
+
+    def stored(
+        self,
+        entry: int,
+        function: str,
+        scope: bytes,
+        query: Query,
+        answer: str,
+    ) -> None:
+        """An entry with this answer is findable from now on."""
+        self._case(function, scope, query).here.keep(entry, answer, self._voices.get(answer))
+        self._where[entry] = (function, scope)
+
+    def forget(self, entry: int) -> None:
+        """The entry is gone."""
+        here = self._home(self._where.pop(entry, None))
+        if here is not None:
+            here.drop(entry)
+
+    def report_wrong(self, entry: int) -> None:
+        """The owner says that this entry's answer is wrong: never serve it again, and trust its answer less."""
+        place = self._where.get(entry)
+        here = self._home(place)
+        if place is None:
+            return
+        if here is None:  # it had to make room
+            self._leaving.append(entry)
+            return
+        answer = here.entries.get(entry)
+        if answer is not None:
+            here.hood.answers.wrong[answer] += 2.0
+        here.retire(entry)
+        self._leaving += here.leaving
+        here.leaving.clear()
+
+
+def _worth_reading(case: Case, chosen: Candidate, judged: Judgement, bound: float) -> bool:
+    """Whether a closer reading of both texts may still show the candidate to be right."""
+    if case.query.close is not None or case.query.turns or chosen.turns or judged.guard:
+        return False
+    alone = judged.risk if judged.pair else judged.other
+    return 0.0 < alone < DOUBTED[0] * bound + DOUBTED[1]

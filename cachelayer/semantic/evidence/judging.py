@@ -1,0 +1,154 @@
+"""Which answer the candidates support, and the predicted risk of serving it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from ...protocols import Verifier
+from ...types import Candidate, Query
+from .neighbours import Known, Reading
+from .risk import Floats
+from .scope import Function, Scope
+
+Repeated = Callable[[Query, Sequence[Candidate]], Candidate | None]
+PROVEN: Final = 30
+"""Labelled requests from which on a scope's own evidence counts."""
+SUPPORT: Final = 3
+"""Labelled requests of an answer; with fewer, the pair verifier is asked as well."""
+WARY: Final = 2.0
+"""Factor on its risk then: the smaller of two predicted risks is mostly too small."""
+
+
+class Judgement(NamedTuple):
+    """The best answer among the candidates and the predicted risk of serving it."""
+
+    place: int
+    """Position of the chosen candidate."""
+    answer: int
+    """Id of its answer within the scope; -1 if it is unknown."""
+    risk: float
+    """Predicted probability that serving it is wrong, not yet calibrated."""
+    x: Floats | None
+    """Features for the risk model; None if the neighbours were not consulted."""
+    reading: Reading | None
+    """What the neighbours say; None if they were not consulted."""
+    guard: str = ""
+    """The guard that objects, if any."""
+    pair: bool = False
+    """The risk comes from the pair verifier alone."""
+    other: float = 0.0
+    """The risk by the other rule where both were asked: the pair verifier's or the neighbours'."""
+    repeat: bool = False
+    """The text differs from an entry's only in how it is typed; the risk is that this matters to the function."""
+
+
+class Judge:
+    """Judges candidates by the first rule that applies.
+
+    1. An entry that the text repeats wins.
+    2. The pair verifier decides alone while the scope has little evidence, and between conversations.
+    3. Otherwise the neighbours vote; where the answer has little support, whichever of them and the pair verifier
+       predicts less risk decides.
+    """
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+        self._compares_turns: bool = getattr(verifier, "compares_turns", False)
+        self._repeated: Repeated | None = getattr(verifier, "repeated", None)
+
+    def prepare(self, text: str) -> None:
+        """Analyse a request's text before its candidates are known."""
+        getattr(self._verifier, "prepare", lambda text: None)(text)
+
+    def forget_texts(self) -> None:
+        getattr(self._verifier, "clear", lambda: None)()
+
+    def __call__(
+        self,
+        fn: Function,
+        here: Scope,
+        query: Query,
+        candidates: Sequence[Candidate],
+        *,
+        learning: bool = False,
+    ) -> Judgement | None:
+        """None if no candidate is usable. `learning`: read the neighbours even while their vote does not count."""
+        usable = list(candidates)
+        if not self._compares_turns:
+            usable = [c for c in candidates if c.turns == query.turns]
+        known = here.known(usable)
+        at = {k.place for k in known}
+        alone = [(c, -1) for i, c in enumerate(usable) if i not in at and c.entry not in here.retired][:3]
+        again = self._again(query, usable, known)
+        if again is not None and not learning:
+            return _repeat(fn, candidates.index(usable[again.place]), again.answer)
+        near = [(usable[k.place], k.answer) for k in known[:3]]
+        if alone and again is None and (not known or alone[0][0].similarity > known[0].similarity):
+            return self._pair(query, candidates, alone, None, None)
+        if not known:
+            return None
+        cold = here.hood.labelled < PROVEN
+        talking = self._compares_turns and (query.turns or any(c.turns for c in usable))
+        if talking or (cold and not learning):
+            return self._pair(query, candidates, near, None, None)
+
+        def judge(places: list[int]) -> list[float]:
+            return [p for p, _ in self._verifier.judge(query.first, [usable[i] for i in places])]
+
+        reading = here.hood.read(query.vector, query.text, known, len(here.entries), judge)
+        if reading is None:
+            return None
+        x = fn.model.encode(reading.features)
+        if again is not None:
+            return _repeat(fn, candidates.index(usable[again.place]), again.answer, x, reading)
+        if cold:
+            return self._pair(query, candidates, near, x, reading)
+        place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
+        if reading.support >= SUPPORT:
+            return Judgement(place, reading.answer, risk, x, reading)
+        same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
+        return _safer(fn, self._pair(query, candidates, same, x, reading), risk)
+
+    def again(
+        self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
+    ) -> Judgement | None:
+        """The judgement on the candidate that the request repeats, among some with the same words; None if none."""
+        found = self._again(query, candidates, here.known(candidates))
+        return None if found is None else _repeat(fn, found.place, found.answer)
+
+    def _again(self, query: Query, usable: Sequence[Candidate], known: Sequence[Known]) -> Known | None:
+        """The candidate whose text differs from the request's only in how it is typed."""
+        if self._repeated is None:
+            return None
+        found = self._repeated(query, [usable[k.place] for k in known])
+        return next((k for k in known if usable[k.place] is found), None)
+
+    def _pair(
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        near: Sequence[tuple[Candidate, int]],
+        x: Floats | None,
+        reading: Reading | None,
+    ) -> Judgement:
+        """The best of a few candidates, given with their answers, by the pair verifier alone."""
+        judged = self._verifier.judge(query, [c for c, _ in near])
+        best = max(range(len(near)), key=lambda i: judged[i][0])
+        (chosen, answer), (sure, guard) = near[best], judged[best]
+        place = candidates.index(chosen)
+        return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)
+
+
+def _safer(fn: Function, heard: Judgement, risk: float) -> Judgement:
+    """The judgement by the pair verifier, or by the neighbours if their `risk` is smaller once corrected."""
+    voted, alone = max(risk, 0.1 * heard.risk), min(0.999, WARY * heard.risk)
+    if fn.pairs.corrected(alone) < fn.calibration.corrected(voted):
+        return heard._replace(risk=alone, other=voted)
+    return heard._replace(risk=voted, other=alone, pair=False)
+
+
+def _repeat(
+    fn: Function, place: int, answer: int, x: Floats | None = None, reading: Reading | None = None
+) -> Judgement:
+    return Judgement(place, answer, fn.form.risk, x, reading, repeat=True)

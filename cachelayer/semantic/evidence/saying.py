@@ -1,0 +1,259 @@
+"""Prose answers that say the same in other words, as one answer. Off the path; doubtful means different.
+
+Two texts are *apart* if a figure, day or identifier stands in one alone, if each names something that the other does
+not, if they are worded alike but for a replaced word, or if all but one place is equal (a template filled in
+otherwise) and that differs in content. They are *one* if worded alike but for words without
+content. Anything else is open: then their vectors must be near, and the neighbours of the request must have foretold
+that answer (two wordings of one answer come to requests that the neighbours cannot tell apart). Words that
+stood against each other in two texts worded alike ("Monday" / "Friday", "can" / "cannot") are kept as a
+contrast and part other texts of the scope too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..answers import is_prose
+from ..text import lexicon as lx
+from ..text.lexemes import stem
+from ..text.opposites import ANTONYMS
+from ..text.signature import signature
+
+Vector = NDArray[np.float32]
+NEAR: Final = 0.55
+"""Cosine of two prose answers below which they are never taken for one."""
+EQUAL: Final = 0.92
+"""Cosine from which they are, where nothing sets them apart and both hold the same figures or names."""
+FRAMED: Final = 0.6
+"""The share of the longer text's words, from both ends, that makes two texts one but for a place."""
+CERTAIN: Final = 3
+"""Requests whose neighbours foretell another answer than their wording was taken for, before it moves there."""
+MAX_ATOMS: Final = 1024
+_MAX_CONTRASTS: Final = 256
+_FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_EMPTY: Final = lx.FUNCTION_WORDS - lx.NEGATIONS - frozenset(ANTONYMS)
+APART, ONE, OPEN = "apart", "one", "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """One wording."""
+
+    text: bytes
+    """Digest of the normalized text."""
+    vector: Vector
+    order: tuple[str, ...]
+    """All words, in order."""
+    words: frozenset[str]
+    figures: frozenset[str]
+    dates: frozenset[str]
+    names: frozenset[str]
+    stems: frozenset[str]
+
+
+def atom(digest: bytes, text: str, vector: Vector) -> Atom:
+    """Read a prose answer once."""
+    seen, order = signature(text), tuple(w.lower().replace("\u2019", "'") for w in _WORD.findall(text))
+    return Atom(
+        digest, vector, order, frozenset(order),
+        frozenset(_FIGURES.findall(text)), (seen.dates - {"today"}) | seen.ids, seen.names, seen.stems,
+    )  # fmt: skip
+
+
+def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
+    """APART, ONE or OPEN; and, of two worded alike, the words that stand against each other."""
+    left, right = a.words - b.words, b.words - a.words
+    alike = len(left) + len(right) <= 0.24 * min(len(a.words), len(b.words))
+    mine, theirs = left - _EMPTY, right - _EMPTY
+    against = (left, right) if alike and left and right and (mine or theirs) else (frozenset(), frozenset())
+    if a.figures != b.figures or a.dates != b.dates or against[0]:
+        return APART, *against
+    if ((a.names - b.stems) and (b.names - a.stems)) or _filled_otherwise(a.order, b.order):
+        return APART, *against
+    if alike:
+        negated = bool((left | right) & lx.NEGATIONS)
+        return (APART if negated else ONE), *against
+    return OPEN, *against
+
+
+def _filled_otherwise(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Whether one place alone differs, in words that mean something; what one text says before or after the rest is
+    left to others: 'Sure!', 'Anything else?'.
+    """
+    longest = max(len(left), len(right))
+    first, last = _shared(left, right)
+    if not FRAMED * longest <= first + last < longest:
+        return False
+    mine, theirs = (_content(x[first : len(x) - last]) for x in (left, right))
+    inside = first > 0 and last > 0
+    return mine != theirs and (inside or (bool(mine) and bool(theirs)))
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
+    """How many words are equal from the beginning, and from the end."""
+    shortest = min(len(left), len(right))
+    first = next((i for i in range(shortest) if left[i] != right[i]), shortest)
+    left_over = shortest - first
+    return first, next((i for i in range(left_over) if left[-1 - i] != right[-1 - i]), left_over)
+
+
+def _content(words: Sequence[str]) -> frozenset[str]:
+    return frozenset(stem(word) for word in words if word not in _EMPTY)
+
+
+def say_the_same(a: str, b: str, vectors: Vector) -> bool:
+    """Whether two answers to one question say the same, by the rules of this module; doubtful is False.
+
+    `vectors`: (2, d), normalized.
+    """
+    if not (is_prose(a) and is_prose(b)):
+        return False
+    first, second = (
+        atom(text.encode("utf-8", "surrogatepass"), text, v) for text, v in zip((a, b), vectors, strict=True)
+    )
+    known = Sayings(vectors.shape[1])
+    known.add(first, 0)
+    return relation(first, second)[0] == ONE or known.taken_for(second, 0, likely=False) == 0
+
+
+class Sayings:
+    """The wordings known in one scope, each with the answer that it was taken for."""
+
+    def __init__(self, dimension: int) -> None:
+        self._atoms: list[Atom] = []
+        self._of: list[int] = []
+        """The answer of each atom."""
+        self._places: dict[bytes, int] = {}
+        self._vectors = np.zeros((1, dimension), np.float32)
+        self._contrasts: dict[tuple[frozenset[str], frozenset[str]], None] = {}
+        self._foretold: dict[bytes, Counter[int]] = {}
+        """Per wording, how often the neighbours foretold which answer."""
+
+    def knows(self, digest: bytes) -> bool:
+        return digest in self._places
+
+    def answer_of(self, digest: bytes) -> int:
+        return self._of[self._places[digest]]
+
+    def add(self, new: Atom, answer: int) -> list[bytes]:
+        """Take in a wording under its answer. Returns wordings that a contrast learned now sets apart from theirs."""
+        n = len(self._atoms)
+        if n >= MAX_ATOMS:
+            return []
+        if n == len(self._vectors):
+            self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
+        self._vectors[n] = new.vector
+        self._places[new.text] = n
+        self._atoms.append(new)
+        self._of.append(answer)
+        return self._learn_contrasts(new)
+
+    def taken_for(self, new: Atom, foretold: int, likely: bool) -> int | None:
+        """The answer whose wordings say the same as this one; `foretold`: by the request's neighbours, or -1.
+
+        Where that is not `likely`, the texts must hold figures or days, and the same ones.
+        """
+        likely = likely or bool(new.figures or new.dates)
+        n = len(self._atoms)
+        scores = (self._vectors[:n] @ new.vector).tolist()
+        nearest: dict[int, float] = {}
+        for score, answer in zip(scores, self._of, strict=True):
+            if score >= NEAR and score > nearest.get(answer, 0.0):
+                nearest[answer] = score
+        best = 0.0
+        for answer, score in sorted(nearest.items(), key=lambda item: -item[1])[:16]:
+            if any(self._apart(new, other) for other in self._members(answer)):
+                continue
+            best = max(best, score)
+            if score >= EQUAL or (likely and answer == foretold and score >= best - 0.05):
+                return answer
+        return None
+
+    def agree(self, first: int, second: int, likely: bool) -> bool:
+        """Whether two answers' wordings may all say the same: near, and none apart from any."""
+        ours, theirs = list(self._members(first)), list(self._members(second))
+        if not ours or not theirs or not (likely or ours[0].figures or ours[0].dates):
+            return False
+        nearest = max(float(a.vector @ b.vector) for a in ours for b in theirs)
+        return nearest >= NEAR and not any(self._apart(a, b) for a in ours for b in theirs)
+
+    def misplaced(self, digest: bytes, foretold: int) -> bool:
+        """Whether a wording belongs to the answer that the neighbours foretold, now and mostly, not to its own.
+
+        Its first request alone decided where it went; a wording in the wrong place makes right answers look wrong for
+        good.
+        """
+        place = self._places.get(digest)
+        if place is None:
+            return False
+        own, told = self._of[place], self._foretold.setdefault(digest, Counter())
+        told[foretold] += 1
+        if foretold == own or told[foretold] < CERTAIN or told[foretold] < 3 * told[own]:
+            return False
+        theirs, it = list(self._members(foretold)), self._atoms[place]
+        near = any(float(it.vector @ other.vector) >= NEAR for other in theirs)
+        return near and not any(self._apart(it, other) for other in theirs)
+
+    def merge(self, kept: int, gone: int) -> None:
+        for told in self._foretold.values():
+            told[kept] += told.pop(gone, 0)
+        self._of = [kept if answer == gone else answer for answer in self._of]
+
+    def move(self, digest: bytes, answer: int) -> None:
+        self._of[self._places[digest]] = answer
+
+    def forget(self, answer: int) -> None:
+        """No wording of this answer is needed any more."""
+        for told in self._foretold.values():
+            told.pop(answer, None)
+        kept = [i for i, of in enumerate(self._of) if of != answer]
+        if len(kept) == len(self._of):
+            return
+        self._vectors[: len(kept)] = self._vectors[kept]
+        self._atoms = [self._atoms[i] for i in kept]
+        self._of = [self._of[i] for i in kept]
+        self._places = {a.text: i for i, a in enumerate(self._atoms)}
+        self._foretold = {text: told for text, told in self._foretold.items() if text in self._places}
+
+    def _members(self, answer: int) -> Iterable[Atom]:
+        return (a for a, of in zip(self._atoms, self._of, strict=True) if of == answer)
+
+    def _apart(self, a: Atom, b: Atom) -> bool:
+        return relation(a, b)[0] == APART or self._contrasted(a, b)
+
+    def _contrasted(self, a: Atom, b: Atom) -> bool:
+        return any(
+            (left <= a.words and right <= b.words and not right & a.words and not left & b.words)
+            or (right <= a.words and left <= b.words and not left & a.words and not right & b.words)
+            for left, right in self._contrasts
+        )
+
+    def _learn_contrasts(self, new: Atom) -> list[bytes]:
+        found = False
+        for other in self._atoms:
+            _, left, right = relation(new, other)
+            if (
+                left
+                and right
+                and (left, right) not in self._contrasts
+                and (right, left) not in self._contrasts
+            ):
+                if len(self._contrasts) >= _MAX_CONTRASTS:
+                    self._contrasts.pop(next(iter(self._contrasts)))
+                self._contrasts[left, right] = None
+                found = True
+        if not found:
+            return []
+        return [
+            a.text
+            for a, of in zip(self._atoms, self._of, strict=True)
+            if any(self._contrasted(a, b) for b in self._members(of))
+        ]

@@ -1,0 +1,298 @@
+"""What the decider remembers: per scope entries, answers and evidence; per function the calibration and the budget."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...types import Candidate
+from ..answers import normalize
+from .budget import Alarm, Interval, Ledger, Shift
+from .calibration import Calibration, Form
+from .neighbours import Known, Neighbourhood, Shared
+from .principals import ALONE, Caution, Evidence, Lesson
+from .risk import Prior, RiskModel
+from .saying import Sayings, atom
+from .wording import Signatures
+
+Vector = NDArray[np.float32]
+
+MAX_ANSWERS: Final = 4096
+MAX_ACCOUNTS: Final = 8
+LIKELY_PAIR: Final = 0.15
+"""Risk by the pair verifier from which it learns nothing: beyond, the nearest entry is mostly no trap but another
+question, and how often says little of the risks that are served."""
+
+
+def digest(answer: str) -> bytes:
+    """16 bytes of BLAKE2b over the normalized answer: equal digests mean equal answers."""
+    return blake2b(normalize(answer).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Scope:
+    """Entries of one scope and the answers they hold. An answer has an id (an int) within its scope."""
+
+    def __init__(self, dimension: int, shared: Shared) -> None:
+        self.hood = Neighbourhood(dimension, shared)
+        self.entries: dict[int, int] = {}
+        """The id of each entry's answer."""
+        self.retired: set[int] = set()
+        """Entries that must not be served or counted again."""
+        self.leaving: list[int] = []
+        """Those of them that the index still has to drop."""
+        self.alarm: Alarm | None = None
+        self.caution = Caution()
+        self.shift = Shift()
+        self.changed = 0
+        """The function's number of labels when answers last changed here."""
+        self.stopped = False
+        self.regained = 1.0
+        """Wealth of the bet that a stopped scope is right again; starts at 1."""
+        self._ids: dict[bytes, int] = {}
+        self._digests: dict[int, set[bytes]] = {}
+        self._members: dict[int, set[int]] = {}
+        self._said: dict[int, bytes] = {}
+        """The digest of each entry's own wording; it stays when the answer is evicted."""
+        self._sayings = Sayings(dimension)
+
+    def known(self, candidates: Sequence[Candidate]) -> list[Known]:
+        """Candidates with the ids of their answers, without those whose answer was evicted and not seen since."""
+        out = []
+        for place, c in enumerate(candidates):
+            answer = self.entries.get(c.entry)
+            if answer is None:
+                if c.answer is None or c.entry in self.retired:
+                    continue
+                said = self._said.get(c.entry)
+                answer = self.find(c.answer) if said is None else self._ids.get(said)
+                if answer is None:
+                    continue
+            out.append(Known(c.similarity, answer, place, c.text))
+        return out
+
+    def answer(
+        self, text: str, vector: Vector | None = None, foretold: int = -1, likely: bool = True
+    ) -> tuple[int, bool]:
+        """The id of an answer, and whether it is new.
+
+        `vector`: (d,) of a prose answer, which is then compared by meaning. `foretold`: the id that the neighbours
+        predicted, -1 for none; `likely`: they did so with little risk.
+        """
+        key = digest(text)
+        found = self._ids.get(key)
+        if found is not None:
+            return self._placed(key, found, foretold, likely) if vector is not None else found, False
+        while len(self._ids) >= MAX_ANSWERS:
+            self._evict()
+        new = atom(key, text, vector) if vector is not None else None
+        same = self._sayings.taken_for(new, foretold, likely) if new is not None else None
+        answer = self._fresh() if same is None else same
+        self._name(key, answer)
+        if new is not None:
+            for apart in self._sayings.add(new, answer):
+                self._part(apart)
+        return self._ids[key], same is None
+
+    def _fresh(self) -> int:
+        answer = self.hood.answers.new()
+        self._digests[answer], self._members[answer] = set(), set()
+        return answer
+
+    def _name(self, key: bytes, answer: int) -> None:
+        self._ids[key] = answer
+        self._digests[answer].add(key)
+
+    def _joined(self, answer: int, foretold: int, likely: bool) -> int:
+        """Merge an answer into the one the neighbours predicted if their wordings agree; returns the id to use."""
+        if (
+            foretold in (-1, answer)
+            or foretold not in self._digests
+            or not self._sayings.agree(foretold, answer, likely)
+        ):
+            return answer
+        self.hood.merge(foretold, answer)
+        self._sayings.merge(foretold, answer)
+        for key in self._digests.pop(answer):
+            self._name(key, foretold)
+        for entry in self._members.pop(answer):
+            self.entries[entry] = foretold
+            self._members[foretold].add(entry)
+        return foretold
+
+    def _placed(self, key: bytes, answer: int, foretold: int, likely: bool) -> int:
+        """The answer of a known wording, moved if what the neighbours foretold says so."""
+        joined = self._joined(answer, foretold, likely)
+        if not likely or foretold not in self._digests or not self._sayings.misplaced(key, foretold):
+            return joined
+        self._move(key, foretold)
+        return foretold
+
+    def _part(self, key: bytes) -> None:
+        """A wording differs from the answer it was taken for: give it and its entries an answer of their own."""
+        self._move(key, self._fresh())
+
+    def _move(self, key: bytes, answer: int) -> None:
+        old = self._ids[key]
+        self._digests[old].discard(key)
+        self._name(key, answer)
+        self._sayings.move(key, answer)
+        for entry in [e for e in self._members[old] if self._said.get(e) == key]:
+            self._members[old].discard(entry)
+            self._members[answer].add(entry)
+            self.entries[entry] = answer
+
+    def find(self, text: str) -> int | None:
+        """The id of an answer, or None if it was never seen."""
+        return self._ids.get(digest(text))
+
+    def keep(self, entry: int, text: str, vector: Vector | None = None) -> int:
+        """Add an entry with this answer; returns the answer's id."""
+        self.drop(entry)
+        answer, _ = self.answer(text, vector)
+        self.entries[entry] = answer
+        self._said[entry] = digest(text)
+        self._members[answer].add(entry)
+        return answer
+
+    def drop(self, entry: int) -> None:
+        """Remove an entry, and its answer if nothing else supports it."""
+        answer = self.entries.pop(entry, None)
+        self.retired.discard(entry)
+        self._said.pop(entry, None)
+        if answer is None:
+            return
+        members = self._members[answer]
+        members.discard(entry)
+        if not members and self.hood.answers.count[answer] <= 1:
+            self._forget_answer(answer)
+
+    def retire(self, entry: int) -> None:
+        """Never serve or count this entry again."""
+        self.drop(entry)
+        if len(self.retired) < 10 * MAX_ANSWERS:
+            self.retired.add(entry)
+            self.leaving.append(entry)
+
+    def restart(self) -> None:
+        """Forget all evidence, and never serve the present entries again."""
+        for entry in list(self.entries):
+            self.retire(entry)
+        shared = self.hood.shared
+        self.hood = Neighbourhood(shared.metric.inverse.shape[0], shared)
+        self._ids.clear()
+        self._digests.clear()
+        self._members.clear()
+        self._said.clear()
+        self._sayings = Sayings(shared.metric.inverse.shape[0])
+
+    def _evict(self) -> None:
+        """Evict the least supported of the oldest 64 answers."""
+        count = self.hood.answers.count
+        oldest = list(self._digests)[:64]
+        victim = min(oldest, key=lambda a: (count[a] > 1, count[a]))
+        for entry in list(self._members[victim]):
+            del self.entries[entry]
+        self._forget_answer(victim)
+
+    def _forget_answer(self, answer: int) -> None:
+        for key in self._digests.pop(answer):
+            del self._ids[key]
+        self._sayings.forget(answer)
+        del self._members[answer]
+        self.hood.answers.drop(answer)
+        self.hood.wording.drop(answer)
+
+
+class Foretold(Protocol):
+    """The predicted risk of a judgement, and which rule predicted it."""
+
+    @property
+    def risk(self) -> float: ...
+    @property
+    def pair(self) -> bool: ...
+    @property
+    def repeat(self) -> bool: ...
+
+
+class Account:
+    """The budget of one function under one `max_error_rate`, with its checks."""
+
+    def __init__(self, bound: float) -> None:
+        self.ledger = Ledger(bound)
+        self.alarm = Alarm(bound)
+        self.interval = Interval()
+        self.repeats = self.repeats_checked = 0
+        """Hits on requests that differ only in how they are typed, which the budget does not cover; checks of them."""
+
+
+class Function:
+    """What all scopes of one function share."""
+
+    def __init__(self, dimension: int, prior: Prior, signatures: Signatures) -> None:
+        self.shared = Shared(dimension, signatures)
+        self.model = RiskModel(prior)
+        self.calibration = Calibration()
+        self.pairs = Calibration(shift=(0.0, 0.5), slope=(1.0, 0.4), least=0.5, trusting=True)
+        """Calibrates the pair verifier, as `calibration` does the risk model."""
+        self.form = Form()
+        self.scopes: OrderedDict[bytes, Scope] = OrderedDict()
+        self.accounts: dict[float, Account] = {}
+        self.labelled = 0
+        self._evidence = Evidence()
+        self._before: list[Any] = []
+        """The last two saved states of model and calibration."""
+
+    def corrected(self, judged: Foretold) -> float:
+        """The calibrated risk of a judgement."""
+        if judged.repeat:
+            return judged.risk
+        return (self.pairs if judged.pair else self.calibration).corrected(judged.risk)
+
+    def learn(self, principal: str, lesson: Lesson) -> None:
+        """Learn from one label what holds for all scopes, as far as evidence from this principal is accepted."""
+        if self._evidence.joins(principal):
+            self.model = RiskModel(self.model.prior)
+            for calibration in (self.calibration, self.pairs):
+                calibration.temper(ALONE / max(self.labelled, ALONE))
+        for told in self._evidence.heed(principal, lesson):
+            if told.x is not None:
+                self.model.learn(told.x, told.reading_right)
+            if told.repeat:
+                self.form.learn(told.right)
+            else:
+                self._calibrate(told)
+            self.shared.record.learn(told.objected, not told.reading_right)
+
+    def _calibrate(self, told: Lesson) -> None:
+        """Teach the rule that spoke; both where both were asked."""
+        for risk, pair in ((told.risk, told.pair), (told.other, not told.pair)):
+            if not pair and risk:
+                self.calibration.learn(risk, told.right)
+            elif pair and 0.0 < risk < LIKELY_PAIR:
+                self.pairs.learn(risk, told.right)
+
+    def keep_state(self) -> None:
+        """Save the state every hundred labels, while answers seem stable, to return to when they change."""
+        if self.labelled % 100 == 0:
+            self._before = [*self._before[-1:], (self.model.state(), self.calibration.state())]
+
+    def return_to_state(self) -> None:
+        """The answers changed, not the meaning of evidence: undo what the change taught about it."""
+        if self._before:
+            model, calibration = self._before[0]
+            self.model.restore(model)
+            self.calibration.restore(calibration)
+
+    def account(self, bound: float) -> Account:
+        """The account of this bound; of more than `MAX_ACCOUNTS` the oldest is dropped."""
+        found = self.accounts.get(bound)
+        if found is None:
+            if len(self.accounts) >= MAX_ACCOUNTS:
+                self.accounts.pop(next(iter(self.accounts)))
+            found = self.accounts[bound] = Account(bound)
+        return found

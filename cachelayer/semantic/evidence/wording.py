@@ -1,0 +1,178 @@
+"""What the words say where vectors agree: guards with a record, near-minimal pairs, words that go with an answer.
+
+A guard's objection means little in one function ("transfer 5 euros" / "transfer 9 euros" are one intent) and
+everything in another. So each function keeps a record: when this guard objected to every entry of the answer that
+the neighbours chose, how often was that answer wrong? The record is a feature of the risk, not a verdict.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Final
+
+from ..guards.plain import GUARDS
+from ..text.signature import Signature, signature
+
+WORDING: Final = (
+    "hard", "soft", "record", "nearest_objects", "free_rival", "overlap", "overlap_margin", "difference",
+    "substitution", "link", "link_margin", "unseen", "unseen_most",
+)  # fmt: skip
+"""Names of the columns that `Wording.read` gives, in order."""
+
+HARD: Final = frozenset({"numbers", "identifiers", "dates", "antonyms", "roles"})
+_SMOOTH, _WORDS_PER_ANSWER, _MASS = 8, 400, 6.0
+_NO_WORDS: Final[Mapping[str, int]] = {}
+
+
+class Signatures:
+    """The last `most` texts read, with what was read. `read`: by whom, where another part reads and keeps them (0)."""
+
+    def __init__(self, read: Callable[[str], Signature] = signature, most: int = 4096) -> None:
+        self._read, self._most = read, most
+        self._kept: OrderedDict[str, Signature] = OrderedDict()
+
+    def __call__(self, text: str) -> Signature:
+        if not self._most:
+            return self._read(text)
+        found = self._kept.get(text)
+        if found is None:
+            while len(self._kept) >= self._most:
+                self._kept.popitem(last=False)
+            found = self._kept[text] = self._read(text)
+        return found
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+
+class Record:
+    """Per guard, for one function: objections whose truth became known, and how many of them were right."""
+
+    def __init__(self) -> None:
+        self.seen = [0.0] * len(GUARDS)
+        self.wrong = [0.0] * len(GUARDS)
+
+    def learn(self, objected: Sequence[int], wrong: bool) -> None:
+        for guard in objected:
+            self.seen[guard] += 1.0
+            self.wrong[guard] += wrong
+
+    def weight(self, objected: Sequence[int]) -> float:
+        """Log odds that the answer is wrong, by the guard with the worst record; -3 without an objection."""
+        return max((self._odds(guard) for guard in objected), default=-3.0)
+
+    def _odds(self, guard: int) -> float:
+        wrong = self.wrong[guard] + 0.8 * _SMOOTH
+        right = self.seen[guard] - self.wrong[guard] + 0.2 * _SMOOTH
+        return math.log(wrong / right)
+
+
+class Wording:
+    """How often each word came with each answer of one scope."""
+
+    def __init__(self) -> None:
+        self.by_answer: dict[int, Counter[str]] = {}
+        self.words: Counter[str] = Counter()
+        """In how many labelled requests each word was; bounded."""
+        self.requests = 0
+
+    def learn(self, answer: int, words: Sequence[str]) -> None:
+        self.requests += 1
+        distinct = set(words)
+        self.words.update(distinct)
+        if len(self.words) > 50_000:
+            self.words = Counter({w: n for w, n in self.words.items() if n > 1})
+        mine = self.by_answer.setdefault(answer, Counter())
+        mine.update(distinct)
+        if len(mine) > _WORDS_PER_ANSWER:
+            for word, _ in mine.most_common()[: -_WORDS_PER_ANSWER // 4 : -1]:
+                del mine[word]
+
+    def merge(self, kept: int, gone: int) -> None:
+        self.by_answer.setdefault(kept, Counter()).update(self.by_answer.pop(gone, Counter()))
+
+    def drop(self, answer: int) -> None:
+        self.by_answer.pop(answer, None)
+
+    def links(
+        self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
+    ) -> tuple[list[float], list[str]]:
+        """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
+        total, seen, log = self.requests + 1.0, self.words, math.log
+        masses = {w: _MASS * ((seen.get(w, 0) + 0.5) / total) for w in words}
+        of, most = self.by_answer.get, max(len(words), 1)
+        out = []
+        for answer, count in zip(answers, counts, strict=True):
+            mine = of(answer) or _NO_WORDS
+            used = words & mine.keys()
+            everybody = count + _MASS
+            score = (len(words) - len(used)) * log(_MASS / everybody)
+            for word in used:
+                mass = masses[word]
+                score += log((mine[word] + mass) * _MASS / (everybody * mass))
+            out.append(score / most)
+        return out, list(words - (of(answers[0]) or _NO_WORDS).keys())
+
+    def rarities(self, words: Iterable[str]) -> list[float]:
+        """Inverse frequencies, 0 .. about 1."""
+        most, whole, seen = self.requests + 2.0, math.log(self.requests + 3.0), self.words
+        return [math.log(most / (seen.get(word, 0) + 1.0)) / whole for word in words]
+
+
+def objections(mine: Signature, entries: Sequence[Signature]) -> tuple[list[int], bool]:
+    """The guards that object to every one of `entries`, and whether any objects to the first."""
+    all_of = [g for g, (_, guard) in enumerate(GUARDS) if guard(mine, entries[0])]
+    nearest = bool(all_of)
+    for other in entries[1:]:
+        all_of = [g for g in all_of if GUARDS[g][1](mine, other)]
+    return all_of, nearest
+
+
+def _overlap(words: frozenset[str], other: frozenset[str]) -> tuple[float, int, int]:
+    """The share of all words that both have, and how many one alone has."""
+    both = len(words & other)
+    left, right = len(words) - both, len(other) - both
+    return both / max(left + right + both, 1), left, right
+
+
+def read(
+    wording: Wording,
+    record: Record,
+    mine: Signature,
+    same: Sequence[Signature],
+    others: Sequence[Signature],
+    answers: Sequence[int],
+    counts: Sequence[int],
+) -> tuple[list[float], list[int]]:
+    """(len(WORDING),) features and the guards that object to all of `same`.
+
+    `same`: nearest entries of the chosen answer, `others`: of other answers; `answers`: the chosen one first,
+    with how many labelled requests each has in `counts`.
+    """
+    objected, nearest = objections(mine, same)
+    hard = any(GUARDS[g][0] in HARD for g in objected)
+    words = mine.vocabulary
+    overlaps = [_overlap(words, s.vocabulary) for s in same]
+    overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
+    rival = max((_overlap(words, s.vocabulary)[0] for s in others), default=0.0)
+    free = bool(objected) and any(not any(g(mine, o) for _, g in GUARDS) for o in others[:2])
+    scores, unseen = wording.links(words, counts, answers)
+    rare = wording.rarities(unseen)
+    weight = sum(wording.rarities(words))
+    return [
+        float(hard),
+        float(bool(objected) and not hard),
+        record.weight(objected),
+        float(nearest),
+        float(free),
+        overlap,
+        overlap - rival,
+        math.log1p(min(mine_alone + its_alone for _, mine_alone, its_alone in overlaps)),
+        float(left == 1 and right == 1),
+        scores[0],
+        scores[0] - max(scores[1:]) if len(scores) > 1 else 1.0,
+        sum(rare) / weight if weight > 0 else 0.0,
+        max(rare, default=0.0),
+    ], objected

@@ -1,0 +1,90 @@
+"""What is to be done with a thing, where both texts order it: 'outline the speech' / 'grade the speech'. One verb
+weighs little among many words, and decides the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..text.lexemes import stem
+from ..text.signature import Signature
+
+_ACTS: Final = tuple(
+    frozenset(verbs.split())
+    for verbs in (
+        "write compose draft author",
+        "outline plan",
+        "explain describe clarify teach discuss list enumerate name compare contrast tell",
+        "grade rate score evaluate assess critique review",
+        "proofread correct fix repair debug",
+        "summarize summarise condense shorten abridge",
+        "expand elaborate lengthen extend",
+        "rewrite rephrase paraphrase reword",
+        "translate",
+        "quiz test",
+        "recommend suggest",
+        "book reserve order buy purchase rent",
+        "cancel",
+        "scale double halve",
+        "refactor",
+        "optimize optimise",
+        "prove",
+        "memorize memorise",
+        "delete remove erase",
+        "rename",
+        "copy duplicate",
+        "clean tidy vacuum",
+        "find locate detect spot identify",
+    )
+)
+"""Verbs of one line may ask for the same, those of two never do, but for the last."""
+_BY_VERB: Final = {verb: i for i, verbs in enumerate(_ACTS) for verb in verbs}
+_FINDING: Final = len(_ACTS) - 1
+_CHANGED: Final = frozenset(
+    _BY_VERB[verb] for verb in "delete rename translate rewrite refactor cancel".split()
+)
+"""What is not done by finding a thing, as recommending or booking it may be."""
+_ROOTS: Final = tuple(frozenset(map(stem, verbs)) for verbs in _ACTS)
+_NOUNS: Final = {
+    stem(noun): _BY_VERB[verb]
+    for noun, verb in (
+        pair.split("/")
+        for pair in """summary/summarize translation/translate explanation/explain description/describe list/list
+        comparison/compare evaluation/evaluate assessment/assess review/review critique/critique correction/correct
+        suggestion/suggest recommendation/recommend reservation/reserve booking/book cancellation/cancel copy/copy
+        plan/plan outline/outline draft/draft paraphrase/paraphrase quiz/quiz test/test proof/prove""".split()
+    )
+}
+"""'Write a summary of it' is 'summarize it'."""
+_CIVIL: Final = frozenset(
+    "please pls plz kindly hi hey hello ok okay so now just help me us and then".split()
+)
+_ASKED: Final = frozenset("can could would will".split())
+_WANTED: Final = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("i'd", "like", "you", "to"))
+
+
+def acts(a: Signature, b: Signature) -> bool:
+    """Both texts begin with what is to be done, and it is not the same."""
+    mine = _act(a.words)
+    theirs = _act(b.words) if mine >= 0 else -1
+    if theirs < 0 or mine == theirs or (_FINDING in (mine, theirs) and _CHANGED.isdisjoint((mine, theirs))):
+        return False
+    return not _mentioned(theirs, a.stems) and not _mentioned(mine, b.stems)
+
+
+def _act(words: Sequence[str]) -> int:
+    """The line of its verb, or -1."""
+    at = _earnest(words, 0)
+    if tuple(words[at : at + 4]) in _WANTED:
+        at = _earnest(words, at + 4)
+    elif at + 1 < len(words) and words[at] in _ASKED and words[at + 1] == "you":
+        at = _earnest(words, at + 2)
+    return _BY_VERB.get(words[at], -1) if at + 1 < len(words) else -1
+
+
+def _earnest(words: Sequence[str], start: int) -> int:
+    return next((i for i in range(start, len(words)) if words[i] not in _CIVIL), len(words))
+
+
+def _mentioned(act: int, stems: frozenset[str]) -> bool:
+    return not stems.isdisjoint(_ROOTS[act]) or any(_NOUNS.get(one) == act for one in stems)

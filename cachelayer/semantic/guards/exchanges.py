@@ -1,0 +1,91 @@
+"""Small words exchanged where all else stands as it was: 'turn up' / 'turn off', 'a bus to the port' / 'at the port',
+'a cheque and a card' / 'a cheque or a card', 'call back' / 'call'."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.lexemes import stem
+from ..text.opposites import ANTONYMS
+from ..text.signature import Signature
+from .moods import ordered
+
+_APART: Final = {
+    frozenset(pair.split("/"))
+    for pair in """and/or as/to as/with as/for as/by as/from as/of as/at to/like for/like to/at to/about to/by to/of
+    to/through by/for by/of by/until by/about about/at about/from until/from until/in until/at until/on
+    into/from to/from""".split()
+}
+"""Prepositions of which one never says what the other does; 'in' / 'at', 'with' / 'by', 'to' / 'for' often do."""
+_STRONG: Final = frozenset("up down off out away back".split())
+_PARTICLES: Final = _STRONG.union(("in", "on", "over"))
+_FILLED: Final = frozenset(("fill", "filled", "filling"))
+"""'In' and 'out' alike."""
+ADDED: Final = frozenset(("again", "away", "back", "else", "off"))
+"""Words that are never there for nothing: 'who has it' / 'who else has it'."""
+_DEALING: Final = frozenset("rent hire lease let lend loan sell sold".split())
+"""Who gives when 'out' follows, and takes when not."""
+_OWN: Final = frozenset(("my", "our"))
+_SINGLE: Final = frozenset("where is are has have when".split())
+_SMALL: Final = frozenset().union(*_APART, _PARTICLES, ADDED)
+
+
+def exchanges(a: Signature, b: Signature) -> bool:
+    """The same words but for small ones that say another thing."""
+    differ = a.vocabulary ^ b.vocabulary
+    if differ.isdisjoint(_SMALL):
+        return _several(a, b) or _several(b, a)
+    if not differ.isdisjoint(ADDED):
+        return True
+    if frozenset(_only(a.words, b.words)) in _APART:
+        return True
+    if "out" in differ and not _DEALING.isdisjoint(a.vocabulary | b.vocabulary):
+        return True
+    return not differ.isdisjoint(_STRONG) and _phrased(a.words, b.words)
+
+
+def opposed(a: Signature, b: Signature) -> bool:
+    """The same words but for one, which is the opposite: 'zoom in in Word' / 'zoom out in Word'."""
+    if len(a.words) != len(b.words) or b.vocabulary.isdisjoint(a.against):
+        return False
+    one, *other = _only(a.words, b.words) or ("",)
+    return bool(other) and other[0] in ANTONYMS.get(one, ()) and _FILLED.isdisjoint(a.vocabulary)
+
+
+def _only(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
+    """What stands in the one place where they differ; () where that is not one."""
+    if len(left) != len(right):
+        return ()
+    apart = [pair for pair in zip(left, right, strict=True) if pair[0] != pair[1]]
+    return apart[0] if len(apart) == 1 else ()
+
+
+def _several(one: Signature, many: Signature) -> bool:
+    """'Cancel my order' / 'Cancel my orders'; how to do it is the same for both."""
+    if not one.words or (one.words[0] not in _SINGLE and not ordered(one)):
+        return False
+    return any(
+        (owner, noun + "s") in pairwise(many.words)
+        for owner, noun in pairwise(one.words)
+        if owner in _OWN and noun + "s" in many.vocabulary
+    )
+
+
+def _phrased(left: Sequence[str], right: Sequence[str]) -> bool:
+    """One verb with other particles is another verb."""
+    mine, theirs = _verbs(left), _verbs(right)
+    return any(
+        theirs.get(verb, particle) != particle and not _STRONG.isdisjoint((particle, theirs[verb]))
+        for verb, particle in mine.items()
+    )
+
+
+def _verbs(words: Sequence[str]) -> dict[str, str]:
+    return {
+        stem(verb): particle
+        for verb, particle in pairwise(words)
+        if particle in _PARTICLES and verb not in _FILLED and verb not in lx.CARDINALS
+    }

@@ -1,0 +1,86 @@
+"""Whether something is so, why it is so, when and for how long, how it is done and what it is: questions of the same
+words with other answers, as in 'Is fried food unhealthy?' / 'Why is fried food unhealthy?', 'Should I learn Go?' / 'How
+do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..text.lexemes import PREPOSITIONS
+from ..text.signature import QUESTION_WORDS, Signature
+from .permissions import matter
+
+_MEASURED: Final = {
+    "how long": frozenset(("long", "longer", "quick", "quickly", "fast", "soon", "time")),
+    "how often": frozenset(("often", "frequently", "regularly", "every", "daily", "weekly", "monthly")),
+    "how far": frozenset(("far", "near", "close")),
+    "how old": frozenset(("old", "age")),
+    "how many": frozenset(("many", "much", "limit", "limited", "maximum", "minimum", "enough", "several")),
+    "price": frozenset(
+        """much cost costs price prices priced fee fees charge charged charges expensive cheap cheaper cheapest free pay
+        paid euro euros dollar dollars pound pounds""".split()
+    ),
+}
+"""What measures tell, and with which words one may ask for them by yes or no: 'Does it take long?'."""
+_REASON, _MOMENT = "why", "when"
+_OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
+_BEING: Final = frozenset(("is", "are", "was", "were"))
+_WAYS: Final = frozenset(("how", "where"))
+_LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
+_POINTING: Final = frozenset(("a", "an", "the"))
+_OWNED: Final = frozenset("the my your our his her their".split())
+_NEARBY: Final = PREPOSITIONS.union(
+    "here there near nearby close far around inside outside located situated lost missing found next".split()
+)
+_LONGEST: Final = 2
+"""Words of a thing that is asked to be defined."""
+
+
+def inquiries(a: Signature, b: Signature) -> bool:
+    """One text asks whether, the other why, when, how long, how or what it is; or one why, the other something else."""
+    return a.question != b.question and (_apart(a, b) or _apart(b, a))
+
+
+def _apart(one: Signature, other: Signature) -> bool:
+    if one.question == _REASON:
+        return other.question in _OTHERS and _single(one) and _single(other)
+    if one.question != "yesno" or not QUESTION_WORDS.isdisjoint(one.vocabulary):
+        return False
+    if other.question == _REASON:
+        return True
+    if one.words[0] in _BEING and one.words[1:2] == ("there",):
+        return False  # 'Is there a fee?' is 'How high is the fee?'
+    if other.question == _MOMENT:
+        return not one.dates
+    if other.question in _WAYS:
+        return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
+    if other.question == "what":
+        return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
+    return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _placed(one: Signature, other: Signature) -> bool:
+    """'Is the gym good?' / 'Where is the gym?', where the first says of no place."""
+    if other.question != "where" or other.words[0] not in ("where", "where's") or not other.stems < one.stems:
+        return False
+    return one.words[0] in _BEING and one.words[1] in _OWNED and _NEARBY.isdisjoint(one.vocabulary)
+
+
+def _weighed(s: Signature) -> bool:
+    """It asks for advice or a duty, or for leave outright; 'can I' and 'is it possible' may ask how."""
+    return matter(s) in ("advice", "duty") or (matter(s) == "leave" and not _LEAVE.isdisjoint(s.vocabulary))
+
+
+def _defined(s: Signature) -> bool:
+    """'What is migraine?', 'What are the Alps?'."""
+    words = s.words
+    start = (
+        1 if words[0] == "what's" else 2 if words[0] == "what" and words[1:2] and words[1] in _BEING else 0
+    )
+    named = words[start + 1 :] if words[start : start + 1] and words[start] in _POINTING else words[start:]
+    return start > 0 and len(named) == len(s.content) <= _LONGEST
+
+
+def _single(s: Signature) -> bool:
+    """It asks one question alone: 'When and why?' asks two."""
+    return sum(word in QUESTION_WORDS for word in s.words) == 1

@@ -1,0 +1,94 @@
+"""Whether a text asks or orders, where it is about one thing: 'Is the door locked?' / 'Lock the door', 'Who deleted the
+cluster?' / 'Delete the cluster'. What asks how to do it may be answered as the order is, and is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
+from ..text.signature import ASKING, Signature
+from .tenses import ended, rooted
+
+_CIVIL: Final = frozenset("please pls plz kindly hi hey hello ok okay so now just and then".split())
+_REQUESTS: Final = frozenset("can could would will".split())
+_OBJECTS: Final = frozenset(
+    "a an the this that these those all every both any another it up on off down out in".split()
+).union(POSSESSORS)
+"""What follows a verb that orders: 'lock the', 'set up', 'delete all'."""
+TELLING: Final = frozenset(
+    """list name explain describe define summarize calculate compute compare recommend suggest check verify confirm
+    identify determine count see look track locate estimate convert translate solve read state outline illustrate
+    discuss suppose imagine consider remind think guess search predict evaluate display view provide answer""".split()
+)
+"""What these order is told, as the answer to a question is."""
+_FACTS: Final = frozenset(
+    "is are was were has have had did does do isn't aren't wasn't weren't hasn't haven't didn't doesn't".split()
+)
+_DONE: Final = _FACTS - {"do", "does"}
+"""'How was it graded?', but not 'How do I grade it?'."""
+_POLITE: Final = (("is", "it"), ("is", "there"), ("are", "there"), ("do", "you"), ("would", "you"))
+_WAYS: Final = frozenset("way ways chance possible possibility option ok okay mind".split())
+_ASKS: Final = frozenset("why who who's when where".split())
+_ASKED: Final = frozenset("why who what how where whether who's what's how's where's".split())
+_ME: Final = ("i", "i'd")
+_MINE: Final = frozenset("my our me us".split())
+_NO_VERBS: Final = frozenset("wheres whats hows whos whens whys".split()).union(
+    lx.FUNCTION_WORDS, TELLING, ASKING, CONDITIONS, PREPOSITIONS
+)
+_SURE: Final = _NO_VERBS - TELLING
+_NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
+"""No text begins with these that wants something done."""
+_DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
+_WISHING: Final = frozenset("want need like".split())
+
+
+def moods(a: Signature, b: Signature) -> bool:
+    """One text wants it done and the other wants to know of it."""
+    if not a.words or not b.words or (first := a.words[0]) == (other := b.words[0]):
+        return False
+    return (first not in _NEVER and _apart(a, b)) or (other not in _NEVER and _apart(b, a))
+
+
+def _apart(orders: Signature, other: Signature) -> bool:
+    """`orders` wants it done, `other` wants to know."""
+    asks, *rest = other.words
+    if asks in _FACTS:
+        polite = other.words[:2] in _POLITE and not _WAYS.isdisjoint(rest[1:5])
+        return not polite and (ordered(orders) != "" or _told(orders, other))
+    if asks in _ASKS:
+        return ordered(orders) != ""
+    if asks == "how" and rest and rest[0] in _DONE:
+        return stem(ordered(orders)) in rooted(other.stems)
+    return _wished(orders, other)
+
+
+def _told(orders: Signature, other: Signature) -> bool:
+    """'Check the invoice' / 'Has the invoice been checked?'; but 'Is it safe?' may be 'Check whether it is safe'."""
+    verb = ordered(orders, _SURE)
+    return verb != "" and verb not in other.vocabulary and stem(verb) in ended(other.vocabulary)
+
+
+def _wished(wishes: Signature, other: Signature) -> bool:
+    """'I want a refund' / 'What is a refund?'."""
+    if len(other.content) != 1 or wishes.content != other.content or wishes.words[0] not in _ME:
+        return False
+    return any(other.words[: len(w)] == w for w in _DEFINED) and not _WISHING.isdisjoint(wishes.words[1:4])
+
+
+def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
+    """The verb of a text that wants something done, none of `never`, or ''."""
+    words, objects = s.words, _OBJECTS
+    at = _spoken(words, 0)
+    if words[at : at + 1] and words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",):
+        at, objects = _spoken(words, at + 2), _MINE  # 'can you drink the water?' orders nothing
+    if at + 1 >= len(words) or words[at] in never or not _ASKED.isdisjoint(s.vocabulary):
+        return ""
+    after = words[at + 1]
+    return words[at] if after in objects or after[0].isdigit() else ""
+
+
+def _spoken(words: Sequence[str], start: int) -> int:
+    """Where it begins in earnest."""
+    return next((i for i in range(start, len(words)) if words[i] not in _CIVIL), len(words))

@@ -1,0 +1,182 @@
+"""Named reasons why two requests may take different answers although their vectors agree.
+
+Each guard is a pure function of two signatures and speaks only where it sees a conflict. They are strict,
+made for the moment when nothing is known but the two texts. Where neighbours and their answers are known,
+the same conflicts are features of a decision, not vetoes: as a blanket veto they cost more than they save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.lexemes import JOINING, stem
+from ..text.opposites import ANTONYMS
+from ..text.signature import Signature
+
+Guard = Callable[[Signature, Signature], bool]
+
+
+def numbers(a: Signature, b: Signature) -> bool:
+    """A number of one side is missing on the other, or has another unit."""
+    if a.numbers == b.numbers:
+        return False
+    left, right = [v for v, _ in a.numbers], [v for v, _ in b.numbers]
+    if sorted(left) != sorted(right):
+        return True
+    only, other = ({(v, u) for v, u in set(x.numbers) - set(y.numbers) if u} for x, y in ((a, b), (b, a)))
+    return not {v for v, _ in only}.isdisjoint(v for v, _ in other)
+
+
+def dates(a: Signature, b: Signature) -> bool:
+    """Weekday, month or relative day differ."""
+    if a.dates == b.dates:
+        return False
+    return a.dates ^ b.dates != {"autumn"} or "fall" not in a.vocabulary | b.vocabulary
+
+
+def identifiers(a: Signature, b: Signature) -> bool:
+    """Identifiers, code, addresses, links, the marks of a formula or capitals that matter differ."""
+    return a.ids != b.ids or a.formal != b.formal or (a.capitals != b.capitals and _named_alone(a, b))
+
+
+def _named_alone(a: Signature, b: Signature) -> bool:
+    """Both use capitals, and a word within both is a name in one alone: 'the US' / 'us', 'Polish' / 'polish'."""
+    if a.capitals is None or b.capitals is None:
+        return False
+    return any(
+        w in a.vocabulary and w in b.vocabulary and not _opens(w, a, b) for w in a.capitals ^ b.capitals
+    )
+
+
+def _opens(word: str, a: Signature, b: Signature) -> bool:
+    """Whether it stands at the beginning of a text alone, where every word has a capital."""
+    return any(s.words[0] == word and s.words.count(word) == 1 for s in (a, b))
+
+
+def names(a: Signature, b: Signature) -> bool:
+    """Each side names something that the other does not mention in any spelling."""
+    if a.names.issubset(b.stems) and b.names.issubset(a.stems):
+        return False
+    return bool(a.names and b.names) or _cased(a, b)
+
+
+def _cased(a: Signature, b: Signature) -> bool:
+    """Both texts are long enough that a missing name is not just another habit of writing."""
+    return len(a.words) > 2 and len(b.words) > 2
+
+
+def negation(a: Signature, b: Signature) -> bool:
+    """One side is negated and the other is not."""
+    return a.negations % 2 != b.negations % 2
+
+
+def antonyms(a: Signature, b: Signature) -> bool:
+    """A word stands against its opposite: 'on' / 'off', 'enable' / 'disable', 'able' / 'unable'."""
+    left, right = a.vocabulary, b.vocabulary
+    if right.isdisjoint(a.against) and left.isdisjoint(b.against):
+        return False
+    only_left, only_right = left - right, right - left
+    for word in only_left & _OPPOSED:
+        if not only_right.isdisjoint(ANTONYMS[word]):
+            return True
+    return _negated(only_left, only_right) or _negated(only_right, only_left)
+
+
+_OPPOSED: Final = frozenset(ANTONYMS)
+
+
+def _negated(words: frozenset[str], plain: frozenset[str]) -> bool:
+    """Whether a word is another with a negative prefix."""
+    return any(not plain.isdisjoint(lx.without_prefix(word)) for word in words)
+
+
+def roles(a: Signature, b: Signature) -> bool:
+    """The same things in swapped places: 'from A to B' / 'from B to A', 'A beats B' / 'B beats A'."""
+    if len(a.stems) < 2 or a.stems != b.stems:
+        return len(a.roles) > 1 and len(b.roles) > 1 and _swapped(dict(a.roles), dict(b.roles))
+    if a.content == b.content:
+        return a.roles != b.roles and dict(a.roles) != dict(b.roles) and set(a.words) == set(b.words)
+    if len(a.stems) < 3 and not a.roles:
+        return False  # "lost my card" / "my card is lost"
+    return not _joined_by_and(a, b)
+
+
+def _swapped(left: dict[str, str], right: dict[str, str]) -> bool:
+    same = [k for k in left if k in right]
+    return any(left[p] == right[q] != left[q] == right[p] for i, p in enumerate(same) for q in same[i + 1 :])
+
+
+def _joined_by_and(a: Signature, b: Signature) -> bool:
+    """A list keeps its meaning in another order; with no direction word between them so does a request."""
+    return ("and" in a.words or "or" in a.words) and not a.roles and not b.roles
+
+
+def quantifiers(a: Signature, b: Signature) -> bool:
+    """'all' against 'some', 'only' added or dropped, 'except', 'both'."""
+    return a.quantifiers != b.quantifiers and not (a.quantifiers ^ b.quantifiers) <= {"just", "many"}
+
+
+def modality(a: Signature, b: Signature) -> bool:
+    """'must' against 'may', 'can' or 'should'."""
+    return bool(a.modals and b.modals) and ("must" in a.modals) != ("must" in b.modals)
+
+
+def conjunct(a: Signature, b: Signature) -> bool:
+    """One of two things joined by 'and' or 'or' is missing on the other side."""
+    return a.joins != b.joins and (_half(a, b) if a.joins else _half(b, a))
+
+
+def _half(a: Signature, b: Signature) -> bool:
+    """`a` joins something, `b` does not."""
+    for i, word in enumerate(a.words):
+        if word in JOINING:
+            before = (
+                next((stem(w) for w in a.words[i - 1 :: -1] if w not in lx.FUNCTION_WORDS), "") if i else ""
+            )
+            after = next((stem(w) for w in a.words[i + 1 :] if w not in lx.FUNCTION_WORDS), "")
+            if before and after and (before in b.stems) != (after in b.stems):
+                return True
+    return False
+
+
+def question(a: Signature, b: Signature) -> bool:
+    """Two different question words: 'who' / 'when', 'how many' / 'how'."""
+    return a.question != b.question and a.question not in _OPEN and b.question not in _OPEN
+
+
+_OPEN: Final = ("", "other", "yesno")
+
+
+def language(a: Signature, b: Signature) -> bool:
+    """One text only is English, or neither is and their words differ: word classes cannot be read."""
+    return a.english != b.english or (not a.english and a.stems != b.stems)
+
+
+GUARDS: Final[tuple[tuple[str, Guard], ...]] = (
+    ("numbers", numbers),
+    ("identifiers", identifiers),
+    ("dates", dates),
+    ("negation", negation),
+    ("antonyms", antonyms),
+    ("roles", roles),
+    ("names", names),
+    ("quantifiers", quantifiers),
+    ("modality", modality),
+    ("conjunct", conjunct),
+    ("question", question),
+    ("language", language),
+)
+"""In the order in which they are asked: the surest first."""
+
+FACTS: Final = ("numbers", "identifiers", "dates")
+"""Guards that hold in every language and even where neighbours agree on the answer."""
+
+
+def veto(a: Signature, b: Signature) -> str:
+    """The name of the first guard that sees a conflict, or ''."""
+    for name, guard in GUARDS:
+        if guard(a, b):
+            return name
+    return ""

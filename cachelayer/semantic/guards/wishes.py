@@ -1,0 +1,38 @@
+"""What somebody wants to do and what was done: 'I'd like to close my account' / 'I closed my account', in whatever
+words around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.lexemes import stem
+from ..text.signature import Signature
+from .tenses import ended
+
+_WISHING: Final = frozenset(
+    "want wants wanna need needs like love wish plan plans planning going about intend hoping thinking".split()
+)
+_OPEN: Final = _WISHING.union("be get gets getting can could may should would must will if wanted".split())
+"""A text with one of these does not tell what was done: 'Can my order be cancelled?', 'I need it cancelled'."""
+
+
+def wishes(a: Signature, b: Signature) -> bool:
+    """What is wanted in one text is over in the other."""
+    return _apart(a, b) or _apart(b, a)
+
+
+def _apart(wish: Signature, told: Signature) -> bool:
+    if told.negations or _WISHING.isdisjoint(wish.vocabulary) or not _OPEN.isdisjoint(told.vocabulary):
+        return False
+    wanted = frozenset(_wanted(wish))
+    return bool(wanted) and not wanted.isdisjoint(ended(told.vocabulary - wish.vocabulary))
+
+
+def _wanted(s: Signature) -> Iterator[str]:
+    """Stems of the verbs behind 'want to', 'about to', 'thinking of'."""
+    for i in range(len(s.words) - 2):
+        word, small, verb = s.words[i : i + 3]
+        if word in _WISHING and small in ("to", "of") and verb not in lx.FUNCTION_WORDS:
+            yield stem(verb)

@@ -1,0 +1,204 @@
+"""The probability that two requests take the same answer, from the two requests alone.
+
+Texts are read once and remembered; what differs between two is put to boosted trees, and their score to a table of
+risks: the share of one-edit traps that score as high, times a caution. So `1 - probability` bounds what is served
+wrongly of pairs as hard as those traps, before anything is known of the function. Where earlier turns differ, contexts
+are compared too (contexts.py). See benchmarks/decide/train_pairs.py and train_talks.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ...types import Candidate, Query, Turn
+from ..guards.courses import courses
+from ..guards.plain import FACTS, GUARDS, veto
+from ..guards.relations import relations
+from ..guards.slots import slot
+from ..text.reading import Reading
+from ..text.readings import Readings
+from ..text.repeats import akin
+from ..text.signature import Signature, signature
+from ..text.slips import slipped
+from ..text.words import Words, words
+from ..weights import load_judge
+from .contexts import measures, serious
+from .pairing import features
+
+REMEMBERED: Final = 16 * 2**20
+"""Bytes of texts' readings that are kept: about 20,000 questions."""
+QUERIES: Final = 64
+"""Queries for which the judgements of their candidates are remembered."""
+DOUBTFUL: Final = 0.8
+"""Probability under which the guard that spoke is named."""
+_SURE: Final = (
+    *((name, guard) for name, guard in GUARDS if name in (*FACTS, "language")),
+    ("relations", relations),
+)
+"""Guards that forbid. Those that the trees know too were right on every pair of the tuning part that the trees would
+have served, slips of the pen in the name of a day aside; `relations` they do not know."""
+LEAST: Final = 0.5
+"""Probability of the last messages under which contexts are not compared."""
+REPEATED: Final = 0.999
+"""Probability that a text which repeats another but for how it is typed takes the same answer: see
+decision 66."""
+COMPARED: Final = 2
+"""Contexts compared for one request at most."""
+ENOUGH: Final = 0.95
+"""Probability at which no further context is compared."""
+LONGEST: Final = 160
+"""Turns up to which contexts are compared."""
+
+
+def load() -> None:
+    """Read the shipped tables now; takes some tens of milliseconds, once."""
+    words()
+    for name in ("pairs", "close", "turns", "talks"):
+        load_judge(name)
+
+
+class PairVerifier:
+    """Reads both requests, aligns their words and judges what is left. Deterministic; English, see docs/deciding.md.
+
+    Tables are read by `load`, else at the first call. Not thread-safe: the caller holds a lock.
+    """
+
+    identity = "pairs-1"
+    compares_turns = True
+
+    def __init__(self) -> None:
+        self._readings = Readings(REMEMBERED)
+        self._judged: dict[int, tuple[Query, dict[tuple[int, str, bool], tuple[float, str]]]] = {}
+        """The last queries, as read first, and what was said of each by entry, text and whether it was read closely: a
+        decision may ask twice, a closer reading once more, and what all that teaches again."""
+
+    def clear(self) -> None:
+        """Forget every text that was read."""
+        self._readings.clear()
+        self._judged.clear()
+
+    def prepare(self, text: str) -> None:
+        """Read a text now, while its vector is made, instead of at its first comparison."""
+        self._read(text).ready()
+
+    def signature(self, text: str) -> Signature:
+        """What the guards read of a text, which is read whole: it will be compared."""
+        return self._readings.signature(text, words())
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        known, closely = self._known(query.first), None if query.close is None else query.close[0]
+        asked = [(c.entry, c.text, c.entry == closely) for c in candidates]
+        new = [(c, key) for c, key in zip(candidates, asked, strict=True) if key not in known]
+        if new:
+            told = self._pairs(query, [c for c, _ in new])
+            known.update(zip((key for _, key in new), told, strict=True))
+        return self._in_context(query, candidates, [known[key] for key in asked])
+
+    def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
+        """The first candidate in the same conversation whose text the query repeats but for how it is typed."""
+        table, mine = words(), self._read(query.text)
+        said, known = mine.signature.vocabulary, self._readings.words
+        for c in candidates:
+            may = c.turns == query.turns and akin(said, frozenset(known(c.text, table)))
+            if may and _repeated(mine, self._read(c.text)):
+                return c
+        return None
+
+    def _known(self, query: Query) -> dict[tuple[int, str, bool], tuple[float, str]]:
+        found = self._judged.get(id(query))
+        if found is None:
+            if len(self._judged) >= QUERIES:
+                del self._judged[next(iter(self._judged))]
+            found = self._judged[id(query)] = (query, {})  # held, so that no other gets its id
+        return found[1]
+
+    def _pairs(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        """The texts alone; where a sure guard speaks nothing else is read."""
+        table, mine = words(), self._read(query.text)
+        out: list[tuple[float, str]] = []
+        asked: dict[str, list[tuple[int, Reading, Sequence[float]]]] = {"pairs": [], "close": []}
+        for c in candidates:
+            other = self._read(c.text)
+            if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
+                out.append((REPEATED, ""))
+                continue
+            guard = forbidding(mine, other, table)
+            out.append((0.0, guard))
+            if not guard:
+                row: Sequence[float] = features(mine, other, c.similarity, table)
+                if query.close is not None and query.close[0] == c.entry:
+                    asked["close"].append((len(out) - 1, other, (*row, *query.close[1])))
+                else:
+                    asked["pairs"].append((len(out) - 1, other, row))
+        for name, about in asked.items():
+            told = load_judge(name).probabilities([row for *_, row in about]) if about else []
+            for (at, other, _), p in zip(about, told, strict=True):
+                out[at] = (p, veto(mine.signature, other.signature) if p < DOUBTFUL else "")
+        return out
+
+    def _in_context(
+        self, query: Query, candidates: Sequence[Candidate], judged: list[tuple[float, str]]
+    ) -> list[tuple[float, str]]:
+        """Where earlier turns differ they must agree too; looked at for the likeliest, until one will do."""
+        left = COMPARED
+        for i in sorted(range(len(judged)), key=lambda k: judged[k][0], reverse=True):
+            other = candidates[i].turns
+            if other == query.turns:
+                continue
+            judged[i] = self._beside(*judged[i], query.turns, other) if left else (0.0, "context")
+            left = 0 if judged[i][0] >= ENOUGH else max(left - 1, 0)
+        return judged
+
+    def _beside(
+        self, p: float, guard: str, mine: tuple[Turn, ...], other: tuple[Turn, ...]
+    ) -> tuple[float, str]:
+        """The probability where the earlier turns differ: that of the last messages times that of the contexts."""
+        if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
+            return 0.0, guard or "context"
+        a, b = serious(mine, self._read), serious(other, self._read)
+        both = p * load_judge("talks").probabilities([measures(a, b, load_judge("turns").logits, words())])[0]
+        return both, guard or ("context" if both < DOUBTFUL else "")
+
+    def _read(self, text: str) -> Reading:
+        return self._readings.get(text, words())
+
+
+def _repeated(a: Reading, b: Reading) -> bool:
+    if not a.core or not (a.core == b.core or slipped(a, b, words().spelling)):
+        return False
+    return not any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS)
+
+
+def forbidding(a: Reading, b: Reading, table: Words) -> str:
+    """The name of the first guard that forbids to serve one for the other, or ''."""
+    for name, guard in _SURE:
+        if guard(a.signature, b.signature):
+            return name
+    if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems:
+        return "language"
+    if courses(a, b, table):
+        return "relations"
+    return "slot" if slot(a, b, table) else ""
+
+
+class ThresholdVerifier:
+    """Cosine above a high threshold and no guard that objects: nothing learned, for comparison and for foreign texts.
+
+    Between `threshold` and 1 the probability rises linearly from .9; below it stays under .9 in proportion.
+    """
+
+    def __init__(self, threshold: float = 0.93) -> None:
+        self.threshold = threshold
+        self.identity = f"threshold-{threshold}"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        mine = signature(query.text)
+        return [self._pair(c.similarity, veto(mine, signature(c.text))) for c in candidates]
+
+    def _pair(self, similarity: float, guard: str) -> tuple[float, str]:
+        if guard:
+            return 0.0, guard
+        if similarity < self.threshold:
+            return max(0.0, 0.9 * similarity / self.threshold), ""
+        return 0.9 + 0.1 * (similarity - self.threshold) / (1.0 - self.threshold), ""

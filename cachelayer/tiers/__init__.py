@@ -1,0 +1,1 @@
+"""Beyond the process's memory: the shared store, other processes, restarts, similar answers."""

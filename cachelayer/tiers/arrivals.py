@@ -1,0 +1,299 @@
+"""Entries that come from elsewhere: made by another process, or by this one before a restart.
+
+They are taken into memory like answers of our own, so that bounds, freshness and invalidation hold for them too, and
+become findable by meaning.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..exact.answers.admission import has_tool_calls, text_of
+from ..exact.keys.canonical import encode
+from ..exact.memory.table import Slot
+from ..exact.wire.codec import Codec
+from ..exact.wire.writer import encodes
+from ..flow.attempt import Faults
+from ..flow.background import Background
+from ..keep.call import Call, Function
+from ..keep.holdings import Invalidation
+from ..keep.keeper import Keeper
+from ..keep.streams import seen_of
+from ..protocols import Clock, Feed
+from ..semantic.asks import Ask, State
+from ..semantic.tier import SimilarTier
+from ..types import Findable, Reason, Record
+from .shared import SharedTier
+
+PERIOD = 0.2
+"""Seconds between two looks at the feed."""
+PATIENCE = 5.0
+"""Seconds that a start waits for the feed, and a look at it may take."""
+BATCH = 256
+WAITING = 100_000
+"""Entries that may wait for their function to be wrapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An entry on its way in. `id`: its own from before a restart; its vector may be in the index under it."""
+
+    item: Findable
+    record: Record
+    epoch: int
+    """In which it was read: what was declared invalid since forbids it."""
+    id: int | None = None
+
+    @property
+    def marks(self) -> tuple[tuple[str, ...], bytes, int]:
+        """Its tags, scope and key, by which it may be declared invalid."""
+        tags = tuple(tag for tag in self.record.tags if not tag.startswith("\0"))
+        scope = encode([self.item.function, self.item.tenant])
+        return tags, scope, int.from_bytes(self.item.key, "big")
+
+
+class Arrivals:
+    """Takes entries in. Functions may be wrapped later: what arrives for them waits, within bounds."""
+
+    def __init__(
+        self,
+        *,
+        keeper: Keeper,
+        similar: SimilarTier,
+        faults: Faults,
+        clock: Clock,
+        codec: Codec,
+        functions: Mapping[str, Function],
+        background: Background,
+    ) -> None:
+        self.keeper, self.similar, self.faults, self.clock = keeper, similar, faults, clock
+        self.codec, self.functions, self.background = codec, functions, background
+        self._waiting: dict[str, dict[bytes, Arrival]] = {}
+        self.taken = self.dropped = 0
+
+    def known(self, item: Findable) -> bool:
+        """Whether the entry is findable here already, or never will be."""
+        function = self.functions.get(item.function)
+        if function is None:
+            return False
+        if function.own is not None:
+            return True
+        digest = self.keeper.digest(item.canonical)
+        held = function.memory.at(digest)
+        mine = held is not None and held.canonical == item.canonical and self.similar.knows(held.id)
+        return mine or not function.similar or digest.to_bytes(16, "big") != item.key
+
+    def _waits(self, arrival: Arrival) -> bool:
+        may = sum(map(len, self._waiting.values())) < WAITING
+        if may:
+            self._waiting.setdefault(arrival.item.function, {})[arrival.item.key] = arrival
+        self.dropped += not may
+        return may
+
+    async def take(self, arrival: Arrival) -> bool | None:
+        """Whether the entry is findable from now on; None where it waits for its function."""
+        function = self.functions.get(arrival.item.function)
+        if function is None:
+            return None if self._waits(arrival) else False
+        if self.known(arrival.item):
+            return False
+        took = await self.faults.attempt("arrival", self._take(function, arrival), None)
+        self.taken += took is True
+        if self.similar.due:  # nothing may be written here for long
+            self.background.spawn(self.similar.maintain)
+        return took is True
+
+    def remember(self, arrival: Arrival) -> None:
+        """Let exact lookups find the entry at once; whoever takes it later makes it findable by meaning."""
+        function = self.functions.get(arrival.item.function)
+        if function is not None and not self.known(arrival.item):
+            self.faults.attempt_now("arrival", self._kept, function, arrival)
+
+    def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
+        """The entry in memory; None where it cannot be kept there, or was declared invalid since it was read."""
+        item, keeper = arrival.item, self.keeper
+        call = Call(function, (), {}, None, _never)
+        call.tenant, call.canonical = item.tenant, item.canonical
+        call.digest = keeper.digest(item.canonical)
+        held = keeper.peek(call)
+        if held is not None and held.id == arrival.id:
+            return held
+        answer = (function.codec or self.codec).decode(arrival.record.payload)
+        with keeper.lock:
+            if keeper.epoch != arrival.epoch and keeper.invalidated_since(arrival.epoch, *arrival.marks):
+                return None
+            return keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+
+    async def _take(self, function: Function, arrival: Arrival) -> bool:
+        item, slot = arrival.item, self._kept(function, arrival)
+        if slot is None or not slot.resident:
+            return False
+        if has_tool_calls(seen := seen_of(function, slot.answer)):
+            return False
+        ask = Ask(item.function, item.partition, item.text, item.turns, 0.0, arrival.record.principal)
+        same_model = item.identity == self.similar.embedder.identity
+        vector = item.vector if same_model else None
+        return await self.similar.adopt(ask, slot.id, text_of(seen), slot, vector)
+
+    def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
+        """What to tell of an entry that was indexed; None where it was not."""
+        if ask.query is None or ask.generation != self.similar.generation:
+            return None
+        if not encodes("".join((ask.text, call.tenant or "", *(turn.text for turn in ask.turns)))):
+            return None
+        until = slot.stale_until + self.clock.time() - self.clock.monotonic()
+        return Findable(
+            call.digest.to_bytes(16, "big"), call.canonical, ask.partition, call.function.name, ask.text, until,
+            call.tenant, ask.turns, self.similar.embedder.identity, ask.query.vector,
+        )  # fmt: skip
+
+    def due(self, function: str) -> bool:
+        """Whether entries wait for this function, which is wrapped now."""
+        return bool(self._waiting) and function in self._waiting and function in self.functions
+
+    def waited(self, function: str) -> list[Arrival]:
+        """What waited for a function, and waits no more."""
+        return list(self._waiting.pop(function, {}).values())
+
+    def outdated(self, key: bytes) -> None:
+        """What lies under a key was deleted or replaced, the entry that waits with it."""
+        for waiting in self._waiting.values():
+            waiting.pop(key, None)
+
+    def clear(self) -> None:
+        """Let nothing wait any more: it may be outdated, and will be asked for again."""
+        self._waiting.clear()
+
+    def stats(self) -> dict[str, int]:
+        waiting = sum(map(len, self._waiting.values()))
+        return {"taken": self.taken, "waiting": waiting, "dropped": self.dropped}
+
+
+Indexed = tuple[Call, Ask, Slot]
+"""An answer of our own that is findable by meaning now."""
+
+
+class Elsewhere:
+    """Where entries come from and go to beside this process's memory: the calls that the path makes."""
+
+    def __init__(self, arrivals: Arrivals) -> None:
+        self.arrivals = arrivals
+
+    def reset(self) -> None:
+        """After a fork what goes on elsewhere is the parent's."""
+
+    async def start(self) -> None:
+        """Once the similar tier serves."""
+
+    async def ready(self, *, physically: bool) -> None:
+        """Before anything is declared invalid: be able to carry it out. Raises where that must be and cannot."""
+
+    def listen(self, function: str) -> bool:
+        """A call of `function` is under way, on the running loop; whether something of it waits to be taken in."""
+        return self.arrivals.due(function) and self.arrivals.background.spawn(partial(self.drain, function))
+
+    async def drain(self, function: str) -> None:
+        """Take in what waited for a function."""
+        for arrival in self.arrivals.waited(function):
+            await self.arrivals.take(arrival)
+            await asyncio.sleep(0)
+
+    async def wrote(self, made: Sequence[Indexed]) -> None:
+        """A batch of answers was indexed."""
+
+    def gone(self, slot: Slot) -> None:
+        """An entry left the memory."""
+
+    def coming(self, declared: Invalidation) -> Sequence[int]:
+        """The ids of what is held of what was declared invalid, and was not taken in yet."""
+        return ()
+
+    async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
+        """What was declared invalid is gone from the memory; how many entries went that were not there yet."""
+        return 0
+
+    async def aclose(self) -> None:
+        """Before the loop ends."""
+
+    def stats(self) -> dict[str, Any]:
+        return dict(self.arrivals.stats())
+
+
+class Newcomers(Elsewhere):
+    """Follows the shared store's feed, and tells it what was made here."""
+
+    def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
+        super().__init__(arrivals)
+        self._shared, self._feed = shared, feed
+        shared.lost, shared.outdated = self._begin_again, arrivals.outdated
+        self._after = b""
+        self._following: asyncio.AbstractEventLoop | None = None
+        self.faults = arrivals.faults
+
+    def reset(self) -> None:
+        self._following = None
+
+    def _begin_again(self) -> None:
+        self._after = b""
+        self.arrivals.clear()
+
+    def listen(self, function: str = "") -> bool:
+        begun = super().listen(function)
+        loop = self._following
+        if loop is None or loop.is_closed():
+            self._following = asyncio.get_running_loop()
+            self.arrivals.background.spawn_always(self._follow)
+        return begun
+
+    async def start(self) -> None:
+        """Take in what is there, for as long as a start may wait; the rest follows."""
+        await self.faults.attempt("feed", self._catch_up(), PATIENCE)
+        self.listen()
+
+    async def wrote(self, made: Sequence[Indexed]) -> None:
+        """Tell the other processes."""
+        items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
+        if items and self._shared.breaker.state == "closed":
+            await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
+
+    async def _follow(self) -> None:
+        here = self._following
+        try:
+            while True:
+                await self.faults.attempt("feed", self._catch_up(), None)
+                await asyncio.sleep(PERIOD)
+        finally:
+            if self._following is here:
+                self._following = None
+
+    async def _catch_up(self) -> None:
+        if self.arrivals.similar.state is not State.READY:
+            return
+        whole = False
+        while not whole:
+            before = self._after
+            items, after, whole = await self._feed.published(before, BATCH)
+            for item in items:
+                if not self.arrivals.known(item):
+                    await self._fetch(item)
+            if self._after == before:  # else it begins again
+                self._after = after
+
+    async def _fetch(self, item: Findable) -> None:
+        """The answer itself, as a lookup would get it: invalidated, expired or damaged ones do not come."""
+        epoch = self.arrivals.keeper.epoch
+        found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
+        if isinstance(found, Record):
+            await self.arrivals.take(Arrival(item, found, epoch))
+
+    def stats(self) -> dict[str, Any]:
+        return {"following": self._following is not None, **self.arrivals.stats()}
+
+
+async def _never(*args: Any, **kwargs: Any) -> Reason:
+    """An entry that arrives has no backend."""
+    return Reason.ABSENT

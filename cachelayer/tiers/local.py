@@ -1,0 +1,204 @@
+"""Entries that survive this process without a shared store: answers in a log, vectors in an index beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ConfigurationError
+from ..exact.memory.table import Slot
+from ..exact.wire.entry_log import EntryLog
+from ..flow.background import offload
+from ..keep.call import Call
+from ..keep.holdings import Invalidation
+from ..semantic.asks import State
+from ..types import Reason, Record
+from .arrivals import Arrival, Arrivals, Elsewhere, Indexed
+from .records import record_of
+
+
+class Local(Elsewhere):
+    """One directory, for one process at a time: `entries` here, `vectors/` the index's, `texts` the embedder's memory.
+
+    What was answered survives from its flush on, which follows each batch of writes; what `invalidate` and `erase`
+    took away is gone from the disk when they return.
+    """
+
+    def __init__(self, directory: Path, arrivals: Arrivals) -> None:
+        super().__init__(arrivals)
+        self.directory = directory
+        self.log = EntryLog(directory / "entries")
+        self.restored = self.discarded = 0
+        self.failure = ""
+        self._coming: dict[int, Arrival] = {}
+        """Entries on the disk that were not taken in yet."""
+        self._opened = self._writing = False
+        self._since = 0
+        """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
+
+    def reset(self) -> None:
+        """After a fork the directory is the parent's."""
+        self._opened, self._coming = False, {}
+        self.log.reset()
+        getattr(self._index, "reset", lambda: None)()
+
+    async def ready(self, *, physically: bool) -> None:
+        similar = self.arrivals.similar
+        if not self._opened and (physically or similar.state is not State.FAILED):
+            await similar.start()
+
+    async def restore(self) -> None:
+        """Read what is there. Raises ConfigurationError where it cannot be read; call it before anything is indexed.
+
+        Entries whose vectors are missing or another model's are embedded again behind the callers' backs. After a close
+        what is in memory still stays there, unless it went from the disk meanwhile.
+        """
+        held, similar, keeper = set(self.log.ids()), self.arrivals.similar, self.arrivals.keeper
+        try:
+            kept = await offload(self.log.load)
+        except OSError as fault:
+            remedy = f"cannot be read and written: {fault.strerror or fault}"
+            raise ConfigurationError("index", str(self.directory), remedy) from fault
+        self._opened = True
+        await self._recall_texts()
+        now = self.arrivals.clock.time()
+        keeper.ids_from(int(now * 1e6))
+        alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
+        await self._discard([entry.id for entry in kept if entry.id not in alive])
+        self._forget(held - alive.keys())
+        indexed = set(self._index.ids().tolist())
+        await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
+        new = [entry for key, entry in alive.items() if not similar.knows(key)]
+        self._coming = {e.id: Arrival(e.findable, e.record, self._since, e.id) for e in new}
+        entries = list(self._coming.values())
+        for entry in entries:  # exact lookups wait for no vectors
+            self.arrivals.remember(entry)
+            await asyncio.sleep(0)
+        await self._take([entry for entry in entries if entry.id in indexed])
+        later = [entry for entry in entries if entry.id not in indexed]
+        if later:
+            self.arrivals.background.spawn_always(partial(self._take, later))
+
+    def _forget(self, ids: set[int]) -> None:
+        """Drop from memory what another process took from the disk."""
+        keeper = self.arrivals.keeper
+        for memory in keeper.memories if ids else ():
+            with keeper.lock:
+                for slot in [slot for slot in memory if slot.id in ids]:
+                    keeper.drop(memory, slot)
+
+    @property
+    def _index(self) -> Any:
+        return self.arrivals.similar.index
+
+    async def _take(self, entries: Sequence[Arrival]) -> None:
+        for entry in entries:
+            if entry.id in self._coming:  # else it went meanwhile
+                took = await self.arrivals.take(entry)
+                if took is False:
+                    await self._discard([entry.id])
+                elif took:
+                    self._coming.pop(entry.id, None)
+                    self.restored += 1
+                await asyncio.sleep(0)
+
+    async def drain(self, function: str) -> None:
+        await self._take(self.arrivals.waited(function))
+
+    async def _discard(self, keys: Sequence[int]) -> None:
+        """Entries without a life ahead, vectors without an entry, ids that this run may give again."""
+        for key in keys:
+            self.log.drop(key)
+            self._coming.pop(key, None)
+        if keys:
+            self.discarded += len(keys)
+            await offload(lambda: self._index.remove(np.array(keys, np.int64)))
+
+    async def _recall_texts(self) -> None:
+        load = getattr(self.arrivals.similar.embedder, "load", None)
+        if load is not None:
+            with self.arrivals.faults.guard("texts"):
+                await offload(lambda: load(self.directory / "texts"))
+
+    async def wrote(self, made: Sequence[Indexed]) -> None:
+        """Keep what was indexed, and write it behind the callers' backs."""
+        if not self._opened:
+            return
+        for call, ask, slot in made:
+            item = self.arrivals.findable(call, ask, slot)
+            if item is not None and slot.resident:
+                record = self._record(call, slot)
+                if isinstance(record, Record):
+                    self.log.put(slot.id, item, record)
+                else:
+                    call.function.stats.kept_out[record] += 1
+        self._write()
+
+    def _record(self, call: Call, slot: Slot) -> Record | Reason:
+        arrivals = self.arrivals
+        return arrivals.faults.attempt_now("encode", record_of, call, slot, arrivals.keeper, arrivals.codec)
+
+    def gone(self, slot: Slot) -> None:
+        if self._opened:
+            self.log.drop(slot.id)
+            self._coming.pop(slot.id, None)
+
+    def listen(self, function: str) -> bool:
+        self._write()
+        return super().listen(function)
+
+    def _write(self) -> None:
+        if self._opened and self.log.due and not self._writing:
+            self._writing = self.arrivals.background.spawn(self.maintain)
+
+    async def maintain(self) -> None:
+        """Write what waits; leave the dead behind where they are the most."""
+        failed = "the disk refused entries"
+        try:
+            with self.arrivals.faults.guard("persist"):
+                await offload(self.log.rewrite if self.log.wasteful else self.log.flush)
+                failed = ""
+        finally:
+            self.failure, self._writing = failed, False
+
+    def coming(self, declared: Invalidation) -> Sequence[int]:
+        return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
+
+    async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
+        """What was dropped must not come back, whatever happens next; `physically`: nor be found on the disk."""
+        if not self._opened:
+            return 0
+        doomed = self.coming(declared)
+        await self._discard(doomed)
+        try:
+            await offload(self.log.rewrite if physically else self.log.flush)
+        except OSError as fault:  # a full disk: nothing is better than something invalid
+            self.arrivals.faults.report("persist", fault)
+            with self.arrivals.faults.guard("persist"):
+                await offload(self.log.clear)
+        if physically:
+            (self.directory / "texts").unlink(missing_ok=True)
+            await offload(self._index.snapshot)
+        return len(doomed)
+
+    async def aclose(self) -> None:
+        """Write what waits, remember the texts, and let the files go."""
+        if not self._opened:
+            return
+        self._since = self.arrivals.keeper.epoch
+        await self.maintain()
+        save = getattr(self.arrivals.similar.embedder, "save", None)
+        if save is not None:
+            with self.arrivals.faults.guard("texts"):
+                await offload(lambda: save(self.directory / "texts"))
+        self.log.close()
+        self._opened = False
+
+    def stats(self) -> dict[str, Any]:
+        out = {"restored": self.restored, "discarded": self.discarded, "failure": self.failure}
+        return {**out, **self.arrivals.stats()}

@@ -1,0 +1,121 @@
+"""Translates between a call and the similar tier: whether and by what it is compared, and what a hit returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..keep.call import Call, Function, Landing
+from ..keep.keeper import Keeper
+from ..policy import NOT_TIGHTENED, Budgets
+from ..protocols import Clock
+from ..semantic.asks import Ask, Entry, Explained
+from ..semantic.inflight import Flight
+from ..semantic.tier import SimilarTier
+from ..types import Reason, Source
+from .rides import Found
+from .shadows import Shadows
+
+GENEROUS = Budgets(embed=5, search=5, verify=5)
+"""For a person who asks why: nobody waits."""
+
+
+class Meaning:
+    """Asks the similar tier that serves a function, and starts the checks of what it served."""
+
+    def __init__(
+        self,
+        similar_to: Callable[[Function], SimilarTier | None],
+        keeper: Keeper,
+        shadows: Shadows,
+        clock: Clock,
+    ) -> None:
+        self._similar_to, self._keeper, self._shadows, self._clock = similar_to, keeper, shadows, clock
+
+    def fit(self, call: Call) -> SimilarTier | None:
+        """The tier that compares a call by meaning; or None, and the reason is noted."""
+        tier, reason = self._similar_to(call.function), self.unfit(call)
+        if tier is not None and reason is None:
+            return tier
+        if call.function.similar or reason is not Reason.OFF:
+            call.misses["similar"] = reason or Reason.OFF
+        return None
+
+    def unfit(self, call: Call) -> Reason | None:
+        """Why a call is not compared by meaning."""
+        tightening, identity = call.tightening, call.identity
+        off = not call.function.similar or tightening.no_similar
+        if off or self._bound(call) <= 0:
+            return Reason.OFF
+        if identity is None or identity.text is None:
+            return Reason.NOT_TEXT
+        passing = call.policy.fresh == "bypass" and call.function.passing(identity)
+        return Reason.TIME_SENSITIVE if passing else None
+
+    def ask(self, call: Call) -> Ask:
+        """What the tier is asked for a call."""
+        identity = call.identity
+        assert identity is not None and identity.text is not None
+        policy, who = call.policy, call.principal
+        text = identity.text if call.function.own is None else f"{identity.text} {call.digest:032x}"
+        ask = Ask(call.function.name, identity.partition(), text, identity.turns, self._bound(call),
+                  who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
+        ask.judge = self._shadows.judge(call.function)
+        ask.argument = call.function.compared(call.args, call.kwargs)
+        return ask
+
+    def again(self, call: Call, tier: SimilarTier) -> Landing | None:
+        """The answer to the same words typed otherwise, without a vector; noted in `call.similar`."""
+        ask = call.similar = self.ask(call)
+        found = tier.again(ask)
+        landing = None if found is None else self._served(call, ask, found)
+        if landing is not None:
+            call.timings.update(ask.timings)
+        return landing
+
+    async def find(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
+        """A similar answer, or one in flight, after `again` had none; else None, and the reason is noted."""
+        ask: Ask = call.similar
+        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
+        found = await tier.find(ask, budgets)
+        call.timings.update(ask.timings)
+        if isinstance(found, Flight):
+            return found
+        landing = self._served(call, ask, found) if isinstance(found, Entry) else None
+        if landing is None:
+            call.misses["similar"] = found if isinstance(found, Reason) else Reason.EXPIRED
+        return landing
+
+    async def explain(self, call: Call) -> Explained:
+        """What the similar tier would say now; nothing is counted."""
+        tier, reason = self._similar_to(call.function), self.unfit(call)
+        if tier is None or reason is not None:
+            return Explained(reason or Reason.OFF)
+        ask = self.ask(call)
+        ask.preview = True
+        found = await tier.find(ask, GENEROUS)
+        near: list[dict[str, Any]] = [{"similarity": c.similarity, "text": c.text} for c in ask.candidates]
+        detail = ask.decision.detail if ask.decision is not None else ""
+        return Explained(found if isinstance(found, Reason) else None, near, detail)
+
+    def _bound(self, call: Call) -> float:
+        asked, own = call.tightening.max_error_rate, call.policy.max_error_rate
+        return own if asked is None else min(own, asked)
+
+    def _served(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
+        landing = self._landing(call, ask, entry)
+        if landing is not None and ask.decision is not None and ask.decision.shadow:
+            self._shadows.check(call, ask)
+        return landing
+
+    def _landing(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
+        slot, decision, now = entry.value, ask.decision, self._clock.monotonic()
+        if not slot.resident or now >= slot.ends or decision is None:
+            return None
+        if (age := call.tightening.max_age) is not None and now - slot.created > age:
+            return None
+        landing = self._keeper.landing(slot, Source.INDEX, now)
+        slot.hits, slot.used = slot.hits + 1, now
+        landing.match = "similar"
+        landing.similarity, landing.confidence = decision.similarity, decision.confidence
+        return landing

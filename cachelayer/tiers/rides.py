@@ -1,0 +1,85 @@
+"""Lets near-duplicates of a request in flight wait for its answer, by the rules that decide hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from ..flow.attempt import Faults
+from ..flow.race import race
+from ..keep.call import Call, Landing
+from ..protocols import Clock
+from ..semantic.inflight import Flight, InFlight
+from ..types import Reason, Source
+
+Found = Landing | Flight
+
+
+class Rides:
+    """Boards riders, and tells them when the flight that they wait for has landed."""
+
+    def __init__(self, flights: InFlight, faults: Faults, clock: Clock) -> None:
+        self._flights, self._faults, self._clock = flights, faults, clock
+
+    def head_start(self, call: Call) -> float:
+        """Seconds that the similar tier has before the backend is called beside it."""
+        budgets = call.policy.budgets
+        head_start = float(budgets.embed) + float(budgets.search) + float(budgets.verify)  # type: ignore[arg-type]
+        if call.deadline is not None:
+            head_start = min(head_start, max(call.deadline - self._clock.monotonic(), 0.0))
+        return head_start
+
+    def race(
+        self,
+        call: Call,
+        lookup: Coroutine[Any, Any, Found | None],
+        miss: Callable[[], Coroutine[Any, Any, Found]],
+    ) -> Coroutine[Any, Any, tuple[Found, bool]]:
+        """What `lookup` finds within its head start, else what `miss` brings if that is first; and whether it found."""
+        return race(lookup, miss, self.head_start(call), unread)
+
+    async def ride(self, call: Call, flight: Flight) -> Landing | None:
+        """The flight's answer as this caller's own; None where it has none to share or takes too long."""
+        patience = call.function.rider_wait
+        if call.deadline is not None:
+            patience = min(patience, max(call.deadline - self._clock.monotonic(), 0.0))
+        landing = await self._faults.attempt("ride", flight.wait(), patience)
+        decision = call.similar.decision
+        late = (
+            isinstance(landing, Landing) and landing.epoch < call.since
+        )  # begun before an invalidation that we know
+        if late or not isinstance(landing, Landing) or not landing.shareable or decision is None:
+            why = Reason.INVALIDATED if late else Reason.ABSENT
+            call.misses["similar"] = landing if isinstance(landing, Reason) else why
+            return None
+        own = Landing(Source.COALESCED)
+        own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
+        own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
+        own.similarity, own.confidence = decision.similarity, decision.confidence
+        return own
+
+    def landed(self, call: Call, landing: Landing | None) -> None:
+        """The call has its answer, or none; newcomers may still join until its entry is findable."""
+        flight = _flight_of(call)
+        if flight is not None:
+            flight.land(landing)
+            if landing is None or (landing.slot is None and landing.recording is None):
+                self._flights.end(flight)
+
+    def findable(self, call: Call) -> None:
+        """The entry is findable by now, or never will be."""
+        flight = _flight_of(call)
+        if flight is not None:
+            self._flights.end(flight)
+
+
+def _flight_of(call: Call) -> Flight | None:
+    flight: Flight | None = call.similar.flight if call.similar is not None else None
+    return flight
+
+
+def unread(landing: Landing | Flight) -> None:
+    """A stream that nobody will read stops at once."""
+    recording = landing.recording if isinstance(landing, Landing) else None
+    if recording is not None:
+        recording.leave(0)

@@ -1,0 +1,132 @@
+"""Shadow checks: a sampled share of similar hits is verified by calling the backend in the background."""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from hashlib import blake2b
+from inspect import isawaitable
+
+from ..exact.answers.admission import text_of
+from ..flow.attempt import Faults
+from ..flow.background import Background
+from ..keep.call import Call, Function
+from ..keep.recorder import Recorder
+from ..observe.quality import Hit
+from ..protocols import Judged
+from ..semantic.answers import normalize, tell
+from ..semantic.asks import Ask, Same
+from ..semantic.tier import SimilarTier
+
+LONGEST = 60.0
+"""Seconds that the backend, or the owner's judge, may take for what nobody waits for."""
+HOUR = 3600.0
+
+
+class Shadows:
+    """Asks the backend for what was served by similarity, and tells the similar tier what is right."""
+
+    def __init__(
+        self,
+        similar_to: Callable[[Function], SimilarTier | None],
+        recorder: Recorder,
+        faults: Faults,
+        background: Background,
+        now: Callable[[], float],
+    ) -> None:
+        self._similar_to, self._recorder = similar_to, recorder
+        self._faults, self._background, self._now = faults, background, now
+        self._spent: dict[str, tuple[float, int]] = {}
+        """By function, its last hour."""
+
+    def may_check(self, call: Call) -> bool:
+        """Whether a hit may be asked again: the function is pure, its owner wants checks, its hour is not spent."""
+        policy = call.policy
+        if not policy.pure or policy.shadow == 0 or call.function.plain:
+            return False
+        return not policy.shadow_limit or self._hour(call.function.name)[1] < policy.shadow_limit
+
+    def _hour(self, name: str) -> tuple[float, int]:
+        """When a function's present hour began, and the checks since."""
+        now = self._now()
+        hour = self._spent.get(name)
+        return (now, 0) if hour is None or now - hour[0] >= HOUR else hour
+
+    def check(self, call: Call, ask: Ask) -> None:
+        """Start a check in the caller's context, where it may be asked again."""
+        if not ask.checkable:
+            return
+        began, spent = self._hour(call.function.name)
+        self._spent[call.function.name] = (began, spent + 1)
+        self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
+
+    async def _attempt(self, call: Call, ask: Ask) -> None:
+        await self._faults.attempt("shadow", self._checked(call, ask), LONGEST)
+
+    async def _checked(self, call: Call, ask: Ask) -> None:
+        call.function.stats.shadow_checks += 1
+        answer = await call.invoke(*call.args, **call.kwargs)
+        if isinstance(answer, AsyncIterator):
+            answer = [chunk async for chunk in answer]
+        text, decision = text_of(call.function.seen(answer)), ask.decision
+        tier = self._similar_to(call.function)
+        if text is not None and tier is not None and decision is not None:
+            await tier.meet(ask)
+            text = await tell(tier.decider, tier.embedder, text, ask) or text
+            tier.learn(ask, text, decision.entry)
+            self._judge(call, ask, text, tier)
+        if call.function.records:
+            self._recorder.add_check(call, answer)
+
+    def judge(self, function: Function) -> Same | None:
+        """The owner's judge of answers, fit for the tiers: where it fails two answers are two."""
+        judge = function.judge
+        if judge is None:
+            return None
+
+        async def asked(known: str, answer: str) -> bool:
+            verdict = judge(known, answer)
+            return bool(await verdict if isawaitable(verdict) else verdict)
+
+        async def same(known: str, answer: str) -> bool:
+            return await self._faults.attempt("judge", asked(known, answer), LONGEST) is True
+
+        return same
+
+    @staticmethod
+    def _judge(call: Call, ask: Ask, truth: str, tier: SimilarTier) -> None:
+        """Whether what was served says the same as the backend does now, as the error budget sees it."""
+        served = hit_of(call, ask)
+        if served is None or ask.decision is None or ask.decision.entry is None:
+            return
+        stats, decider, right = call.function.stats, tier.decider, None
+        if isinstance(decider, Judged):
+            right = decider.agrees(ask.function, ask.partition, ask.decision.entry, truth)
+        if right is None:
+            right = normalize(served.answer) == normalize(truth)
+        stats.shadow_verdicts["right" if right else "wrong"] += 1
+        if stats.quality is not None:
+            stats.quality.checked(served, right, truth)
+
+    def verdict(self, function: Function, hit: Hit, right: bool) -> None:
+        """A person judged a doubtful hit."""
+        function.stats.shadow_verdicts["right" if right else "wrong"] += 1
+        tier = self._similar_to(function)
+        if tier is not None and isinstance(tier.decider, Judged):
+            tier.decider.verdict(function.name, hit.confidence, right, hit.detail)
+
+
+def hit_of(call: Call, ask: Ask) -> Hit | None:
+    """What a similar hit served, for those who judge it; None where its candidate has no text any more."""
+    decision = ask.decision
+    if decision is None or decision.entry is None:
+        return None
+    served = next((c for c in ask.candidates if c.entry == decision.entry), None)
+    if served is None or served.answer is None:
+        return None
+    scope = blake2b(ask.partition, digest_size=6).hexdigest()
+    return Hit(
+        f"e{decision.entry:x}", call.function.name, scope, ask.text, served.text, served.answer, decision.similarity,
+        decision.confidence, decision.detail,
+    )  # fmt: skip

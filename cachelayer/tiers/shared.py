@@ -1,0 +1,300 @@
+"""The shared tier as the path uses it: budgets, breaker, leases, write-behind, and news from other processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ..errors import StoreFault
+from ..exact.memory.table import Slot
+from ..exact.redis.recall import Recall
+from ..exact.wire.codec import Codec
+from ..flow.attempt import Faults
+from ..flow.attendance import Attendance
+from ..flow.background import Background
+from ..flow.breaker import CLOSED, Breaker
+from ..flow.loops import needed_loop
+from ..flow.waiting import within
+from ..keep.call import Call, Landing
+from ..keep.keeper import Keeper
+from ..protocols import Clock, Lease, Store
+from ..types import Reason, Record
+from .implied import scope_of
+from .records import record_of
+
+LEASE = 10.0
+"""Seconds after which the lease of a dead leader ends; a living one renews it."""
+SLOW = 0.005
+"""Seconds of backend time from which another process's call is worth waiting for."""
+STEP = 8
+"""Answers that are encoded in one turn of the loop."""
+WRITE_BUDGET = 5.0
+"""Seconds that one batch of writes may take, behind the callers' backs."""
+
+
+class SharedTier:
+    """One store behind one breaker. What is slow, broken or wrong is a reason; nothing reaches a caller."""
+
+    def __init__(
+        self,
+        store: Store,
+        codec: Codec,
+        *,
+        clock: Clock,
+        keeper: Keeper,
+        faults: Faults,
+        background: Background,
+    ) -> None:
+        self.store, self.codec = store, codec
+        self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
+        self.breaker = Breaker(clock)
+        self._listening = Attendance(self._unheard)
+        self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
+        self.recall: Recall | None = getattr(store, "recall", None)
+        self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
+        self._ask: Callable[[bytes, float], Any] | None = getattr(store, "ask", None)
+        self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
+        """Told of what was found."""
+        self.lost: Callable[[], None] = lambda: None
+        """Told when memory was emptied because news may have been missed."""
+        self.outdated: Callable[[bytes], None] = lambda key: None
+        """Told of a key under which something was deleted or replaced."""
+
+    async def start(self) -> None:
+        """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
+        self.listen()
+        await self.faults.attempt("store", self.store.start(), WRITE_BUDGET)
+        sync = getattr(self.store, "sync", None)
+        if sync is not None:  # what is news only because we are new must not count against answers under way
+            await self.faults.attempt("store", sync(), WRITE_BUDGET)
+            await asyncio.sleep(0)
+
+    def reset(self) -> None:
+        """After a fork nobody here listens yet, and connections are the parent's."""
+        getattr(self.store, "reset", lambda: None)()
+        self._listening.reset()
+
+    def _unheard(self) -> None:
+        """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
+        self.keeper.forget_all()
+        self.lost()
+
+    # reading -----------------------------------------------------------------------------------------------------
+
+    def ask(self, call: Call) -> Any:
+        """Send the question of `find` ahead of it, so that what else there is to do is done meanwhile.
+
+        None where `find` is to ask by itself.
+        """
+        ask, told = (
+            self._ask,
+            call.looked is not None or call.tightening.no_cache or self._listening.loop is None,
+        )
+        if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
+            return None
+        try:
+            return ask(call.digest.to_bytes(16, "big"), call.function.store_budget)
+        except StoreFault:  # `find` asks again and hears of it
+            return None
+
+    async def find(self, call: Call, *, riders: bool = False, asked: Any = None) -> Landing | None:
+        """The answer that any process left for exactly this request, or None with the reason in `call.misses`.
+
+        `riders`: others may want answers made of it. `asked`: what `ask` gave.
+        """
+        self.listen()
+        found: Landing | Reason
+        if call.tightening.no_cache:
+            found = Reason.NO_CACHE
+        elif call.looked is not None:
+            found, call.looked = call.looked, None
+        elif asked is None and not self.breaker.allow():
+            found = Reason.BREAKER_OPEN
+        else:
+            started, done, record = self.clock.monotonic(), False, None
+            get = self.get if call.deadline is None else self._bounded  # whose budget is like no other's
+            try:
+                with self.reading:
+                    if asked is None or await asked[0] is not None:
+                        key, more = call.digest.to_bytes(16, "big"), () if asked is None else (asked,)
+                        record = await get(key, call.canonical, self._budget(call), *more)
+                    done = True
+            except asyncio.CancelledError:
+                self.breaker.abandoned()
+                raise
+            call.timings["store"] = self.clock.monotonic() - started
+            found = self._landing(call, record, riders) if done else self.failed(self.reading.reason)
+        if isinstance(found, Landing):
+            assert record is not None
+            self.found(call, found, record)
+            return found
+        call.misses[self.store.name] = found
+        return None
+
+    def failed(self, reason: Reason) -> Reason:
+        """The reason for which a read gave nothing, told to the breaker."""
+        if reason is Reason.BUDGET:
+            self.breaker.overran()
+        elif reason is Reason.FAULT:
+            self.breaker.failure()
+        else:
+            self.breaker.success()
+        return reason
+
+    async def _bounded(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        """The record, for a budget that the store does not keep by itself."""
+        try:
+            return await within(budget, self.store.get(key, canonical))
+        except TimeoutError:
+            raise StoreFault("the store took longer than the budget", Reason.BUDGET) from None
+
+    def _landing(self, call: Call, record: Record | None, riders: bool) -> Landing | Reason:
+        self.breaker.success()
+        if record is None:
+            return Reason.ABSENT
+        now = self.clock.time()
+        age = call.tightening.max_age
+        if age is not None and now - record.created > age:
+            return Reason.EXPIRED
+        late = now - record.fresh_until
+        if late >= 0 and late >= call.function.outlasts:
+            return Reason.EXPIRED
+        with self.decoding:
+            answer = (call.function.codec or self.codec).decode(record.payload)
+            landing = self.keeper.brought(call, record, answer, now, riders=riders)
+            if late < call.function.revalidate:
+                return landing
+            call.stale = landing.slot  # for where the backend fails
+            return Reason.EXPIRED
+        return self.decoding.reason
+
+    def _budget(self, call: Call) -> float:
+        """Seconds that a caller may wait for the store: its budget, or what is left of its deadline."""
+        budget = call.function.store_budget
+        if call.deadline is None:
+            return budget
+        return max(min(budget, call.deadline - self.clock.monotonic()), 0.0)
+
+    # one call in the fleet ---------------------------------------------------------------------------------------
+
+    def leases(self, call: Call) -> bool:
+        """Whether the backend is slow enough for another process's call to be worth waiting for."""
+        typical = call.function.stats.backend_mean
+        return self.breaker.state is CLOSED and (typical is None or typical >= SLOW)
+
+    async def lead_or_wait(self, call: Call, patient: bool = True) -> Landing | None:
+        """Take the lease for a call, or wait for its holder's answer, if `patient`; None where we must call."""
+        key = call.digest.to_bytes(16, "big")
+        budget = self._budget(call)
+        lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
+        if lease is not None:
+            call.lease = None if isinstance(lease, Reason) else lease
+            return None
+        if not patient:
+            return None
+        patience = call.function.rider_wait
+        if call.deadline is not None:
+            patience = min(patience, max(call.deadline - self.clock.monotonic(), 0.0))
+        await self.faults.attempt("lease", self.store.wait(key, patience), patience + 1.0)
+        call.looked = None
+        return await self.find(call, riders=True)
+
+    def let_go(self, call: Call) -> None:
+        """Release the call's lease behind the caller's back, so that followers go on."""
+        lease, call.lease = call.lease, None
+        if lease is not None:  # which would be renewed as long as this process lives
+            self.background.spawn(lambda: self._release(lease), owed=True)
+
+    async def _release(self, lease: Lease) -> None:
+        await self.faults.attempt("lease", lease.release(), WRITE_BUDGET)
+
+    # writing -----------------------------------------------------------------------------------------------------
+
+    async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
+        """Store what was kept in memory, then let those go on who wait for it."""
+        records: list[Record] = []
+        for at, (call, slot) in enumerate(items):
+            if at and at % STEP == 0:
+                await asyncio.sleep(0)
+            record = (
+                self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
+                if slot.resident or not call.function.in_memory
+                else None
+            )
+            if isinstance(record, Reason):
+                call.function.stats.kept_out[record] += 1
+            elif record is not None:
+                records.append(record)
+        if records and self.breaker.allow():
+            leases = [call.lease for call, _ in items if call.lease is not None]
+            done = await self.faults.attempt("store", self.store.put(records, leases), WRITE_BUDGET)
+            if not isinstance(done, Reason):
+                self.breaker.success()
+            elif done is Reason.OVERLOAD:
+                self.breaker.abandoned()  # a full server still answers those who read
+            else:
+                self.breaker.failure()
+        for call, _ in items:
+            self.let_go(call)
+
+    # invalidation ------------------------------------------------------------------------------------------------
+
+    async def invalidate(self, tags: Sequence[str]) -> bool:
+        """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
+        told = self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
+        return not isinstance(await told, Reason)
+
+    async def erase(self, tags: Sequence[str]) -> None:
+        """Declare invalid, then remove physically, in steps."""
+        await self.invalidate(tags)
+        erase = getattr(self.store, "erase", None)
+        if erase is not None:
+            await self.faults.attempt("erase", erase(tags=tags), None)
+
+    async def forget(self, digest: int) -> None:
+        """Delete one entry for all processes."""
+        await self.faults.attempt("invalidate", self.store.delete([digest.to_bytes(16, "big")]), WRITE_BUDGET)
+
+    def listen(self) -> None:
+        """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
+        if not self._listening:
+            needed_loop()
+            self.background.spawn_always(partial(self._hear, self._listening.begin()))
+
+    async def _hear(self, attendance: object) -> None:
+        try:
+            await self.faults.attempt("changes", self._apply_all(), None)
+        finally:
+            self._listening.end(attendance)
+
+    async def _apply_all(self) -> None:
+        async with self.store.changes() as changes:
+            async for change in changes:
+                await self._apply(change)
+
+    async def _apply(self, change: Any) -> None:
+        keeper = self.keeper
+        for key in change.keys:
+            keeper.drop_digest(int.from_bytes(key, "big"))
+            self.outdated(key)
+        if change.everything or change.tags or change.scopes:
+            tags = [tag for tag in change.tags if not tag.startswith("\0")]
+            wanted = [scope for tag in change.tags if (scope := scope_of(tag)) is not None]
+            given: Any = {"tags": frozenset(tags), "scopes": change.scopes, "wanted": wanted}
+            await keeper.forget(**given, everything=change.everything)
+        if change.everything:
+            self.lost()
+            if getattr(self.store, "coherent", False):  # what broke stands again
+                self.breaker.hurry()
+
+    def stats(self) -> dict[str, Any]:
+        """State of breaker and store."""
+        told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
+        shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": told()}
+        return {**shown, "listening": self._listening.loop is not None}
+
+    async def aclose(self) -> None:
+        """Close this loop's connections."""
+        await self.faults.attempt("store", self.store.aclose(), WRITE_BUDGET)

@@ -1,0 +1,224 @@
+"""What lies beyond the process's memory: the shared store, similar answers, and what is written behind."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..exact.answers.admission import has_tool_calls, text_of
+from ..exact.memory.table import Slot
+from ..flow.aside import whole_turn
+from ..flow.attempt import Faults
+from ..flow.background import Background
+from ..flow.portal import Portal
+from ..flow.writeback import WriteBack
+from ..keep.call import Call, Function, Landing
+from ..keep.keeper import Keeper
+from ..keep.recorder import Recorder
+from ..keep.streams import seen_of
+from ..protocols import Clock
+from ..semantic.inflight import Flight, InFlight
+from ..semantic.tier import SimilarTier
+from ..types import Reason, Record, Source
+from .arrivals import Elsewhere, Indexed
+from .meaning import Meaning
+from .rides import Found, Rides
+from .shadows import Shadows
+from .shared import SharedTier
+from .shortcuts import Shortcuts
+
+
+@dataclass(slots=True)
+class Written:
+    """A kept answer on its way behind the caller's back."""
+
+    call: Call
+    slot: Slot
+    made: bool
+    """By this process; what came from the shared store is only indexed."""
+
+
+LINGER = 0.002
+"""Seconds that what is written behind waits for company."""
+
+
+class Tiers:
+    """The asynchronous tiers, in order, and their write-back."""
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        keeper: Keeper,
+        shared: SharedTier | None,
+        similar: SimilarTier | None,
+        faults: Faults,
+        portal: Portal,
+        background: Background,
+    ) -> None:
+        self.clock, self.keeper, self.faults = clock, keeper, faults
+        self.shared, self.similar = shared, similar
+        self.shortcuts = Shortcuts(shared) if shared is not None and shared.recall is not None else None
+        self.portal, self.background = portal, background
+        self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
+        self.recorder = Recorder(clock, faults, portal)
+        self.elsewhere: Elsewhere | None = None
+        if shared is not None:
+            shared.found = self._found
+        self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
+        self.meaning = Meaning(self.similar_to, keeper, self.shadows, clock)
+        self.every: list[SimilarTier] = [] if similar is None else [similar]
+        """The similar tier, and those of functions that bring vectors of their own."""
+        self.inflight = similar.inflight if similar is not None else InFlight()
+        self.rides = Rides(self.inflight, faults, clock)
+
+    def similar_to(self, function: Function) -> SimilarTier | None:
+        """The similar tier that serves a function."""
+        return self.similar if function.own is None else function.own
+
+    def wanted(self, call: Call) -> bool:
+        """Whether any tier here could answer the call."""
+        return self.shared is not None or call.function.similar
+
+    def first(self, call: Call) -> bool:
+        """Whether anybody is asked before the backend: who knows similar answers, or who may be making this one."""
+        return call.function.similar or (self.shared is not None and self.shared.leases(call))
+
+    async def find(self, call: Call, *, wait: bool = True, patient: bool = True) -> Landing | None:
+        """The first tier's answer within the budgets, or None: see `call.misses`.
+
+        `wait`: of another process too, and for riders; where not `patient` it is not waited for, only led.
+        """
+        if call.tightening.no_cache:
+            return None
+        if self.elsewhere is not None:
+            self.elsewhere.listen(call.function.name)
+        found: Found | None = await self._stored(call, riders=wait)
+        if found is None and (tier := self.meaning.fit(call)) is not None:
+            found = self.meaning.again(call, tier) or await self.meaning.find(call, tier, call.policy.budgets)
+        return found if isinstance(found, Landing) else await self._elsewhere(call, patient) if wait else None
+
+    async def find_or(self, call: Call, answer: Callable[[], Coroutine[Any, Any, Landing]]) -> Landing:
+        """A similar answer, or the backend's, which starts when the similar tier overruns its budget."""
+        if call.tightening.no_cache:
+            return await answer()
+        if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
+            await whole_turn()  # what others made goes ahead of the first who asks
+        if (tier := self.meaning.fit(call)) is None:
+            return await self._elsewhere(call) or await answer()
+        if (again := self.meaning.again(call, tier)) is not None:
+            return again
+
+        async def alone() -> Landing:
+            return await self._elsewhere(call) or await answer()
+
+        async def miss() -> Found:
+            call.misses.setdefault("similar", Reason.BUDGET)
+            return await alone()
+
+        try:
+            won, similar = await self.rides.race(call, self.meaning.find(call, tier, None), miss)
+            if similar and call.misses.pop("similar", None) is not None:
+                call.function.stats.hedges_cancelled += 1
+                self.let_go(call)
+            landing = await self.rides.ride(call, won) or await alone() if isinstance(won, Flight) else won
+        except BaseException:
+            self.rides.landed(call, None)
+            raise
+        self.rides.landed(call, landing)
+        return landing
+
+    async def _stored(self, call: Call, *, riders: bool = True) -> Landing | None:
+        return await self.shared.find(call, riders=riders) if self.shared is not None else None
+
+    async def newer(self, call: Call) -> Landing | None:
+        """A fresh answer in place of a stale one, where another process has made it or makes it now."""
+        found = await self._stored(call)
+        return found if found is not None and found.source is Source.REDIS else await self._elsewhere(call)
+
+    async def _elsewhere(self, call: Call, patient: bool = True) -> Landing | None:
+        """The answer that another process is making now, where it is worth waiting for."""
+        shared = self.shared
+        return await shared.lead_or_wait(call, patient) if shared and shared.leases(call) else None
+
+    def keep(self, call: Call, landing: Landing) -> None:
+        """Queue what was kept in memory for the tiers behind it; never waits."""
+        if landing.slot is not None and self.wanted(call):
+            self._offer(Written(call, landing.slot, made=True))
+        else:
+            self.let_go(call)
+
+    def let_go(self, call: Call) -> None:
+        """Nothing will be stored for this call: those who wait for it elsewhere go on."""
+        self.rides.findable(call)
+        if call.lease is not None and self.shared is not None:
+            self.portal.soon(self.shared.let_go, call)
+
+    def _found(self, call: Call, landing: Landing, record: Record) -> None:
+        """The store had it: its raw form leads there from now on, and it is made findable by meaning here too."""
+        if call.function.formed and self.shortcuts is not None:
+            self.shortcuts.learn(call, record)
+        if self.elsewhere is not None:
+            self.elsewhere.listen(call.function.name)
+        if landing.slot is not None and call.function.similar:
+            self._offer(Written(call, landing.slot, made=False))
+
+    def _offer(self, item: Written) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = self.portal.loop
+            loop.call_soon_threadsafe(self.writeback.offer, item, loop)
+        else:
+            if not self.writeback.offer(item, loop, item.call.lease is not None):  # for which others wait
+                self.let_go(item.call)
+
+    async def _write(self, batch: Sequence[Written]) -> None:
+        if self.shared is not None:
+            await self.shared.write([(item.call, item.slot) for item in batch if item.made])
+        made: list[Indexed] = []
+        for item in batch:
+            if item.call.function.similar:
+                await self.faults.attempt("write-back", self._index(item, made), None)
+            self.rides.findable(item.call)
+        if self.elsewhere is not None:
+            await self.elsewhere.wrote(made)
+        for tier in self.every:
+            if tier.due:
+                self.background.spawn(tier.maintain)
+
+    async def _index(self, item: Written, made: list[Indexed]) -> None:
+        call, slot, tier = item.call, item.slot, self.similar_to(item.call.function)
+        if tier is None or self.meaning.unfit(call) is not None or not slot.resident:
+            return
+        if has_tool_calls(answer := seen_of(call.function, slot.answer)):
+            return
+        ask = call.similar or self.meaning.ask(call)
+        kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
+        made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
+
+    async def forget(self, call: Call) -> None:
+        """One call's answer is invalid, in every process."""
+        if self.shared is not None and call.identity is not None:
+            await self.shared.forget(call.digest)
+
+    def report_wrong(self, slot: Slot) -> None:
+        """The owner says that an entry's answer was wrong."""
+        for tier in self.every:
+            tier.report_wrong(slot.id)
+
+    def gone(self, slot: Slot) -> None:
+        """A slot left the memory: it is no candidate any more."""
+        for tier in self.every:
+            tier.forget(slot.id)
+        if self.elsewhere is not None:
+            self.elsewhere.gone(slot)
+
+    async def settle(self, timeout: float | None = None) -> bool:
+        """Wait until what was answered is stored, findable and shadow-checked."""
+        self.keeper.behind.settle()
+        done = await self.writeback.drain(timeout)
+        await self.background.settle()
+        return await self.recorder.drain(timeout) and done

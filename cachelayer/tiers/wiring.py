@@ -1,0 +1,246 @@
+"""Builds the parts of a layer from its arguments and from what is installed."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from ..errors import ConfigurationError, MissingExtra
+from ..exact.wire.codec import Codec
+from ..flow.attempt import Faults
+from ..flow.background import Background
+from ..keep.call import Function
+from ..keep.keeper import Keeper
+from ..policy import Policy
+from ..protocols import Clock, Decider, Embedder, Feed, Store, VectorIndex, Verifier
+from ..semantic.embed.batched import BatchedEmbedder
+from ..semantic.embed.cache import CachedEmbedder
+from ..semantic.index.packed import PackedIndex
+from ..semantic.tier import SimilarTier
+from .arrivals import Arrivals, Elsewhere, Newcomers
+from .local import Local
+from .shared import SharedTier
+from .tiers import Tiers
+
+BY_CHOICE = "semantic=False"
+_LOCAL = ("onnxruntime", "tokenizers")
+
+
+class SystemClock:
+    """The machine's clocks, in seconds."""
+
+    monotonic = staticmethod(time.monotonic)
+    time = staticmethod(time.time)
+
+
+class Constructed:
+    """Says where a setting belongs that is given to a layer instead of to its policy."""
+
+    def __new__(cls, *args: Any, **arguments: Any) -> Self:
+        known = inspect.signature(cls.__init__).parameters
+        open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        for name, value in arguments.items():
+            if name not in known and name in Policy.__dataclass_fields__ and not open_ended:
+                raise ConfigurationError(
+                    name, value, f"it belongs to the policy: policy=Policy({name}={value!r})"
+                )
+        return super().__new__(cls)
+
+
+def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
+    """Raise ConfigurationError for the first argument of a layer's that cannot work."""
+    for field, given, holds, remedy in (
+        ("policy", policy, policy is None or isinstance(policy, Policy), "give a cachelayer.Policy(...)"),
+        ("tenancy", tenancy, tenancy in ("optional", "required"), "give 'optional' or 'required'"),
+        ("semantic", semantic, semantic in (True, False, "auto"), "give True, False or 'auto'"),
+        ("seed", seed, type(seed) is int, "give a whole number"),
+        ("clock", clock, clock is None or isinstance(clock, Clock), "give a cachelayer.protocols.Clock"),
+        (
+            "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
+            "name a directory, or give a cachelayer.VectorIndex",
+        ),
+        ("types", types, _classes(types), "give a list of classes"),
+    ):  # fmt: skip
+        if not holds:
+            raise ConfigurationError(field, given, remedy)
+
+
+def _classes(given: Any) -> bool:
+    return isinstance(given, Collection) and all(isinstance(one, type) for one in given)
+
+
+def shared_tier(
+    store: str | Store | None,
+    types: Iterable[type],
+    *,
+    clock: Clock,
+    keeper: Keeper,
+    faults: Faults,
+    background: Background,
+) -> SharedTier | None:
+    """The tier behind a Redis URL or a store of one's own; None without one. Raises ConfigurationError."""
+    if store is None:
+        return None
+    behind = _redis(store, clock) if isinstance(store, str) else store
+    if not isinstance(behind, Store):
+        remedy = "give a URL (redis://host:6379/0) or a cachelayer.Store"
+        raise ConfigurationError("store", type(store).__name__, remedy)
+    return SharedTier(behind, Codec(types), clock=clock, keeper=keeper, faults=faults, background=background)
+
+
+def _redis(url: str, clock: Clock) -> object:
+    from ..exact.redis import RedisStore
+    from ..exact.redis.url import parse
+
+    if find_spec("hiredis") is None:
+        parse(url)  # no extra mends a URL
+        raise MissingExtra(f"store={url.partition('://')[0]}://...", "hiredis", "redis")
+    return RedisStore(url, clock=clock)
+
+
+def elsewhere(
+    index: VectorIndex | str | Path | None,
+    types: Iterable[type],
+    tiers: Tiers,
+    functions: Mapping[str, Function],
+) -> Elsewhere | None:
+    """Where entries come from beside this process: a store's feed or a directory. ConfigurationError for both."""
+    directory = Path(index) if isinstance(index, str | Path) else None
+    shared, similar = tiers.shared, tiers.similar
+    if similar is None:
+        return None
+    if directory is not None and shared is not None:
+        remedy = "leave it out: with store= entries come back from there, whoever made them"
+        raise ConfigurationError("index", str(directory), remedy)
+    feed: object = shared.store if shared is not None else None
+    if directory is None and not isinstance(feed, Feed):
+        return None
+    arrivals = Arrivals(
+        keeper=tiers.keeper, similar=similar, faults=tiers.faults, clock=tiers.clock, functions=functions,
+        background=tiers.background, codec=shared.codec if shared is not None else Codec(types),
+    )  # fmt: skip
+    if directory is None:
+        assert shared is not None and isinstance(feed, Feed)
+        return Newcomers(arrivals, shared, feed)
+    tiers.keeper.ids_from(int(tiers.clock.time() * 1e6))
+    local = Local(directory, arrivals)
+    similar.restore = local.restore
+    return local
+
+
+def require_similar(feature: str = "semantic=True") -> None:
+    """Raise MissingExtra where the embedded model cannot run, which `feature` needs."""
+    for package in _LOCAL:
+        if find_spec(package) is None:
+            raise MissingExtra(feature, package, "local")
+
+
+def similar_tier(
+    semantic: bool | Literal["auto"],
+    *,
+    embedder: Embedder | str | None,
+    index: VectorIndex | str | Path | None,
+    verifier: Verifier | Decider | None,
+    faults: Faults,
+    background: Background,
+    random: Callable[[], float],
+    shadow: float | Literal["auto"] = "auto",
+) -> tuple[SimilarTier | None, str]:
+    """The tier and '', or None and why there is none. Raises MissingExtra where it is asked for and cannot be."""
+    if semantic is False:
+        if index is not None:
+            raise ConfigurationError(
+                "index", index, "semantic=False leaves nothing to put there: leave one out"
+            )
+        return None, BY_CHOICE
+    if embedder is None or isinstance(embedder, str):
+        missing = next((package for package in _LOCAL if find_spec(package) is None), None)
+        if missing is not None:
+            if semantic is True or index is not None:
+                require_similar("semantic=True" if semantic is True else f"index={str(index)!r}")
+            return None, f"{missing} is not installed (pip install 'cachelayer[cpu,local]')"
+        from ..semantic.embed.onnx import OnnxEmbedder
+
+        embedder = OnnxEmbedder(embedder)
+    tier = SimilarTier(
+        embedder=remembering(embedder),
+        index=None if isinstance(index, str | Path) else index,
+        decider=decider_of(verifier, shadow, random),
+        faults=faults,
+        background=background,
+        make_index=_make_index if not isinstance(index, str | Path) else partial(_persistent, Path(index)),
+    )
+    return tier, ""
+
+
+def own_tiers(
+    shadow: float | str, random: Callable[[], float], faults: Faults, background: Background
+) -> Callable[[object, str], SimilarTier]:
+    """What makes the similar tier of a function that brings its own vectors, of their maker and the function's name.
+
+    It raises ConfigurationError for what makes no vectors.
+    """
+
+    def make(vector: object, name: str) -> SimilarTier:
+        from ..semantic.embed.own import OwnEmbedder
+        from ..semantic.evidence.nearness import NearnessDecider
+
+        return SimilarTier(
+            embedder=OwnEmbedder(vector, name),
+            index=None,
+            decider=NearnessDecider(random=random, shadow=shadow),
+            faults=faults,
+            background=background,
+            make_index=_make_index,
+        )
+
+    return make
+
+
+def remembering(embedder: object) -> CachedEmbedder:
+    """An embedder with a memory of texts, batched where it gains by that. ConfigurationError for what is none."""
+    if not isinstance(embedder, Embedder):
+        raise ConfigurationError(
+            "embedder",
+            embedder,
+            "give a model's name or directory, or an Embedder; for an async function, "
+            "cachelayer.semantic.embed.from_callable.CallableEmbedder(function)",
+        )
+    lanes: int = getattr(embedder, "lanes", 0)
+    return CachedEmbedder(BatchedEmbedder(embedder, concurrency=lanes) if lanes else embedder)
+
+
+def decider_of(
+    verifier: Verifier | Decider | None, shadow: float | str, random: Callable[[], float]
+) -> Decider:
+    if verifier is None or isinstance(verifier, Verifier):
+        from ..semantic.evidence.decide import EvidenceDecider
+        from ..semantic.pairs.verifier import PairVerifier
+
+        return EvidenceDecider(verifier or PairVerifier(), random=random, shadow=shadow)
+    if isinstance(verifier, Decider):
+        return verifier
+    raise ConfigurationError(
+        "verifier", verifier, "give a Verifier (judge) or a Decider (decide, observe, ...)"
+    )
+
+
+def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:
+    from ..semantic.index.persistent import PersistentIndex
+
+    return PersistentIndex(_make_index(dimension), directory / "vectors", identity)
+
+
+def _make_index(dimension: int, identity: str = "") -> PackedIndex:
+    """What the installed FAISS is built for; whether there is a GPU shows once a partition is large enough for it."""
+    if find_spec("faiss") is None:
+        return PackedIndex(dimension)
+    from ..semantic.index.faiss_cpu import FaissIndex
+    from ..semantic.index.faiss_gpu import FaissGpuIndex, for_gpus
+
+    return FaissGpuIndex(dimension) if for_gpus() else FaissIndex(dimension)

@@ -1,0 +1,1 @@
+"""Wrapping functions: what a callable becomes, its name, its options."""

@@ -1,0 +1,245 @@
+"""Wrapping functions: what kind a callable is, and the wrapper that answers a hit with next to no work."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from typing import Any
+
+from orjson import dumps
+from xxhash import xxh3_64_intdigest
+
+from ..errors import StoreFault
+from ..exact.memory.lane import STRICT
+from ..flow.breaker import CLOSED
+from ..keep.call import Scope
+from ..observe.pace import timed
+from ..tiers.shortcuts import Shortcuts
+from .handles import Handle, InThread, Method, PlainHandle
+from .naming import is_method
+
+ScopeOf = Callable[[], Scope | None]
+_LONE = frozenset({str, dict})
+"""Classes of a lone argument whose raw form is looked up without a call."""
+
+
+def kind_of(fn: Callable[..., Any]) -> str:
+    """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`."""
+    if not inspect.isroutine(fn) and not isinstance(fn, functools.partial):
+        fn = getattr(type(fn), "__call__", fn)  # noqa: B004 - the method itself, not whether there is one
+    for seen in (fn, inspect.unwrap(fn)):
+        if inspect.iscoroutinefunction(seen):
+            return "coroutine"
+        if inspect.isasyncgenfunction(seen):
+            return "async generator"
+        if inspect.isgeneratorfunction(seen):
+            return "generator"
+    return "plain"
+
+
+class OfClass(classmethod):  # type: ignore[type-arg]
+    """A wrapped class method; from Python 3.13 on `classmethod` itself binds calls, and nothing else that is asked."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self.__func__.__get__(type(instance) if owner is None else owner)
+
+
+def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf) -> Any:
+    """The callable that users hold."""
+    make = {
+        "coroutine": _coroutine,
+        "async generator": _async_generator,
+        "generator": _generator,
+        "plain": _plain,
+    }
+    cached = make[kind](handle, current)
+    functools.update_wrapper(cached, fn)
+    if isinstance(handle, PlainHandle):
+        cached.outcome, cached.bypass, cached.refresh = (
+            handle.outcome_now,
+            handle.bypass_now,
+            handle.refresh_now,
+        )
+        cached.invalidate, cached.explain, cached.aio = (
+            handle.invalidate_now,
+            handle.explain_now,
+            InThread(handle),
+        )
+    else:
+        cached.outcome, cached.bypass, cached.refresh = handle.outcome, handle.bypass, handle.refresh
+        cached.invalidate, cached.explain = handle.invalidate, handle.explain
+    cached.function, cached.handle = handle.function, handle
+    return Method(cached) if is_method(fn) else cached
+
+
+def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
+    """Answers for a function that keeps nothing in process: by raw form from the shared store, else by the path."""
+    function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
+    find, told, breaker = shortcuts.find, shortcuts.told, shortcuts.breaker
+    ask, budget = shortcuts.recall.ask, function.store_budget
+
+    async def cached(*args: Any, **kwargs: Any) -> Any:
+        scope, at, looked = current(), now(), None
+        known = find(function, scope, args, kwargs)
+        if known is not None and breaker.state is CLOSED:
+            try:
+                reply = ask(known.meta, budget)
+                if reply is not None:
+                    served, looked = told(function, known.meta, await reply, at)
+                    if served:
+                        return looked
+            except StoreFault as fault:
+                looked = shortcuts.failed(fault)
+        call = handle.call(args, kwargs, scope, at)
+        call.looked = looked
+        return await answer(call)
+
+    return cached
+
+
+def _coroutine(handle: Handle, current: ScopeOf) -> Any:
+    function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
+    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
+    texts, dicts, find = lane.texts, lane.positional, lane.find
+    shortcuts = handle.engine.tiers.shortcuts
+    if function.formed and shortcuts is not None:
+        return _past_memory(handle, shortcuts, current)
+
+    async def cached(*args: Any, **kwargs: Any) -> Any:
+        scope, at = current(), now()
+        if linkable and (scope is None or scope.lane is not None):
+            if scope is not None:
+                own = lanes.get(scope.lane)
+                slot = None if own is None else own.find(args, kwargs)
+            elif kwargs or len(args) != 1 or (kind := type(args[0])) not in _LONE:
+                slot = find(args, kwargs)
+            elif kind is str:
+                known = texts.get(args[0])
+                slot = None if known is None else known[1]
+            else:  # what `find` would do, without a call
+                try:
+                    raw = dumps(args, None, STRICT)
+                    pair = dicts.get(xxh3_64_intdigest(raw))
+                    slot = None if pair is None or pair[0] != raw else pair[1]
+                except TypeError:
+                    slot = None
+                if slot is None and lane.marshalled:
+                    slot = lane.by_marshal(args, dicts)
+            if slot is not None and slot.fresh_until > at:
+                slot.hits += 1
+                slot.used = at
+                stats.fast_hits = n = stats.fast_hits + 1
+                frozen = slot.answer
+                thaw = frozen.thaw
+                if n < stats.look_at:
+                    return frozen.value if thaw is None else thaw(frozen.value)
+                own_answer = frozen.answer()
+                stats.look(now() - at, slot)
+                return own_answer
+        return await answer(handle.call(args, kwargs, scope, at))
+
+    return cached
+
+
+def _plain(handle: Handle, current: ScopeOf) -> Any:
+    function, answer, now = handle.function, handle.engine.answer_now, handle.engine.clock.monotonic
+    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
+
+    def cached(*args: Any, **kwargs: Any) -> Any:
+        scope, at = current(), now()
+        if linkable and (scope is None or scope.lane is not None):
+            own = lane if scope is None else lanes.get(scope.lane)
+            slot = None if own is None else own.find(args, kwargs)
+            if slot is not None and slot.fresh_until > at:
+                slot.hits += 1
+                slot.used = at
+                stats.fast_hits = n = stats.fast_hits + 1
+                frozen = slot.answer
+                thaw = frozen.thaw
+                if n < stats.look_at:
+                    return frozen.value if thaw is None else thaw(frozen.value)
+                own_answer = frozen.answer()
+                stats.look(now() - at, slot)
+                return own_answer
+        return answer(handle.call(args, kwargs, scope, at))
+
+    return cached
+
+
+def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Any:
+    """A stored stream's replay where the raw form leads to one, else None."""
+    function, now = handle.function, handle.engine.clock.monotonic
+    at, stats = now(), function.stats
+    if function.linkable and (scope is None or scope.lane is not None):
+        lane = function.lane if scope is None else function.lanes.get(scope.lane)
+        slot = None if lane is None else lane.find(args, kwargs)
+        if slot is not None and slot.fresh_until > at:
+            slot.hits += 1
+            slot.used = at
+            stats.fast_hits += 1
+            if stats.fast_hits >= stats.look_at:
+                stats.look(now() - at, slot)
+            replay = slot.answer.answer()
+            return timed(replay, stats, "hit", at, now) if stats.paced else replay
+    return None
+
+
+def _async_generator(handle: Handle, current: ScopeOf) -> Any:
+    def cached(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        scope = current()
+        replay = _fresh_stream(handle, args, kwargs, scope)
+        return replay if replay is not None else Stream(handle, args, kwargs, scope)
+
+    return cached
+
+
+def _generator(handle: Handle, current: ScopeOf) -> Any:
+    def cached(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        scope = current()
+        replay: Iterator[Any] | None = _fresh_stream(handle, args, kwargs, scope)
+        return replay if replay is not None else _generate(handle, args, kwargs, scope)
+
+    return cached
+
+
+def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Generator[Any, None, Any]:
+    return (yield from handle.engine.answer_now(handle.call(args, kwargs, scope)))
+
+
+class Stream(AsyncIterator[Any]):
+    """An asynchronous generator's answer: the call starts when the first chunk is asked for."""
+
+    __slots__ = ("_closed", "_inner", "_start")
+
+    def __init__(self, handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> None:
+        self._start = (handle, args, kwargs, scope)
+        self._inner: Any = None
+        self._closed = False
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> Any:
+        if self._closed:
+            raise StopAsyncIteration
+        if self._inner is None:
+            handle, args, kwargs, scope = self._start
+            shortcuts = handle.engine.tiers.shortcuts
+            if handle.function.formed and shortcuts is not None:
+                self._inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
+            else:
+                self._inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+        return await self._inner.__anext__()
+
+    async def aclose(self) -> None:
+        """Leave the stream."""
+        self._closed = True
+        if self._inner is not None:
+            await self._inner.aclose()
+
+    async def __aenter__(self) -> Stream:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()

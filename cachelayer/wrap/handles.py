@@ -1,0 +1,271 @@
+"""What a wrapped function offers beside being called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, update_wrapper
+from operator import attrgetter
+from typing import Any, Generic
+
+from ..errors import ConfigurationError
+from ..exact.keys.canonical import NotKeyable
+from ..exact.keys.identity import Identity
+from ..exact.memory.slot import Slot
+from ..flow.background import offloaded
+from ..keep.call import Call, Function, Scope
+from ..keep.rawforms import RawForms
+from ..path.engine import Engine
+from ..path.explain import Explanation, explain
+from ..types import Outcome, Reason
+from .wrapped import P, R
+
+
+class Handle:
+    """One wrapped function at work: makes calls, serves them, and answers questions about them."""
+
+    def __init__(
+        self, function: Function, engine: Engine, scope: Callable[[], Scope | None], *, tenancy_required: bool,
+        invoke: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self.function, self.engine, self._scope = function, engine, scope
+        self.tenancy_required, self._invoke = tenancy_required, invoke
+        self._now = engine.clock.monotonic
+        self._faults, self._keeper = engine.faults, engine.keeper
+        self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
+        """Whether identity and tightening say all about how a call goes."""
+
+    def call(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None, arrived: float = 0.0
+    ) -> Call:
+        """The call of these arguments in this scope, keyed; `arrived` in monotonic seconds, 0 for now.
+
+        Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
+        """
+        function = self.function
+        call = Call(function, args, kwargs, scope, self._invoke, arrived or self._now())
+        if self.tenancy_required and call.tenant is None:
+            call.reason = Reason.NO_TENANT
+            return call
+        identity = None
+        try:
+            identity = function.identifier.identify(args, kwargs, call.tenant)
+        except NotKeyable as fault:
+            if not function.keyed:
+                raise ConfigurationError("arguments", function.name, str(fault)) from None
+            self._keeper.tell(function, fault)
+        except Exception as fault:
+            if self._faults.forgives("key", fault, function.name) is not None:
+                call.reason = Reason.NOT_KEYABLE
+                return call
+            raise
+        if identity is None:
+            call.reason = Reason.NOT_KEYABLE
+            return call
+        function.keyed = True
+        call.identity, call.canonical = identity, identity.canonical
+        if not self._plain:
+            self._choose(call, identity)
+        keeper = self._keeper
+        call.digest = keeper.digest(call.canonical)
+        call.since = keeper.epoch
+        if scope is not None and call.reason is None:
+            tightening = call.tightening
+            if tightening.no_cache and tightening.no_store:
+                call.reason = Reason.NO_STORE
+        return call
+
+    def _choose(self, call: Call, identity: Identity) -> None:
+        """Which variant of the answer, and whether a sampled one may be cached."""
+        policy = self.function.policy
+        if policy.variants > 1:
+            call.canonical += _variant(int(self.engine.keeper.random() * policy.variants))
+        if not policy.sampled and self._sampled(identity.fields):
+            call.reason = Reason.SAMPLED
+
+    def _each(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Call]:
+        """The calls that all variants of the answer lie under."""
+        variants = self.function.policy.variants
+        for n in range(variants):
+            call = self.now(args, kwargs)
+            if variants > 1 and call.identity is not None:
+                call.canonical = call.identity.canonical + _variant(n)
+                call.digest = self._keeper.digest(call.canonical)
+            yield call
+
+    @staticmethod
+    def _sampled(fields: dict[str, Any]) -> bool:
+        temperature = fields.get("temperature", 1 if "messages" in fields else 0)
+        return bool(temperature)
+
+    @property
+    def scope(self) -> Scope | None:
+        """The current scope."""
+        return self._scope()
+
+    def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call of these arguments in the current scope."""
+        return self.call(args, kwargs, self._scope())
+
+    async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
+        """The answer and how it came to be."""
+        return await self.engine.serve(self.now(args, kwargs))
+
+    async def landed(self, *args: Any, **kwargs: Any) -> tuple[Outcome, Slot | None]:
+        """The outcome, and the entry behind it, where a transport's raw form may lead to it (see `RawForms`)."""
+        return await self.engine.landed(self.now(args, kwargs))
+
+    def raw_forms(self) -> RawForms:
+        """A table of a transport's raw forms for this function."""
+        return RawForms(self.function, self.engine.keeper)
+
+    async def bypass(self, *args: Any, **kwargs: Any) -> Any:
+        """The backend's answer; nothing is read and nothing kept."""
+        call = self.now(args, kwargs)
+        call.reason = call.reason or Reason.BYPASS
+        return (await self.engine.serve(call)).answer
+
+    async def refresh(self, *args: Any, **kwargs: Any) -> Any:
+        """The backend's answer, kept in place of the one before, or of all its variants."""
+        call, others = self._afresh(args, kwargs)
+        answer = (await self.engine.serve(call)).answer
+        await self._forget(others)
+        return answer
+
+    def _afresh(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, list[Call]]:
+        call = self.now(args, kwargs)
+        call.tightening = call.tightening.and_(no_cache=True)
+        return call, [one for one in self._each(args, kwargs) if one.digest != call.digest]
+
+    async def invalidate(self, *args: Any, **kwargs: Any) -> int:
+        """Forget this call's answer, in all its variants; how many entries went."""
+        return await self._forget(self._each(args, kwargs))
+
+    async def _forget(self, calls: Iterable[Call]) -> int:
+        gone = 0
+        for call in calls:
+            gone += self.engine.keeper.forget_call(call)
+            await self.engine.tiers.forget(call)
+        return gone
+
+    async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """Why this call would hit or miss now; changes nothing and calls no backend."""
+        return await explain(self.engine, self.now(args, kwargs))
+
+
+def _variant(n: int) -> bytes:
+    """What tells one of several answers to a request from the others in its key."""
+    return b"#%d" % n
+
+
+class PlainHandle(Handle):
+    """The same for a plain function, whose questions are answered without await."""
+
+    def outcome_now(self, *args: Any, **kwargs: Any) -> Outcome:
+        """See `Handle.outcome`."""
+        return self.engine.serve_now(self.now(args, kwargs))
+
+    def bypass_now(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Handle.bypass`."""
+        call = self.now(args, kwargs)
+        call.reason = call.reason or Reason.BYPASS
+        return self.engine.serve_now(call).answer
+
+    def refresh_now(self, *args: Any, **kwargs: Any) -> Any:
+        """See `Handle.refresh`."""
+        call, others = self._afresh(args, kwargs)
+        answer = self.engine.serve_now(call).answer
+        self._forget_now(others)
+        return answer
+
+    def invalidate_now(self, *args: Any, **kwargs: Any) -> int:
+        """See `Handle.invalidate`."""
+        return self._forget_now(self._each(args, kwargs))
+
+    def _forget_now(self, calls: Iterable[Call]) -> int:
+        gone = 0
+        for call in calls:
+            gone += self.engine.keeper.forget_call(call)
+            if self.engine.tiers.shared is not None:
+                self.engine.portal.run(self.engine.tiers.forget(call))
+        return gone
+
+    def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
+        """See `Handle.explain`."""
+        return self.engine.portal.run(explain(self.engine, self.now(args, kwargs)))
+
+
+class InThread(Handle):
+    """A plain function's `aio`: the same answers, awaited; the function runs in a thread."""
+
+    def __init__(self, handle: PlainHandle) -> None:
+        super().__init__(
+            handle.function, handle.engine, handle._scope, tenancy_required=handle.tenancy_required,
+            invoke=handle._invoke,
+        )  # fmt: skip
+        update_wrapper(self, handle.function.fn, updated=())
+
+    def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call, its function run in a thread."""
+        call = super().now(args, kwargs)
+        call.invoke = offloaded(call.invoke)
+        return call
+
+    async def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The answer."""
+        return (await self.outcome(*args, **kwargs)).answer
+
+
+class Bound(partial[Any]):
+    """A wrapped method bound to its object: called, and asked, without naming the object again."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__self__":
+            return self.args[0]
+        if name.startswith("__"):
+            if name not in ("__name__", "__qualname__", "__annotations__", "__globals__"):
+                raise AttributeError(name)
+            return getattr(inspect.unwrap(self.func), name)
+        attribute = getattr(self.func, name)
+        if isinstance(attribute, InThread):
+            bound = Bound(attribute, *self.args)
+            bound.__dict__.update(_told(attribute))
+            return bound
+        return partial(attribute, *self.args) if callable(attribute) else attribute
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self.func is other.func and self.args[0] is other.args[0]
+
+    def __hash__(self) -> int:
+        return hash((self.func, id(self.args[0])))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        path = f"{self.__name__}.aio" if isinstance(self.func, InThread) else self.__name__
+        return attrgetter(path), self.args
+
+
+def _told(cached: Any) -> dict[str, Any]:
+    """What a class says of its objects unless they say it themselves."""
+    return {"__module__": cached.__module__, "__doc__": cached.__doc__}
+
+
+class Method(Generic[P, R]):
+    """A wrapped function that lives in a class: binds like any method."""
+
+    def __init__(self, cached: Callable[P, R]) -> None:
+        self.__wrapped__ = cached
+        self.__name__ = cached.__name__
+        self.__doc__ = cached.__doc__
+        # a class of its own holds them, so that binding costs no more
+        self._bound = type(Bound.__name__, (Bound,), _told(cached))
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return self.__wrapped__ if instance is None else self._bound(self.__wrapped__, instance)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.__wrapped__(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":
+            raise AttributeError(name)
+        return getattr(self.__wrapped__, name)

@@ -1,0 +1,164 @@
+"""What a wrapped callable is called, and whether its options fit its signature."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import string
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..errors import ConfigurationError
+from ..exact.answers.copies import fixed
+from ..exact.answers.fields import attributes
+from ..exact.answers.kinds import Kinds
+from ..exact.keys.canonical import NotKeyable, argument, encode
+from ..exact.keys.chat import absent
+
+
+def name_of(fn: Any) -> str:
+    """Module and qualified name; `__main__` becomes what it would be if it were imported, so that processes agree."""
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    module = getattr(fn, "__module__", None) or type(fn).__module__
+    name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    return f"{_main() if module == '__main__' else module}.{name}"
+
+
+def _main() -> str:
+    main = sys.modules["__main__"]
+    spec = getattr(main, "__spec__", None)
+    if spec is not None:
+        return str(spec.name)
+    return os.path.splitext(os.path.basename(getattr(main, "__file__", "") or "__main__"))[0]
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature, or (*args, **kwargs) for builtins that tell none."""
+    try:
+        return inspect.signature(fn)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *args, **kwargs: None)
+
+
+def is_method(fn: Callable[..., Any]) -> bool:
+    """Whether a function was written in a class body and takes its object first."""
+    outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
+    if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
+        return False
+    return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
+
+
+def unwrapped(fn: Any) -> Any:
+    """What functions around it stand for, as functools.wraps() has them say."""
+    return inspect.unwrap(fn) if inspect.isroutine(fn) else fn
+
+
+def receiver(fn: Any) -> Any:
+    """The object behind a bound method, an object that is called, or a partial of one; None for other functions."""
+    fn = unwrapped(fn)
+    if isinstance(fn, functools.partial):
+        fn = fn.func
+    if inspect.isroutine(fn) or isinstance(fn, type):
+        return fn.__self__ if inspect.ismethod(fn) else None
+    return fn
+
+
+def bound(fn: Any, options: Mapping[str, Any]) -> str:
+    """What never changes and is no argument: what a partial gives by position, and a frozen object behind a method.
+
+    "" where it has no key.
+    """
+    inner = unwrapped(fn)
+    given = list(inner.args) if isinstance(inner, functools.partial) else []
+    behind = receiver(fn)
+    if _frozen(behind) and options.get("self_key") is None and not options.get("share_self"):
+        given.append(behind)
+    try:
+        return encode([argument(value) for value in given]).hex() if given else ""
+    except NotKeyable:
+        return ""
+
+
+def _frozen(value: Any) -> bool:
+    made = getattr(type(value), "__dataclass_params__", None)
+    return isinstance(value, type) or (made is not None and bool(made.frozen))
+
+
+def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, and what `self_key` names of the object behind a bound method among what varies the answer."""
+    key, behind = options.get("self_key"), receiver(fn)
+    if key is None or is_method(fn):
+        return options
+    if behind is None:
+        raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method")
+
+    def asked() -> Any:
+        return [found for _, found in attributes(behind, key)]
+
+    return {**options, "vary": [*options.get("vary", ()), asked]}
+
+
+def settled(fn: Any, ignore: Sequence[str]) -> bool:
+    """Whether no default that is part of a call's identity can change between two calls."""
+    kinds, parameters = Kinds(), signature_of(fn).parameters
+    defaults = [p.default for n, p in parameters.items() if n not in ignore and p.default is not p.empty]
+    return all(absent(value) or fixed(value, kinds) for value in defaults)
+
+
+_JSON = (str, int, float, bool, list, dict, tuple, type(None))
+
+
+def takes_json_only(fn: Any) -> bool:
+    """Whether every parameter is annotated with plain types: str, int, float, bool, None, Literal, lists and dicts."""
+    try:
+        hints = get_type_hints(fn)
+    except (NameError, TypeError, AttributeError):
+        return False
+    parameters = [p for p in signature_of(fn).parameters.values() if p.name not in ("self", "cls")]
+    return bool(parameters) and all(p.name in hints and _is_json(hints[p.name]) for p in parameters)
+
+
+def _is_json(hint: Any) -> bool:
+    origin = get_origin(hint)
+    if origin is Literal:
+        return True
+    if origin in (Union, UnionType, list, dict, tuple, Sequence, Mapping):
+        return all(_is_json(inner) for inner in get_args(hint) if inner is not Ellipsis)
+    return hint in _JSON
+
+
+def names(option: str, given: Any) -> tuple[str, ...]:
+    """A list of texts as a tuple. Raises ConfigurationError for anything else, a lone text too."""
+    if isinstance(given, str) or not all(isinstance(name, str) for name in given):
+        raise ConfigurationError(option, given, "give a list of strings")
+    return tuple(given)
+
+
+def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
+    """Raise ConfigurationError for a tag that is no template, or over a parameter that the function does not have."""
+    known = signature_of(fn).parameters
+    extra = any(p.kind is p.VAR_KEYWORD for p in known.values())
+    for tag in tags:
+        for field in _fields(tag, tag):
+            first = field.replace("[", ".").partition(".")[0]
+            if first not in known and not extra:
+                raise ConfigurationError(
+                    "tags", tag, f"{name} has no parameter {first!r}; it has {', '.join(known)}"
+                )
+
+
+def _fields(template: str, tag: str) -> Iterator[str]:
+    """What a template of a tag names, in its formats too."""
+    try:
+        parts = list(string.Formatter().parse(template))
+    except ValueError as fault:
+        remedy = f"it is not a template ({fault}); write a brace that stands for itself twice: {{{{ or }}}}"
+        raise ConfigurationError("tags", tag, remedy) from None
+    for _, field, form, _ in parts:
+        if field is not None:
+            yield field
+            yield from _fields(form or "", tag)

@@ -1,0 +1,64 @@
+"""What `cached` and `wrap` take beside the fields of `Policy`, checked where a function is wrapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from ..errors import ConfigurationError
+from ..policy import is_coroutine_function
+
+
+def _plain(given: object) -> bool:
+    return callable(given) and not is_coroutine_function(given)
+
+
+def _many(given: object, holds: Callable[[Any], bool]) -> bool:
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes) and all(map(holds, given))
+
+
+def _text(given: object) -> bool:
+    return isinstance(given, str)
+
+
+def _texts(given: object) -> bool:
+    return _many(given, _text)
+
+
+def _named(given: object) -> bool:
+    return isinstance(given, str | int | float) and not isinstance(given, bool)
+
+
+_CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (lambda given: _text(given) and bool(given), "give a non-empty string"),
+    "version": (_named, "give a string or a number"),
+    "text": (lambda given: _text(given) or _plain(given), "name a parameter, or give a plain function"),
+    "vector": (callable, "give a function that makes the vector of an argument"),
+    "tags": (_texts, "give a list of strings"),
+    "ignore": (_texts, "give a list of strings"),
+    "key": (_plain, "give a plain function of the arguments"),
+    "vary": (
+        lambda given: _many(given, lambda one: isinstance(one, ContextVar) or _plain(one)),
+        "give a list of plain functions and ContextVars",
+    ),
+    "self_key": (
+        lambda given: _text(given) or _plain(given) or _texts(given),
+        "name an attribute, or give a list of them or a plain function of the object",
+    ),
+    "share_self": (lambda given: isinstance(given, bool), "give True or False"),
+    "share": (lambda given: isinstance(given, bool), "give True or False"),
+    "view": (_plain, "give a plain function of the answer"),
+    "judge": (callable, "give a function of two answers that tells whether they say the same"),
+    "codec": (lambda given: hasattr(given, "encode") and hasattr(given, "decode"), "give a cachelayer codec"),
+}
+OPTIONS = tuple(_CHECKS)
+MAY_BE_NONE = frozenset({"name", "text", "key", "self_key", "view", "judge", "codec"})
+
+
+def check(options: Mapping[str, Any]) -> None:
+    """Raise ConfigurationError for the first option whose value cannot work."""
+    for name, value in options.items():
+        holds, remedy = _CHECKS[name]
+        if not (holds(value) or (value is None and name in MAY_BE_NONE)):
+            raise ConfigurationError(name, value, remedy)

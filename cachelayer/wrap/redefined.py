@@ -1,0 +1,70 @@
+"""Functions that are defined again under their name: by a notebook's cell, a reloaded module, a script's next run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from itertools import count
+from types import CodeType
+from typing import Any
+
+import xxhash
+
+from ..exact.keys.canonical import NotKeyable, Tree, argument, encode
+from .naming import signature_of
+
+_ATOMS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis))
+_unlike = count()
+
+
+def defined_again(fn: Any, before: Any, *, named: bool) -> bool:
+    """Whether `fn` takes the place of `before`, which bears the same name: the very function where nobody `named` it,
+    or what a module or class defines where it defined that.
+
+    Functions within functions may be many at a time, by design.
+    """
+    if fn is before or (inspect.ismethod(fn) and fn == before):
+        return not named
+    new, old = inspect.unwrap(fn), inspect.unwrap(before)
+    if new is old or not (inspect.isfunction(new) and inspect.isfunction(old)):
+        return False
+    place = new.__module__, new.__qualname__
+    return place == (old.__module__, old.__qualname__) and "<" not in new.__qualname__
+
+
+def apart(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
+    """ "" where a function does under its options what the `first` of its name does, else what tells them apart."""
+    same = fn is first[0] or inspect.ismethod(fn)
+    own, others = (_digest(None if same else one, given) for one, given in ((fn, options), first))
+    return "" if own == others else own
+
+
+def _digest(fn: Any, options: Mapping[str, Any]) -> str:
+    return xxhash.xxh3_128_hexdigest(encode([_told(fn, set()), _told(dict(options), set())]))
+
+
+def _told(value: Any, seen: set[int]) -> Tree:
+    """Code, signature and what is closed over of a function, whatever identifies another value; a new number where
+    nothing does, so that it is like no other."""
+    if isinstance(value, CodeType):
+        names = [*value.co_names, "", *value.co_varnames, "", *value.co_freevars]
+        return [value.co_code.hex(), value.co_flags, names, [_told(one, seen) for one in value.co_consts]]
+    if inspect.isfunction(value):
+        if id(value) in seen:
+            return None
+        seen.add(id(value))
+        held = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        cells = [
+            cell.cell_contents for name, cell in held if name != "__class__"
+        ]  # empty until its class is made
+        return [str(signature_of(value)), _told(value.__code__, seen), [_told(one, seen) for one in cells]]
+    if type(value) in _ATOMS:
+        return [type(value).__name__, repr(value)]
+    if isinstance(value, dict):
+        return [[_told(key, seen), _told(item, seen)] for key, item in value.items()]
+    if isinstance(value, list | tuple):
+        return [_told(item, seen) for item in value]
+    try:
+        return argument(value)
+    except (NotKeyable, RecursionError):
+        return {"\0unlike": next(_unlike)}

@@ -1,0 +1,187 @@
+"""The functions of a layer: each under one name, its options checked where it is wrapped."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import ConfigurationError
+from ..exact.keys.identity import Identifier
+from ..exact.keys.normalize import folding
+from ..exact.memory.table import Memory
+from ..keep.call import Function, Scope
+from ..path.engine import Engine
+from ..policy import Policy, check_names
+from ..semantic.tier import SimilarTier
+from ..tiers import wiring
+from . import decorator
+from .handles import Handle, PlainHandle
+from .naming import (
+    bound,
+    check_tags,
+    is_method,
+    name_of,
+    settled,
+    signature_of,
+    takes_json_only,
+    with_receiver,
+)
+from .options import OPTIONS, check
+from .redefined import apart, defined_again
+
+_log = logging.getLogger("cachelayer")
+STREAM = "\0stream"
+"""In the version of a generator: its callers cannot use what it returned before it was one, nor the reverse."""
+AGAIN = "\0again "
+"""In the version of a function that was defined otherwise before, under the same name."""
+
+
+class Registry:
+    """Wraps callables for one layer."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        policy: Policy,
+        memory: Memory,
+        scope: Callable[[], Scope | None],
+        *,
+        why_off: str,
+        tenancy_required: bool,
+        wrapped: Callable[[Function], None],
+        own_tier: Callable[[object, str], SimilarTier],
+    ) -> None:
+        self.functions: dict[str, Function] = {}
+        self.wrapped: dict[str, Any] = {}
+        """What users hold of them."""
+        self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
+        self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
+        """What was first wrapped under a name, and its options."""
+        self._why_off, self._tenancy_required = why_off, tenancy_required
+        self._wrapped, self._told, self._own_tier = wrapped, False, own_tier
+
+    @property
+    def loosest(self) -> float:
+        """The highest bound on wrong answers that the layer or any of its functions allows."""
+        return max([self._policy.max_error_rate, *(f.policy.max_error_rate for f in self.functions.values())])
+
+    def wrap(self, fn: Any, *, options: dict[str, Any], wire: bool) -> Any:
+        """The cached callable. Raises ConfigurationError naming option, value and remedy."""
+        if isinstance(fn, classmethod | staticmethod):
+            made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
+            return made(self.wrap(fn.__func__, options=options, wire=wire))
+        if not callable(fn):
+            remedy = (
+                "put @property above the layer's decorator" if isinstance(fn, property) else "give a callable"
+            )
+            raise ConfigurationError("fn", fn, remedy)
+        own = {k: options[k] for k in OPTIONS if k in options}
+        check(own)
+        own = with_receiver(fn, own)
+        fields = {k: v for k, v in options.items() if k not in own}
+        check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
+        kind = decorator.kind_of(fn)
+        function = self._function(fn, kind, fields, own, wire)
+        handle = (PlainHandle if function.plain else Handle)(
+            function,
+            self._engine,
+            self._scope,
+            tenancy_required=self._tenancy_required,
+            invoke=_at_once(fn) if kind == "async generator" else fn,
+        )
+        self.wrapped[function.name] = cached = decorator.wrapped(handle, kind, fn, self._scope)
+        return cached
+
+    def _function(
+        self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool
+    ) -> Function:
+        name = options.get("name") or name_of(fn)
+        before, given = self.functions.get(name), {**fields, **options}
+        if before is not None and not defined_again(fn, before.fn, named=bool(options.get("name"))):
+            raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
+        policy = self._policy.override(**fields)
+        version = "" if before is None else apart(fn, given, self._first[name])
+        identifier = self._identifier(name, fn, kind, policy, options, wire, version)
+        tags = tuple(options.get("tags", ()))
+        check_tags(tags, fn, name)
+        own = self._own_tier(options["vector"], name) if "vector" in options else None
+        similar = self._compares(policy, fields, own) and identifier.text is not None
+        function = Function(
+            name,
+            fn,
+            policy=policy,
+            identifier=identifier,
+            memory=self._memory_for(policy, fields, before),
+            tags=tags,
+            share=bool(options.get("share", False)),
+            similar=similar,
+            own=own if similar else None,
+            plain=kind in ("plain", "generator"),
+            view=options.get("view"),
+            judge=options.get("judge"),
+            codec=options.get("codec"),
+            linkable=not ("key" in options or "vary" in options or callable(identifier.text))
+            and settled(fn, options.get("ignore", ())),
+        )
+        if before is not None:
+            function.stats = before.stats
+        self._first.setdefault(name, (fn, given))
+        self.functions[name] = function
+        if function.own is not None:
+            function.own.inflight = self._engine.tiers.inflight
+            self._engine.tiers.every.append(function.own)
+        self._wrapped(function)
+        return function
+
+    def _identifier(
+        self, name: str, fn: Any, kind: str, policy: Policy, own: dict[str, Any], wire: bool, again: str
+    ) -> Identifier:
+        return Identifier(
+            name,
+            signature_of(fn),
+            fold=folding(policy.normalize),
+            version=str(own.get("version", ""))
+            + bound(fn, own)
+            + (STREAM if kind.endswith("generator") else "")
+            + (again and AGAIN + again),
+            text=own.get("text"),
+            by_vector="vector" in own,
+            semantic=policy.semantic is not False and self._why_off != wiring.BY_CHOICE,
+            wire=wire,
+            ignore=tuple(own.get("ignore", ())),
+            key=own.get("key"),
+            vary=own.get("vary", ()),
+            self_key=own.get("self_key"),
+            shares_self=bool(own.get("share_self", False)),
+            method=is_method(fn),
+            json_only=takes_json_only(fn),
+        )
+
+    def _compares(self, policy: Policy, fields: dict[str, Any], own: SimilarTier | None) -> bool:
+        """Whether a function's requests are compared by meaning; says once in the log why none are."""
+        tiers = self._engine.tiers
+        off = self._why_off == wiring.BY_CHOICE if own is not None else tiers.similar is None
+        if off and fields.get("semantic") is True:
+            wiring.require_similar()
+            raise ConfigurationError("semantic", True, f"this layer is exact only: {self._why_off}")
+        if off and policy.semantic is not False and self._why_off != wiring.BY_CHOICE and not self._told:
+            self._told = True
+            _log.warning("exact caching only: %s", self._why_off)
+        return not off and policy.semantic is not False and policy.max_bytes > 0
+
+    def _memory_for(self, policy: Policy, fields: dict[str, Any], before: Function | None) -> Memory:
+        """The layer's memory, or one of the function's own where it has limits of its own."""
+        if "max_bytes" not in fields and "max_item_bytes" not in fields:
+            return self._memory
+        limits = policy.max_bytes, policy.max_item_bytes
+        if before is not None and limits == (before.policy.max_bytes, before.policy.max_item_bytes):
+            return before.memory
+        return self._engine.keeper.memory(policy.max_bytes, policy.max_item_bytes)
+
+
+def _at_once(fn: Callable[..., Any]) -> Callable[..., Any]:
+    async def start(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    return start
