@@ -221,7 +221,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
-        """The answer of `outcome` (or its id) was wrong: remove its entry, unlearn what it taught. False if unknown."""
+        """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown."""
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         if not isinstance(entry, str):
             raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")

@@ -18,6 +18,7 @@ from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
+from .apart import Apart, pair_of
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -44,6 +45,7 @@ class Lookup:
         self.decide_by(decider)
         self.make_index, self.generation = make_index, 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
+        self._apart = Apart()
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Fills the index before the tier serves, where answers survive a restart."""
@@ -118,7 +120,7 @@ class Lookup:
         if not (known := self._retyped.near(ask, self.entries)):
             return None
         started = time.monotonic()
-        near = self.watch.sift(ask, known)
+        near = self.watch.sift(ask, self._apart.sift(ask.partition, ask, known))
         query = Query(ask.text, _NO_VECTOR, ask.turns, ask.principal, ask.checkable)
         with self._lock:
             decision = retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
@@ -127,7 +129,14 @@ class Lookup:
             return None
         ask.candidates, ask.decision = near, decision
         ask.timings["verify"] = time.monotonic() - started
-        return self.entries.get(decision.entry)
+        return self._chosen(ask, decision.entry)
+
+    def _chosen(self, ask: Ask, entry_id: int) -> Entry | None:
+        """The entry, noted as served to this request."""
+        entry = self.entries.get(entry_id)
+        if entry is not None and not ask.preview:
+            self._apart.served(entry_id, [pair_of(ask.partition, ask, entry)])
+        return entry
 
     async def meet(self, ask: Ask) -> None:
         """Find the neighbours of a request that `again` answered without them, for its check to learn from."""
@@ -169,12 +178,16 @@ class Lookup:
         return reason
 
     def _join(self, ask: Ask, query: Query) -> Flight | None:
-        if not (near := self.inflight.near(ask.partition, query)):
+        near = self.inflight.near(ask.partition, query)
+        fit = self._apart.sift(ask.partition, query, [one for one, _ in near])
+        if not (near := [(one, flight) for one, flight in near if one in fit]):
             return None
         with self._lock:
             flight, ask.decision = self.inflight.judge(
                 self.decider, ask.function, query, near, ask.max_error_rate
             )
+        if flight is not None:
+            flight.pairs.append(pair_of(ask.partition, query, flight.query))
         return flight
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
@@ -214,6 +227,7 @@ class Lookup:
             return found
         near, lost = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
         self.repaired += lost
+        near = self._apart.sift(ask.partition, ask, near)
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
 
@@ -240,7 +254,7 @@ class Lookup:
         ask.decision = decision
         if decision.entry is None:
             return decision.reason or Reason.UNSURE
-        return self.entries.get(decision.entry) or Reason.ABSENT
+        return self._chosen(ask, decision.entry) or Reason.ABSENT
 
     async def _read_closely(self, ask: Ask, budgets: Budgets | None) -> bool:
         """Whether a doubted candidate was read again, token by token, so that it is to be judged anew."""

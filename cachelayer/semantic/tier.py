@@ -56,6 +56,8 @@ class SimilarTier(Lookup):
         assert self.index is not None and ask.query is not None
         entry = Entry(ask.function, ask.partition, ask.text, ask.turns, answer, value)
         self.entries[entry_id] = entry
+        if ask.flight is not None and ask.flight.pairs:
+            self._apart.served(entry_id, ask.flight.pairs)
         if self._retyping is not None:
             self._retyped.add(entry_id, entry)
         self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
@@ -118,6 +120,7 @@ class SimilarTier(Lookup):
             self._retyped.drop(entry_id, entry)
             self._gone.append(entry_id)
             self.watch.forget(entry_id)
+            self._apart.forget(entry_id)
 
     def _sweep(self, least: int = 64) -> None:
         if len(self._gone) < least or self.index is None:
@@ -129,7 +132,8 @@ class SimilarTier(Lookup):
                 self.decider.forget(entry_id)
 
     def report_wrong(self, entry_id: int) -> None:
-        """The owner says that this entry's answer is wrong."""
+        """The owner says that this entry's answer is wrong, for its own request or one that it was served to."""
+        self._apart.report(entry_id)
         with self._lock:
             self.decider.report_wrong(entry_id)
 
