@@ -234,7 +234,7 @@ class SingleFlight:
         if waiters is None:
             return
         if live and not waiters:
-            _unread(result)
+            _unread(flight)
         for waiter, loop in waiters.items():
             # a recording lives on one loop
             own = Alone() if recording is not None and loop is not flight.loop else error
@@ -251,7 +251,7 @@ class SingleFlight:
             if empty and self._flights.get(key) is flight:
                 del self._flights[key]
         if flight.landed and flight.loop is running_loop():
-            _unread(flight.result)
+            _unread(flight)
         if empty and flight.task is not None and flight.loop is not None:
             if flight.loop is running_loop():
                 flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
@@ -259,11 +259,14 @@ class SingleFlight:
                 flight.loop.call_soon_threadsafe(flight.task.cancel)
 
 
-def _unread(result: Any) -> None:
-    """One who was to read a live stream left before he had it; where nobody else reads, its source is left, too."""
-    recording = getattr(result, "recording", None)
-    if recording is not None and recording.complete and not recording.ended:
-        recording.reader()  # one that is dropped unread leaves as any other
+def _unread(flight: Flight) -> None:
+    """One who was to read a live stream left before he had it; where nobody else reads, its source is left, too.
+
+    Not before those who were told in this turn read it. In a flight without a loop the leader waits for nobody.
+    """
+    recording = getattr(flight.result, "recording", None)
+    if recording is not None and flight.loop is not None:
+        flight.loop.call_soon(recording.leave, 0)
 
 
 def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:

@@ -76,7 +76,7 @@ class Tee:
                 raise self.error.with_traceback(self._trace)
             return self._returned
         finally:
-            self._leave(reader)
+            self.leave(reader)
 
     def _next(self, reader: int) -> Chunk | None:
         """The reader's next chunk, None after the last. Under the lock."""
@@ -124,9 +124,10 @@ class Tee:
             self.complete = False
             self._oversize()
 
-    def _leave(self, reader: int) -> None:
+    def leave(self, reader: int) -> None:
+        """A reader is gone; the last one's leaving closes the source."""
         with self._joining:
-            del self._positions[reader]
+            self._positions.pop(reader, None)
             if self._positions or self.ended:
                 return
             self.ended, self.complete = True, False  # who comes yet makes the call himself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Generator, Iterator
 
 import pytest
@@ -82,3 +83,23 @@ def test_what_a_plain_generator_returns_reaches_who_delegates_to_it(timed: bool)
     assert count.function.stats.kept_out[Reason.NOT_KEEPABLE] == 2
     assert count.function.stats.timings["backend"].count == 2
     assert layer.stats()["flights"] == 0
+
+
+async def test_a_rider_who_makes_his_own_call_leaves_the_stream_to_its_leader() -> None:
+    layer = CacheLayer(semantic=False)
+    entered, answer = threading.Event(), threading.Event()
+    calls: list[str] = []
+
+    @layer.cached
+    def stream(question: str) -> Iterator[str]:
+        calls.append(question)
+        if len(calls) == 1:
+            entered.set()
+            answer.wait(30)
+        return iter(["a", "b"])
+
+    leader = asyncio.create_task(asyncio.to_thread(lambda: list(stream("q"))))
+    await asyncio.to_thread(entered.wait, 30)
+    assert list(stream("q")) == ["a", "b"]  # on a loop's own thread nobody waits for a thread's flight
+    answer.set()
+    assert await leader == ["a", "b"] and len(calls) == 2
