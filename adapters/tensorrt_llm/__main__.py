@@ -1,4 +1,4 @@
-"""`cachelayer trtllm profile latency --config config.json --parameters 8e9 --gpu H100-80GB`"""
+"""Prints engine settings: `cachelayer trtllm profile latency --config config.json --parameters 8e9 --gpu H100-80GB`."""
 
 from __future__ import annotations
 

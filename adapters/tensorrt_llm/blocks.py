@@ -1,5 +1,7 @@
-"""Prompts as chains of block hashes, and what a replica's prefix cache probably holds. Pure: time is handed
-in."""
+"""Prompts as chains of block hashes, and what a replica's prefix cache probably holds.
+
+Pure: time is handed in.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Several replicas as one transport: admission, routing, prefix single flight, retry before the first
-delta."""
+"""Several replicas as one transport: admission, routing, prefix single flight, retry before the first delta."""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Which replica serves a request: shared prefixes weighed against load. Pure: time and randomness are handed
-in.
+"""Which replica serves a request: shared prefixes weighed against load.
+
+Pure: time and randomness are handed in.
 
 After Dynamo's KV router (prefill that is missing plus what is queued) and the approximate prefix indexes of
 SGLang and llm-d; power of two choices after Mitzenmacher, "The Power of Two Choices in Randomized Load
-Balancing" (2001)."""
+Balancing" (2001).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What the adapter measures, as a snapshot and as Prometheus text. Bounded: labels are replicas, lanes and
-reasons."""
+"""What the adapter measures, as a snapshot and as Prometheus text.
+
+Bounded: labels are replicas, lanes and reasons.
+"""
 
 from __future__ import annotations
 

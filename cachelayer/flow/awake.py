@@ -1,5 +1,6 @@
-"""Awake until a reply comes, where that is sooner than a loop falls asleep and is woken: of a GET over loopback that
-takes 65 us, 25 are spent so.
+"""Keeps a loop awake until a reply comes, where that is faster than falling asleep and being woken.
+
+Of a GET over loopback that takes 65 us, falling asleep and waking up take 25.
 
 Who spins as long as sleeping costs, then sleeps, never pays more than twice the least; where replies take longer than
 that again and again, nobody spins. Source: Karlin, Li, Manasse, Owicki, "Empirical studies of competitive spinning

@@ -1,5 +1,8 @@
-"""Entries by conversation: so that a request finds what was asked at the very same point of a talk, however many talks
-ended in the same words."""
+"""Entries by conversation.
+
+So a request finds what was asked at the very same point of a conversation, however many others ended in the same
+words.
+"""
 
 from __future__ import annotations
 

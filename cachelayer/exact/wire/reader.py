@@ -1,5 +1,8 @@
-"""Reads what `wire.Writer` wrote. Objects are filled, not constructed: of the code of their classes only the
-constructors of URLs and of combined flags run."""
+"""Reads what `wire.Writer` wrote.
+
+Objects are filled, not constructed: of the code of their classes only the constructors of URLs and of combined flags
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What is to be done with a thing, where both texts order it: 'outline the speech' / 'grade the speech'. One verb
-weighs little among many words, and decides the answer."""
+"""Guard: two orders ask for different things to be done with the same object.
+
+'outline the speech' / 'grade the speech'. One verb among many words hardly moves a vector, and decides the answer.
+"""
 
 from __future__ import annotations
 

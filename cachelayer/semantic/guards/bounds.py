@@ -1,5 +1,8 @@
-"""On which side of a number, in whatever words: 'more than ten years of service' / 'here for less than ten years', '30
-goals or more' / 'fewer than 30 goals'; and whether both of two or one. Sides of a date are relations.py's."""
+"""Guard: the texts mean different sides of the same number, however they are worded.
+
+'more than ten years of service' / 'here for less than ten years', '30 goals or more' / 'fewer than 30 goals'. It also
+tells 'both of two' from 'one of two'. Sides of a date are compared in `relations`.
+"""
 
 from __future__ import annotations
 

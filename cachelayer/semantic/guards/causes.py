@@ -1,5 +1,8 @@
-"""Where something comes from and what comes of it: 'Why were rates raised?' / 'What came as a result of raised rates?',
-'Does stress cause ulcers?' / 'Do ulcers cause stress?'."""
+"""Guard: one text asks for causes, the other for consequences.
+
+'Why were rates raised?' / 'What came as a result of raised rates?', 'Does stress cause ulcers?' / 'Do ulcers cause
+stress?'.
+"""
 
 from __future__ import annotations
 

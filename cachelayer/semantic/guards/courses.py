@@ -1,5 +1,8 @@
-"""Whence and whither: what one text brings to a place, the other takes from it, in whatever words. 'Copy the file to
-the server' / 'Get the file from the server', 'Turn Celsius into Fahrenheit' / 'Fahrenheit to Celsius, how?'."""
+"""Guard: the source of one text is the destination of the other, however they are worded.
+
+'Copy the file to the server' / 'Get the file from the server', 'Turn Celsius into Fahrenheit' / 'Fahrenheit to
+Celsius, how?'.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""In what form an answer is wanted, where a text says so: 'in one word', 'briefly', 'answer yes or no'. Little weighs
-less among the words of a question, and nothing is seen sooner in its answer."""
+"""Guard: the texts want the answer in different forms: 'in one word', 'briefly', 'answer yes or no'.
+
+Few words of a question weigh less in its vector, and few differences are seen sooner in its answer.
+"""
 
 from __future__ import annotations
 

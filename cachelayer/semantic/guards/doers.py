@@ -1,5 +1,8 @@
-"""Who does what to whom, by the order of three words: 'how often did Nadal beat Federer' / 'the number of times Federer
-beat Nadal', in whatever words around them. What is said by a passive is voices.py's."""
+"""Guard: subject and object of a verb are exchanged, told by the order of three words.
+
+'how often did Nadal beat Federer' / 'the number of times Federer beat Nadal', whatever words are around them. Passives
+are compared in `voices`.
+"""
 
 from __future__ import annotations
 

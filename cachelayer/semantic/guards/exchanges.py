@@ -1,5 +1,8 @@
-"""Small words exchanged where all else stands as it was: 'turn up' / 'turn off', 'a bus to the port' / 'at the port',
-'a cheque and a card' / 'a cheque or a card', 'call back' / 'call'."""
+"""Guard: a small word was exchanged, added or left out, and everything else is the same.
+
+'turn up' / 'turn off', 'a bus to the port' / 'at the port', 'a cheque and a card' / 'a cheque or a card', 'call back' /
+'call'.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Whether something is so, why it is so, when and for how long, how it is done and what it is: questions of the same
-words with other answers, as in 'Is fried food unhealthy?' / 'Why is fried food unhealthy?', 'Should I learn Go?' / 'How
-do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'."""
+"""Guard: the texts ask different kinds of question about the same thing.
+
+The kinds: whether it is so, why, when, for how long, how it is done, what it is. 'Is fried food unhealthy?' / 'Why is
+fried food unhealthy?', 'Should I learn Go?' / 'How do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'.
+"""
 
 from __future__ import annotations
 

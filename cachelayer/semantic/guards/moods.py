@@ -1,5 +1,8 @@
-"""Whether a text asks or orders, where it is about one thing: 'Is the door locked?' / 'Lock the door', 'Who deleted the
-cluster?' / 'Delete the cluster'. What asks how to do it may be answered as the order is, and is left alone."""
+"""Guard: one text asks about a thing, the other orders something to be done with it.
+
+'Is the door locked?' / 'Lock the door', 'Who deleted the cluster?' / 'Delete the cluster'. A question that asks how to
+do it may have the same answer as the order, so the guard says nothing there.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Whether one may, must or should, or whether it is safe: questions to be answered by yes or no, of one deed, with
-answers of their own. 'Do I have to register the drone?' / 'Is it worth registering the drone?'."""
+"""Guard: one text asks whether an act is allowed, the other whether it is required or advisable.
+
+'Do I have to register the drone?' / 'Is it worth registering the drone?'.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Phrases that say the contrary of one another where all else is the same: 'apart from Tom' / 'including Tom',
-'regardless of age' / 'depending on age', 'what resulted from it' / 'what resulted in it'."""
+"""Guard: a phrase was exchanged for one of the opposite meaning, and everything else is the same.
+
+'apart from Tom' / 'including Tom', 'regardless of age' / 'depending on age', 'what resulted from it' / 'what resulted
+in it'.
+"""
 
 from __future__ import annotations
 

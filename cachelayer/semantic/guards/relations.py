@@ -1,5 +1,8 @@
-"""How the things of a text stand to each other, where the things are the same: by small words that no vector hears and
-that weigh little among others, as in 'an email to the bank' / 'from the bank', 'over 5 kg' / 'up to 5 kg'."""
+"""Guard: the texts name the same things in another relation.
+
+Relations are expressed by small words, which hardly move a vector: 'an email to the bank' / 'from the bank',
+'over 5 kg' / 'up to 5 kg'.
+"""
 
 from __future__ import annotations
 

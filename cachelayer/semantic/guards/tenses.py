@@ -1,5 +1,7 @@
-"""When it happens, where two texts are the same but for that: 'has the parcel been sent' / 'will it be sent', 'who is
-the mayor' / 'who was the mayor', 'I'm moving' / 'I moved'."""
+"""Guard: the texts differ only in when it happens.
+
+'has the parcel been sent' / 'will it be sent', 'who is the mayor' / 'who was the mayor', 'I'm moving' / 'I moved'.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""In which unit something is asked for, where no number stands before it: 'in dollars' / 'in euros', 'how many days' /
-'how many weeks', 'a month' / 'a year'. Numbers with their units are compared as numbers."""
+"""Guard: the answer is wanted in another unit.
+
+'in dollars' / 'in euros', 'how many days' / 'how many weeks', 'a month' / 'a year'. Only units without a number are
+compared here; numbers with their units are compared as numbers.
+"""
 
 from __future__ import annotations
 

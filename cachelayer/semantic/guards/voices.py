@@ -1,5 +1,7 @@
-"""Who does it and to whom, where one text says so by a passive or a question and the other does not: 'Rome defeated
-Carthage' / 'Rome was defeated by Carthage', 'Who taught Plato?' / 'Who did Plato teach?'."""
+"""Guard: subject and object are exchanged, where one text is a passive or a question and the other is not.
+
+'Rome defeated Carthage' / 'Rome was defeated by Carthage', 'Who taught Plato?' / 'Who did Plato teach?'.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What somebody wants to do and what was done: 'I'd like to close my account' / 'I closed my account', in whatever
-words around them."""
+"""Guard: one text wants something to be done, the other says that it was done.
+
+'I'd like to close my account' / 'I closed my account', however they are worded.
+"""
 
 from __future__ import annotations
 

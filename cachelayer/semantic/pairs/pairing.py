@@ -1,5 +1,8 @@
-"""What differs between two texts, as numbers: the words that found no partner, how what is left is related, and
-where numbers, dates, names, negation, order and questions disagree. Symmetric but for `cosine`'s own rounding."""
+"""What differs between two texts, as numbers.
+
+These are: the words without a partner, how the rest is related, and where numbers, dates, names, negation, order and
+questions disagree. Symmetric but for `cosine`'s own rounding.
+"""
 
 from __future__ import annotations
 

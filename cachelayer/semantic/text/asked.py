@@ -1,5 +1,7 @@
-"""What a request asks, without the manners around it: 'Hi, hope you're well, I was wondering how long it takes, if you
-don't mind my asking' asks how long it takes."""
+"""What a request asks, without the polite phrases around it.
+
+'Hi, hope you're well, I was wondering how long it takes, if you don't mind my asking' asks 'how long it takes'.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Marks that carry meaning: in prose a bracket is a habit of writing, in code, formulas, patterns and data it is
-what differs. What is written that way is kept as it stands, in order and in its own case."""
+"""Punctuation marks that carry meaning.
+
+In prose a bracket is a habit of writing; in code, formulas, patterns and data it may be the only difference. What is
+written that way is kept as it stands, in order and in its own case.
+"""
 
 from __future__ import annotations
 

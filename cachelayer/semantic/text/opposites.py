@@ -1,5 +1,7 @@
-"""Words that say the opposite of one another, or rule each other out where one might stand for the other. Data only;
-words are lower-case."""
+"""Words with opposite meanings, and words that exclude one another where one might stand for the other.
+
+Data only; words are lower-case.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Texts that are one request but for how somebody types it: a greeting, thanks, small letters, stops, 'I'm' for 'I am',
-a "please", two letters of a word swapped. What is left of both is the same, word for word and in order.
+"""Texts that are the same request, typed differently.
+
+They may differ in a greeting, thanks, capitals, stops, 'I'm' for 'I am', a "please", two letters of a word swapped.
+What is left of both is the same, word for word and in order.
 
 Greetings and thanks are taken away only where a text does not speak of words: of "how do you say thank you" they are
 what is asked. What numbers, dates, identifiers and capitals say is the guards' to compare.

@@ -1,5 +1,7 @@
-"""Whether two texts are one but for slips of the pen: 'how do i vist a mosqe' / 'how do I visit a mosque'. With the
-other text at hand a slip need not lead to a single word by itself, as `spelling` asks of it."""
+"""Whether two texts differ only in typing errors: 'how do i vist a mosqe' / 'how do I visit a mosque'.
+
+With the other text at hand, a misspelt word need not lead to a single word by itself, as `spelling` requires.
+"""
 
 from __future__ import annotations
 

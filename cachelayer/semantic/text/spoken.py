@@ -1,5 +1,8 @@
-"""Numbers that several words tell together: 'half past six' is 6:30, 'half an hour' 30 minutes, 'two and a half' 2.5;
-and 'order no.' is an order's number, not a refusal."""
+"""Numbers spelled out in several words.
+
+'half past six' is 6:30, 'half an hour' 30 minutes, 'two and a half' 2.5; and 'order no.' is an order's number, not a
+refusal.
+"""
 
 from __future__ import annotations
 
