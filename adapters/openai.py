@@ -102,7 +102,7 @@ def _alike(one: Any, other: Any) -> bool:
 def _more(path: str, body: dict[str, Any]) -> Any:
     """What of a request tells answers apart here and nowhere else: how its stream is to come, and whether an answer has
     an id that the server knows, for a `previous_response_id`; it has unless `store=False` is said."""
-    chunks = body.get("stream_options")
+    chunks = body.get("stream_options") or None  # `omit` is false, too
     return chunks if path != "responses.create" else (chunks, body.get("store") is not False)
 
 

@@ -217,6 +217,14 @@ def test_a_response_that_the_server_does_not_hold_is_not_for_who_may_go_on_from_
     assert told == ["r1", "r2", "r2", "r1"]
 
 
+def test_what_is_left_out_by_the_clients_own_word_for_it_is_left_out(layer: CacheLayer) -> None:
+    upstream = Responding()
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        for none in (openai.omit, openai.not_given, None):
+            client.responses.create(model="m", input="hi", stream_options=none)  # type: ignore[arg-type, call-overload]
+    assert len(upstream.requests) == 1
+
+
 def test_another_server_is_another_scope_and_faults_come_through(
     url: str, upstream: Upstream, layer: CacheLayer
 ) -> None:
