@@ -1,17 +1,16 @@
 """`wrap(client)`: the official `openai` client, sync or async, with a layer before what it asks models.
 
-Answers to `chat.completions.create` and `parse`, `completions.create`, `responses.create` and `embeddings.create` are
-cached, whole and streamed; everything else goes to the client untouched.
+Answers to `chat.completions` and `responses` (`create`, `parse` and `stream`), `completions.create` and
+`embeddings.create` are cached, whole and streamed; everything else goes to the client untouched.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from copy import copy
 from typing import Any, TypeVar, cast
 
-from openai import AsyncOpenAI, OpenAI, omit
-from openai.lib._parsing import parse_chat_completion, type_to_response_format_param, validate_input_tools
-from openai.resources.chat.completions import AsyncCompletions
+from openai import AsyncOpenAI, OpenAI
 
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
@@ -21,7 +20,16 @@ from .asgi.settings import VARY
 
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
 _CACHED = ("chat.completions.create", "completions.create", "responses.create", "embeddings.create")
-_PARSED = "chat.completions.parse"
+_HELPERS = ("chat.completions.parse", "chat.completions.stream", "responses.parse", "responses.stream")
+_ALIASES = {"beta.chat": "chat"}
+"""Where what is cached is found under an older name."""
+_BESIDE = {
+    "headers": "extra_headers",
+    "params": "extra_query",
+    "extra_json": "extra_body",
+    "timeout": "timeout",
+}
+"""What the client's options of a request are called where one asks for it."""
 _PASSED = frozenset({"with_raw_response", "with_streaming_response"})
 _COPIES = frozenset({"with_options", "copy"})
 _OWN = frozenset({"_inner", "_path", "_endpoints", "_client"})
@@ -118,16 +126,17 @@ class _Wrapped:
             raise AttributeError(name)
         found = getattr(self._inner, name)
         path = f"{self._path}.{name}".lstrip(".")
+        path = _ALIASES.get(path, path)
         if name in _PASSED:
             return found
         if path in _CACHED:
             return self._endpoints.cached(path, self._client, found)
-        if path == _PARSED:
-            create = self._endpoints.cached("chat.completions.create", self._client, self._inner.create)
-            return _aparse(create) if isinstance(self._inner, AsyncCompletions) else _parse(create)
+        if path in _HELPERS:
+            create = self._endpoints.cached(f"{self._path}.create", self._client, self._inner.create)
+            return getattr(_helping(self._inner, create, self._endpoints.awaited), name)
         if not self._path and name in _COPIES:
             return lambda *a, **k: _Wrapped(found(*a, **k), "", self._endpoints)
-        if any(known.startswith(f"{path}.") for known in _CACHED):
+        if any(known.startswith(f"{path}.") for known in (*_CACHED, *_ALIASES)):
             return _Wrapped(found, path, self._endpoints, self._client)
         return found
 
@@ -177,35 +186,22 @@ def _plain() -> Callable[..., Any]:
     return create
 
 
-def _parse(create: Callable[..., Any]) -> Callable[..., Any]:
-    def parse(*, response_format: Any = None, tools: Any = (), **body: Any) -> Any:
-        asked = _asked(response_format, tools)
-        return _parsed(create(**body, **asked), response_format, tools)
+def _helping(resource: Any, create: Callable[..., Any], awaited: bool) -> Any:
+    """The resource for its own helpers: `stream` asks by `create`, `parse` by posting what it made of its arguments."""
 
-    return parse
+    def request(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+        beside = {argument: options[name] for name, argument in _BESIDE.items() if name in options}
+        return {**body, **beside}
 
+    def post(path: str, *, body: Any, options: Any, **_: Any) -> Any:
+        return options["post_parser"](create(**request(body, options)))
 
-def _aparse(create: Callable[..., Any]) -> Callable[..., Any]:
-    async def parse(*, response_format: Any = None, tools: Any = (), **body: Any) -> Any:
-        asked = _asked(response_format, tools)
-        return _parsed(await create(**body, **asked), response_format, tools)
+    async def apost(path: str, *, body: Any, options: Any, **_: Any) -> Any:
+        return options["post_parser"](await create(**request(body, options)))
 
-    return parse
-
-
-def _asked(response_format: Any, tools: Any) -> dict[str, Any]:
-    """What goes over the wire for a class that the answer is to be parsed into."""
-    asked: dict[str, Any] = {}
-    if response_format is not None:
-        asked["response_format"] = type_to_response_format_param(response_format)
-    return {**asked, "tools": validate_input_tools(tools)} if tools else asked
-
-
-def _parsed(completion: Any, response_format: Any, tools: Any) -> Any:
-    wanted = omit if response_format is None else response_format
-    return parse_chat_completion(
-        chat_completion=completion, input_tools=tools or omit, response_format=wanted
-    )
+    helping = copy(resource)
+    helping.create, helping._post = create, apost if awaited else post
+    return helping
 
 
 def _whole_response(answer: Any) -> Any:
@@ -239,12 +235,19 @@ class AsyncStream(AsyncIterator[Any]):
     def __init__(self, chunks: Any) -> None:
         self._chunks = chunks
 
+    @property
+    def response(self) -> AsyncStream:
+        """What the client's own helpers close where a stream has a response of the server."""
+        return self
+
     async def __anext__(self) -> Any:
         return await self._chunks.__anext__()
 
     async def close(self) -> None:
         """Leave the stream."""
         await self._chunks.aclose()
+
+    aclose = close
 
     async def __aenter__(self) -> AsyncStream:
         return self
@@ -258,6 +261,11 @@ class Stream(Iterator[Any]):
 
     def __init__(self, chunks: Any) -> None:
         self._chunks = chunks
+
+    @property
+    def response(self) -> Stream:
+        """What the client's own helpers close where a stream has a response of the server."""
+        return self
 
     def __next__(self) -> Any:
         return next(self._chunks)

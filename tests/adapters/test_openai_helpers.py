@@ -1,0 +1,88 @@
+"""The client's own helpers, `parse` and `stream`: they too are answered once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+from cachelayer.adapters.openai import wrap
+from openai_upstream import HELLO, Responding, plain
+from pydantic import BaseModel
+from upstream import Server, Upstream
+
+from cachelayer import CacheLayer
+
+
+class Step(BaseModel):
+    say: str
+    n: int = 1
+
+
+def test_structured_output_is_parsed_anew_from_one_answer(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\", \\"n\\": 3}"}'}]
+    with plain(url, layer) as client:
+        for _ in range(2):
+            told = client.chat.completions.parse(model="m", messages=asked, response_format=Step)
+            assert told.choices[0].message.parsed == Step(say="hi", n=3)
+            old = client.beta.chat.completions.parse(model="m", messages=asked, response_format=Step)
+            assert old.choices[0].message.parsed == Step(say="hi", n=3)
+        sent = upstream.requests[0]["response_format"]
+        assert len(upstream.requests) == 1 and sent["json_schema"]["name"] == "Step"
+
+
+async def test_structured_output_async(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
+        for _ in range(2):
+            told = await client.chat.completions.parse(model="m", messages=asked, response_format=Step)
+            assert told.choices[0].message.parsed == Step(say="hi")
+    assert len(upstream.requests) == 1
+
+
+def test_a_helper_streams_what_was_streamed_before(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
+    with plain(url, layer) as client:
+        for _ in range(2):
+            with client.chat.completions.stream(model="m", messages=asked, response_format=Step) as stream:
+                assert "content.done" in [event.type for event in stream]
+                assert stream.get_final_completion().choices[0].message.parsed == Step(say="hi")
+    assert len(upstream.requests) == 1
+
+
+async def test_a_helper_streams_what_was_streamed_before_async(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
+        for _ in range(2):
+            async with client.chat.completions.stream(model="m", messages=HELLO) as stream:
+                said = (await stream.get_final_completion()).choices[0].message.content
+            assert said == "You said: hello"
+        chunks = await client.chat.completions.create(model="m", messages=HELLO, stream=True)
+        assert [chunk async for chunk in chunks]
+    assert len(upstream.requests) == 1
+
+
+def test_responses_are_parsed_and_streamed_by_the_clients_helpers_from_one_answer(layer: CacheLayer) -> None:
+    upstream = Responding()
+    with Server(upstream) as server, plain(f"{server.url}/v1", layer) as client:
+        for _ in range(2):
+            told = client.responses.parse(model="m", input="hi", text_format=Step)
+            assert told.output_parsed == Step(say="hi")
+            with client.responses.stream(model="m", input="hi", text_format=Step) as stream:
+                assert stream.get_final_response().output_parsed == Step(say="hi")
+    assert [asked.get("stream", False) for asked in upstream.requests] == [False, True]
+    assert upstream.requests[0]["text"]["format"]["name"] == "Step"
+
+
+def test_what_a_helper_is_told_beside_the_body_is_asked(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
+    with plain(url, layer) as client:
+        for body in ({"top_k": 1}, {"top_k": 2}, {"top_k": 1}):
+            client.chat.completions.parse(
+                model="m", messages=asked, response_format=Step, extra_body=body, timeout=5
+            )
+    assert [one["top_k"] for one in upstream.requests] == [1, 2]
