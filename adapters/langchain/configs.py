@@ -1,12 +1,14 @@
-"""What of a run's config changes an answer."""
+"""What of a run's config changes an answer, and whether anybody listens to the run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
+from langchain_core.globals import get_debug
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
+from langchain_core.tracers.context import _tracing_v2_is_enabled, run_collector_var
 
 _PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns"})
 """By these LangGraph tells one run of a node from another."""
@@ -16,6 +18,14 @@ def configurable(config: RunnableConfig | None) -> dict[str, Any]:
     """The configurable values of `config`, but for those with which LangGraph runs its own machinery."""
     values = (config or {}).get("configurable") or {}
     return {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+
+
+def heard(config: RunnableConfig) -> bool:
+    """Whether anybody is to be told of a run: callbacks, those that stream events among them, a trace, a debugger."""
+    told = config.get("callbacks")
+    return bool(
+        getattr(told, "handlers", told) or run_collector_var.get() or get_debug() or _tracing_v2_is_enabled()
+    )
 
 
 def configurable_here() -> dict[str, Any]:

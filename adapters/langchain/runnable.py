@@ -16,7 +16,7 @@ from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.partial.twin import Twin
 from cachelayer.wrap.naming import names
 
-from .configs import configurable
+from .configs import configurable, heard
 from .serial import LangChainCodec
 
 
@@ -31,11 +31,11 @@ class _Made:
 class CachedRunnable(Runnable[Any, Any]):
     """`runnable` with a layer before `invoke` and `ainvoke`; `stream` gives the whole answer at once.
 
-    The input and what the config makes configurable, its own or that of the chain around it, are the key; callbacks,
-    tags and LangGraph's own values are not, and before a model neither are ids and usage of messages. `options` are
-    those of `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. A function or a
-    dict is made a runnable, as in a chain. Raises ConfigurationError for anything else, and for an input that cannot be
-    compared.
+    Whoever listens (callbacks, events, traces) is told of a run under `name`, hit or miss. The input and what the
+    config makes configurable, its own or that of the chain around it, are the key; callbacks, tags and LangGraph's own
+    values are not, and before a model neither are ids and usage of messages. `options` are those of `layer.cached`;
+    `text="topic"` names a field of a dict input that is compared by meaning. A function or a dict is made a runnable,
+    as in a chain. Raises ConfigurationError for anything else, and for an input that cannot be compared.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class CachedRunnable(Runnable[Any, Any]):
             raise ConfigurationError(
                 "runnable", runnable, "give a Runnable, a function or a dict of them"
             ) from None
+        self.name = name
         ignored = ["config", "made", *names("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:
@@ -63,11 +64,23 @@ class CachedRunnable(Runnable[Any, Any]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
-        made = _Made(input)
-        return _served(self._step.now(self._asked(input), _configurable(config, kwargs), config, made), made)
+        config = ensure_config(config)
+        if heard(config):
+            return self._call_with_config(self._now, input, config, **kwargs)
+        return self._now(input, None, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The answer to `input`."""
+        config = ensure_config(config)
+        if heard(config):
+            return await self._acall_with_config(self._later, input, config, **kwargs)
+        return await self._later(input, None, config, **kwargs)
+
+    def _now(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
+        made = _Made(input)
+        return _served(self._step.now(self._asked(input), _configurable(config, kwargs), config, made), made)
+
+    async def _later(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         made = _Made(input)
         return _served(
             await self._step.later(self._asked(input), _configurable(config, kwargs), config, made), made
