@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar, overload
+from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from .durations import Duration, seconds
 from .errors import ConfigurationError
@@ -32,7 +32,7 @@ from .tiers import wiring
 from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
 from .wrap.registry import Registry
-from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, P
+from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 
 R = TypeVar("R")
 
@@ -129,7 +129,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
     @overload
     def cached(self, fn: Callable[P, R], /) -> CachedPlain[P, R]: ...
     @overload
-    def cached(self, fn: None = None, /, **options: Any) -> Decorator: ...
+    def cached(self, fn: None = None, /, **options: Unpack[Options]) -> Decorator: ...
     def cached(self, fn: Any = None, /, **options: Any) -> Any:
         """Cache a function's answers: `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
@@ -155,13 +155,13 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         return self._registry.wrap(fn, options=options, wire=False)
 
     @overload
-    def wrap(self, fn: Callable[P, C], /, **options: Any) -> CachedAsync[P, C]: ...
+    def wrap(self, fn: Callable[P, C], /, **options: Unpack[Options]) -> CachedAsync[P, C]: ...  # type: ignore[overload-overlap]
     @overload
-    def wrap(
-        self, fn: Callable[P, AsyncIterator[R]], /, **options: Any
+    def wrap(  # type: ignore[overload-overlap]
+        self, fn: Callable[P, AsyncIterator[R]], /, **options: Unpack[Options]
     ) -> CachedAsync[P, AsyncIterator[R]]: ...
     @overload
-    def wrap(self, fn: Callable[P, R], /, **options: Any) -> CachedPlain[P, R]: ...
+    def wrap(self, fn: Callable[P, R], /, **options: Unpack[Options]) -> CachedPlain[P, R]: ...
     def wrap(self, fn: Any, /, **options: Any) -> Any:
         """Cache a callable that you do not own; the same options as `cached`.
 

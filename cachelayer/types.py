@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:  # every checker knows it, and its default lets `Outcome` stand alone
+    from typing_extensions import TypeVar
+
+    Answer = TypeVar("Answer", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Answer = TypeVar("Answer")
 
 Vectors = NDArray[np.float32]
 """Row vectors of shape (n, d), float32, L2-normalized."""
@@ -97,14 +106,14 @@ class Saved:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Outcome(Generic[Answer]):
     """An answer and how it came to be.
 
-    `misses` maps a tier's name to the reason why it did not answer; `timings` maps a stage's name
-    to seconds. For a stream `answer` is the iterator.
+    To type checkers, `Outcome[str]` is one whose answer is a str. `misses` maps a tier's name to the reason
+    why it did not answer; `timings` maps a stage's name to seconds. For a stream `answer` is the iterator.
     """
 
-    answer: Any
+    answer: Answer
     id: str
     source: Source
     match: Match | None = None

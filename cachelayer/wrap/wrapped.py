@@ -1,20 +1,78 @@
-"""The types that editors and type checkers see of a wrapped function."""
+"""The types that editors and type checkers see: of a wrapped function, and of the options it is wrapped with."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
+from ..durations import Duration
 from ..keep.call import Function
 from ..path.explain import Explanation
+from ..policy import Budgets, Normalize, Trace
 from ..types import Outcome
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
+A = TypeVar("A")
+"""What a coroutine function's answer is, when awaited."""
 C = TypeVar("C", bound=Coroutine[Any, Any, Any])
 """What a coroutine function gives, as checkers see it: to Pyright it is of a narrower class than `Coroutine`."""
 R_co = TypeVar("R_co", covariant=True)
+
+
+class Encoding(Protocol):
+    """What `codec` takes: it makes bytes of answers, for a store, and answers of bytes."""
+
+    def encode(self, value: Any, /) -> bytes: ...
+    def decode(self, data: bytes, /) -> Any: ...
+
+
+class Options(TypedDict, total=False):
+    """The options of `cached` and `wrap`, which say more of each; the rest are the fields of `Policy`."""
+
+    name: str | None
+    version: str | float
+    text: str | Callable[..., Any] | None
+    vector: Callable[..., Any]
+    tags: Iterable[str]
+    ignore: Iterable[str]
+    vary: Iterable[Callable[[], Any] | ContextVar[Any]]
+    key: Callable[..., Any] | None
+    self_key: str | Iterable[str] | Callable[[Any], Any] | None
+    share_self: bool
+    share: bool
+    view: Callable[[Any], Any] | None
+    judge: Callable[[str, str], bool | Awaitable[bool]] | None
+    codec: Encoding | None
+
+    ttl: Duration | Callable[[Any], Duration]
+    ttl_jitter: float
+    stale_while_revalidate: Duration
+    stale_if_error: Duration
+    refresh_ahead: bool
+    max_bytes: int
+    max_item_bytes: int
+    semantic: bool | Literal["auto"]
+    max_error_rate: float
+    shadow: float | Literal["auto"]
+    shadow_limit: int
+    fresh: Literal["auto", "bypass", "off"] | Callable[[str], bool]
+    fresh_ttl: Duration
+    quarantine: int
+    write_quota: int
+    budgets: Budgets
+    sampled: bool
+    variants: int
+    normalize: Normalize
+    cache_if: Callable[[Any], bool] | None
+    pure: bool
+    keep_truncated: bool
+    rider_wait: Duration
+    flight_age: Duration
+    record: Trace | str | Path | None
 
 
 class CachedAwaited(Protocol[P, R_co]):
@@ -24,10 +82,25 @@ class CachedAwaited(Protocol[P, R_co]):
     function: Function
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    async def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
+    @overload
+    async def outcome(
+        self: CachedAwaited[P, Coroutine[Any, Any, A]], *args: P.args, **kwargs: P.kwargs
+    ) -> Outcome[A]: ...
+    @overload
+    async def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome[R_co]: ...
+    @overload
+    async def refresh(
+        self: CachedAwaited[P, Coroutine[Any, Any, A]], *args: P.args, **kwargs: P.kwargs
+    ) -> A: ...
+    @overload
+    async def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    async def bypass(
+        self: CachedAwaited[P, Coroutine[Any, Any, A]], *args: P.args, **kwargs: P.kwargs
+    ) -> A: ...
+    @overload
+    async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    async def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
     async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
 
 
@@ -56,10 +129,10 @@ class CachedPlain(Protocol[P, R]):
     def __get__(
         self: CachedPlain[Concatenate[Any, Q], R], instance: object, owner: type | None = None
     ) -> CachedPlain[Q, R]: ...
-    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome: ...
+    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome[R]: ...
     def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
-    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
 
 

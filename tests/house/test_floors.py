@@ -78,6 +78,7 @@ OPTIONAL = {
     "langchain_core": ("cachelayer.adapters.langchain",),
     "openai": ("cachelayer.adapters.openai",),
     "pydantic": ("cachelayer.adapters.langchain.tools", "cachelayer.adapters.langchain.retriever"),
+    "typing_extensions": ("cachelayer.types",),  # for type checkers, never imported
 }
 """Where an optional package may be imported: in this module, or below it where it is a package."""
 

@@ -6,8 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import get_type_hints
 
 import pytest
+
+from cachelayer import Policy
+from cachelayer.wrap.options import OPTIONS
+from cachelayer.wrap.wrapped import Options
 
 CASES = sorted((Path(__file__).parents[1] / "typing").glob("*.py"))
 
@@ -27,3 +32,9 @@ def report(dev: ModuleType, root: Path) -> str:
 def test_types_are_as_the_case_states(case: Path, report: str) -> None:
     wrong = [line for line in report.splitlines() if line.startswith(f"{case}:")]
     assert not wrong, "\n".join(wrong)
+
+
+def test_editors_know_every_option_and_its_type() -> None:
+    told, settings = get_type_hints(Options), get_type_hints(Policy)
+    assert set(told) == {*OPTIONS, *settings}
+    assert {name: told[name] for name in settings} == settings

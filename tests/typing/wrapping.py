@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import assert_type
+from typing import Any, assert_type
 
 from cachelayer import CacheLayer, Outcome
+from cachelayer.exact.wire.codec import Codec
 
 layer = CacheLayer()
 
@@ -41,8 +42,13 @@ async def calls() -> None:
     assert_type(await tagged("a"), list[str])
     assert_type(plain("a"), bytes)
     assert_type(await plain.aio("a"), bytes)
-    assert_type(await ask.outcome("a"), Outcome)
-    assert_type(plain.outcome("a"), Outcome)
+    assert_type((await ask.outcome("a")).answer, int)
+    assert_type(plain.outcome("a").answer, bytes)
+    assert_type((await plain.aio.outcome("a")).answer, bytes)
+    assert_type((await stream.outcome("a")).answer, AsyncIterator[str])
+    assert_type((await Client().ask.outcome("a")).answer, float)
+    assert_type((await ask.refresh("a"), await ask.bypass("a")), tuple[int, int])
+    assert_type((plain.refresh("a"), plain.bypass("a")), tuple[bytes, bytes])
     assert_type(await ask.invalidate("a"), int)
     assert_type((ask.function.name, plain.function.name), tuple[str, str])
     async for chunk in stream("a"):
@@ -53,3 +59,15 @@ async def calls() -> None:
     await ask("a", modell="b")  # type: ignore[call-arg]
     plain.outcome(2)  # type: ignore[arg-type]
     await Client().ask()  # type: ignore[call-arg]
+    layer.cached(tll="1h")  # type: ignore[call-overload]
+    layer.cached(ttl=b"1h")  # type: ignore[call-overload]
+    layer.wrap(plain, name="wrapped", ignore=3)  # type: ignore[call-overload]
+
+
+def any_answer(outcome: Outcome) -> object:
+    return outcome.answer
+
+
+def settings(given: dict[str, Any]) -> None:
+    layer.wrap(plain, **given)
+    layer.wrap(plain, codec=Codec(), tags=("kb",), vary=[str], cache_if=bool, ttl=lambda answer: 60)
