@@ -34,6 +34,9 @@ Headers = Iterable[tuple[bytes, bytes]]
 class HttpFault(Exception):
     """The server cannot be reached, broke off, or speaks something else; `kind` is the name of the fault behind."""
 
+    asked = True
+    """Whether the server may have got the request, and acted upon it."""
+
     def __init__(self, kind: str, said: str = "") -> None:
         super().__init__(f"{kind}: {said}" if said else kind)
         self.kind = kind
@@ -112,6 +115,7 @@ class Http:
     """One server. `connect` and `read` are seconds: until there is a connection, and between two pieces.
 
     Of more requests at once than `connections` the others wait for one, `connect` at most; 0 for as many as there are.
+    `keep=False`: each request has a connection of its own, which the server has had no time to close.
     `trust`: a file of certificates that vouch for it, beside those that the system trusts.
 
     Sends the headers that it is given and those that HTTP itself needs, no cookies; follows no redirects; asks no
@@ -126,6 +130,7 @@ class Http:
         connect: float,
         read: float | None = None,
         connections: int = 1024,
+        keep: bool = True,
         trust: str = "",
         needed_by: str,
         extra: str,
@@ -145,7 +150,9 @@ class Http:
         if parts.username is not None:
             told = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
             self._basic = b"Basic " + b64encode(told)
-        self._connect, self._read, self._connections = connect, read, connections
+        self._connect, self._read = connect, read
+        kept = {"keepalive_timeout": KEEPALIVE} if keep else {"force_close": True}
+        self._connections: dict[str, Any] = {"limit": connections, **kept}
         self.faults = (self._aiohttp.ClientError, TimeoutError, OSError, ValueError)
         self._trust: Any = _trusted(trust) if parts.scheme == "https" else True
         self.closed: Any = partial(self._aiohttp.ClientConnectionError, "the client was closed")
@@ -161,15 +168,15 @@ class Http:
             kind = TookTooLong
         elif isinstance(fault, lib.ServerDisconnectedError | lib.ClientOSError | ConnectionError):
             kind = HttpFault if isinstance(fault, lib.ClientConnectorError) else Stale
-        return kind(type(fault).__name__, str(fault))
+        told = kind(type(fault).__name__, str(fault))
+        told.asked = not isinstance(fault, lib.ClientConnectorError | lib.ConnectionTimeoutError)
+        return told
 
     def _opened(self) -> Any:
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             lib, self._loop = self._aiohttp, loop
-            connector = lib.TCPConnector(
-                limit=self._connections, keepalive_timeout=KEEPALIVE, ssl=self._trust
-            )
+            connector = lib.TCPConnector(**self._connections, ssl=self._trust)
             timeout = lib.ClientTimeout(total=None, connect=self._connect, sock_read=self._read)
             self._session = lib.ClientSession(
                 connector=connector, timeout=timeout, cookie_jar=lib.DummyCookieJar(), auto_decompress=False,

@@ -27,6 +27,10 @@ KEYS = (b"authorization", b"x-api-key", b"api-key")
 _DEPLOYMENT = re.compile("/openai/deployments/([^/]+)/")
 _AGAIN = frozenset({429, 502, 503, 504, 529})
 """What another upstream may do better: 529 is Anthropic's for 503."""
+_BETWEEN = frozenset({502, 504})
+"""Of these what a proxy says of a server that may have acted."""
+_ONCE = frozenset({"POST", "PATCH"})
+"""Methods that may act anew each time (RFC 9110, section 9.2.2)."""
 _PARENT = re.compile(rb"(?:^|[/\\])\.\.(?:$|[/\\;])")
 _VERSION = re.compile(r"/v\d\w*(?:/|$)")
 """Makes a URL a client's whole base URL, as .../v1beta/openai is Google's and .../paas/v4 Z.ai's."""
@@ -42,7 +46,8 @@ class Upstream:
         self.inflight = 0
         self.last_until = float("-inf")
         """Monotonic seconds: until then others are asked first."""
-        self.http = Http(
+        http = partial(
+            Http,
             part.url,
             connect=part.connect_timeout,
             read=part.read_timeout,
@@ -51,6 +56,7 @@ class Upstream:
             needed_by="cachelayer serve",
             extra="serve",
         )
+        self.http, self._acting = http(), http(keep=False)
         key = os.environ.get(part.key_env, "") if part.key_env else ""
         scheme = "Bearer " if part.key_header == "authorization" else ""
         self.key = (part.key_header.encode(), f"{scheme}{key}".encode()) if key else None
@@ -59,7 +65,8 @@ class Upstream:
         self._versioned = _VERSION.search(self.http.path) is not None
 
     async def send(self, scope: Any, body: bytes) -> Answer:
-        """Send a request on; again where the server closed a kept connection meanwhile. Raises HttpFault."""
+        """Send a request on; again where the server closed a kept connection meanwhile. One that is sent once has a
+        connection of its own. Raises HttpFault."""
         path = scope["raw_path"].decode("latin-1")
         if self._versioned and path.startswith("/v1/"):
             path = path.removeprefix("/v1")
@@ -67,11 +74,18 @@ class Upstream:
         if _cached(scope):
             streams = b'"stream"' in body
             headers = [(n, _readable(v, streams) if n == b"accept-encoding" else v) for n, v in headers]
-        asked = partial(self.http.send, scope["method"], path, query=query, headers=headers, body=body)
+        http = self._acting if _once(scope) else self.http
+        asked = partial(http.send, scope["method"], path, query=query, headers=headers, body=body)
         try:
             return await asked()
         except Stale:
+            if http is self._acting:
+                raise
             return await asked()
+
+    async def aclose(self) -> None:
+        await self.http.aclose()
+        await self._acting.aclose()
 
     async def answers(self) -> bool:
         """Whether it says anything."""
@@ -116,7 +130,7 @@ class Upstreams:
 
     async def aclose(self) -> None:
         for one in self.all:
-            await one.http.aclose()
+            await one.aclose()
 
     async def ready(self) -> bool:
         """Whether any upstream answers at all: one that does not holds up nobody who asks."""
@@ -152,22 +166,20 @@ class Upstreams:
             await self._try(able, scope, body, send)
 
     async def _try(self, able: list[Upstream], scope: Any, body: bytes, send: Any) -> None:
-        told, refused = (502, "no upstream answered"), None
+        told, refused, once = (502, "no upstream answered"), None, _once(scope)
         for at, one in enumerate(able):
             try:
-                passed = await self._forward(one, scope, body, send, last=at + 1 == len(able))
+                passed = await self._forward(one, scope, body, send, once=once, last=at + 1 == len(able))
                 if passed is None:
                     return
                 if refused is None or passed.status == 429:
                     refused = passed
-            except TookTooLong as late:
-                self._failed(one, late.kind)
-                told = 504, f"the upstream took too long ({late.kind})"
             except HttpFault as broken:
-                self._failed(one, str(broken) if isinstance(broken.__cause__, OSError) else broken.kind)
-                away = isinstance(broken.__cause__, OSError)
-                said = "cannot be reached" if away else "gave no answer that can be read"
-                told = 502, f"the upstream {said} ({broken.kind})"
+                told, why = _told(broken)
+                self._failed(one, why)
+                if once and broken.asked:
+                    refused = None  # he is told of the one that may have acted
+                    break
         wait = None
         if refused is not None:
             told, wait = (refused.status, "the upstream is unavailable"), refused.wait()
@@ -181,7 +193,7 @@ class Upstreams:
         one.last_until = now + (self.retry.cooldown if wait is None else wait)
 
     async def _forward(
-        self, one: Upstream, scope: Any, body: bytes, send: Any, *, last: bool
+        self, one: Upstream, scope: Any, body: bytes, send: Any, *, once: bool, last: bool
     ) -> Answer | None:
         """None where the caller was answered, else what another upstream may do better. Raises HttpFault while he was
         told nothing."""
@@ -192,7 +204,7 @@ class Upstreams:
                 if response.status in _AGAIN:
                     if response.status != 429 or one.keyed:  # a key's own limit is no fault of the server's
                         self._failed(one, f"status {response.status}", response.wait())
-                    if not last:
+                    if not last and not (once and response.status in _BETWEEN):
                         return response
                 held = MAX_HELD if _cached(scope) else 0
                 if cut := await pass_on(response, send, held):
@@ -238,6 +250,21 @@ def _listed(parts: Sequence[UpstreamPart]) -> bytes:
 def _cached(scope: Any) -> bool:
     """Whether answers to a request may be kept, by its path."""
     return any(route.stands_at(scope["path"]) for route in ROUTES)
+
+
+def _once(scope: Any) -> bool:
+    """Whether a request that an upstream may have got is sent no other time: it may upload, start a batch or call a
+    tool. One whose answer may be kept only asks."""
+    return scope["method"] in _ONCE and not _cached(scope)
+
+
+def _told(fault: HttpFault) -> tuple[tuple[int, str], str]:
+    """Status and message for the caller, and what the log says."""
+    if isinstance(fault, TookTooLong):
+        return (504, f"the upstream took too long ({fault.kind})"), fault.kind
+    away = isinstance(fault.__cause__, OSError)
+    said = "cannot be reached" if away else "gave no answer that can be read"
+    return (502, f"the upstream {said} ({fault.kind})"), str(fault) if away else fault.kind
 
 
 def _model(path: str, body: bytes) -> str | None:
