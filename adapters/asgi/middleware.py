@@ -25,7 +25,7 @@ from .lifespan import Lifespan
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
-from .settings import VARY, Authorize, Settings, Trust, kind_of
+from .settings import MEDIA, VARY, Authorize, Settings, Trust, kind_of
 from .storable import FORM, fresh_for
 
 AZURE: tuple[Route, ...] = (
@@ -68,7 +68,9 @@ class Served:
         self.now = layer._clock.monotonic
         self.guard = layer._engine.faults.guard
         self.limit = self.policy.max_item_bytes
-        self.vary = settings.vary | settings.covered | (FORM if route.openai else frozenset())
+        self.told_apart = settings.vary if route.openai else settings.vary | {MEDIA}
+        """Request headers that are part of this route's keys."""
+        self.vary = self.told_apart | settings.covered | (FORM if route.openai else frozenset())
         self.hot = Hot(self) if route.identified else None
         self.stale_allowed = self.handle.function.if_error > 0
         passing_kept = self.policy.fresh == "off" or self.handle.function.fresh_ttl > 0

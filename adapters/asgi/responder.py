@@ -53,7 +53,7 @@ class Responder:
         settings = self.settings
         # uvicorn adds trailers to its list: what the app sees has to be what identifies the answer
         self.scope["headers"] = [*self.scope["headers"]]
-        facts = Facts(self.scope["headers"], settings)
+        facts = Facts(self.scope["headers"], self.served.told_apart)
         self.vary = f"{self.place}\0{facts.vary}" if self.place else facts.vary
         self.asked = facts.asked(settings.allow)
         if facts.bypass:

@@ -57,7 +57,7 @@ class ScopeMiddleware:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        facts = Facts(scope["headers"], self._settings)
+        facts = Facts(scope["headers"], self._settings.vary)
         principal = None
         with self.layer._engine.faults.guard("principal"):
             principal = await self._settings.principals.of(scope, facts.credentials)

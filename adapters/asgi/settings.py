@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -51,14 +52,14 @@ class Facts:
 
     __slots__ = ("bypass", "control", "credentials", "length", "own", "vary")
 
-    def __init__(self, headers: Iterable[tuple[bytes, bytes]], settings: Settings) -> None:
+    def __init__(self, headers: Iterable[tuple[bytes, bytes]], wanted: frozenset[bytes]) -> None:
+        """`wanted`: the headers that are part of the key."""
         self.credentials: list[tuple[bytes, bytes]] = []
         self.control = self.own = b""
         self.bypass = ""
         self.length = -1
         vary: list[tuple[bytes, bytes]] | None = None
         pragma = b""
-        wanted = settings.vary
         for header in headers:
             name, value = header
             if name in wanted:
@@ -83,6 +84,8 @@ class Facts:
                         self.bypass = name.decode()
         if pragma and not self.control and b"no-cache" in pragma.lower():
             self.control = b"no-cache"
+        if MEDIA in wanted:
+            vary = _of_media(vary or [])
         self.vary = repr(sorted(vary)) if vary else ""
 
     def asked(self, allow: frozenset[str]) -> Asked:
@@ -94,6 +97,8 @@ SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
+MEDIA = b"content-type"
+_USUAL = re.compile(rb'application/json(?:\s*;\s*charset="?utf-?8"?)?', re.IGNORECASE)
 _NOBODY = frozenset({b"", b"bearer"})
 """Credentials that everybody has: clients without a key, and proxies, send such headers."""
 
@@ -103,6 +108,13 @@ def _telling(cookies: bytes) -> bytes:
     parts = cookies.split(b";")
     told = [part for part in parts if part.partition(b"=")[0].strip() not in CARRIERS]
     return cookies if len(told) == len(parts) else b";".join(told).strip()
+
+
+def _of_media(vary: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """What a request says of the form of its body counts, unless it is what all say; saying nothing counts, too."""
+    told = [value.strip() for name, value in vary if name == MEDIA]
+    rest = [header for header in vary if header[0] != MEDIA]
+    return rest if len(told) == 1 and _USUAL.fullmatch(told[0]) else [*rest, (MEDIA, b",".join(told))]
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:
