@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,8 @@ BACKEND = Source.BACKEND
 
 _RETURNS = "a generator that returns a value cannot be replayed whole; yield it, or return nothing"
 Freeze = Callable[[Any], Frozen | Alike]
+_END = 8
+"""Chunks at a stream's end among which is the one that says what it took."""
 
 
 class Keeping:
@@ -103,7 +106,7 @@ class Keeping:
         return landing
 
     def _hooks(self, call: Call, landing: Landing, started: float) -> dict[str, Any]:
-        over = False
+        over = oversized = False
 
         def finish(chunks: list[Any], returned: Any = None) -> None:
             seconds = self._now() - started
@@ -128,6 +131,8 @@ class Keeping:
                 self._tiers.let_go(call)
 
         def oversize() -> None:
+            nonlocal oversized
+            oversized = True
             self._keeper.refuse(call, landing, why[0] if why else Reason.OVERSIZE)
             leave()
 
@@ -135,12 +140,17 @@ class Keeping:
             nonlocal over
             if not over:
                 self._end(call, landing.recording.error)
+                if oversized and landing.recording.ended and landing.recording.error is None:
+                    self._settle_unkept(call, landing, last, self._now() - started)
             over = True
             leave()
 
         why: list[Reason] = []
         limit = call.policy.max_item_bytes
         freeze = _passing(self._keeper.freezing(call), limit, why, partial(self._keeper.unkeepable, call))
+        last: deque[Frozen | Alike] = deque(maxlen=_END)
+        if call.function.stats.ledger is not None:
+            freeze = _noting(freeze, last.append)
         return {"freeze": freeze, "limit": limit, "finish": finish, "oversize": oversize, "closed": closed}
 
     @staticmethod
@@ -161,6 +171,16 @@ class Keeping:
             account(self._keeper, call, landing, hit=False)
             account(self._keeper, call, landing, hit=True, times=riders)
 
+    def _settle_unkept(
+        self, call: Call, landing: Landing, last: Iterable[Frozen | Alike], seconds: float
+    ) -> None:
+        """The same of a stream that outgrew what is kept: of its chunks the `last` are left, which say what it took."""
+        call.function.stats.took("backend", seconds)
+        told = Landing(BACKEND, call)
+        told.recording, told.seconds = landing.recording, seconds
+        told.answer = [chunk.answer() for chunk in last]
+        self._settle(call, told)
+
 
 def _passing(
     freeze: Freeze, limit: int, why: list[Reason], unkeepable: Callable[[NotKeepable], Reason]
@@ -180,6 +200,15 @@ def _passing(
             return Frozen(chunk, None, limit + 1)
 
     return frozen
+
+
+def _noting(freeze: Freeze, note: Callable[[Frozen | Alike], None]) -> Freeze:
+    def noted(chunk: Any) -> Frozen | Alike:
+        frozen = freeze(chunk)
+        note(frozen)
+        return frozen
+
+    return noted
 
 
 def flight_key(call: Call) -> Hashable:

@@ -14,6 +14,7 @@ from cachelayer.adapters.asgi import CacheLayerMiddleware
 from cachelayer.adapters.openai_wire import DONE, NotAnAnswer, body_of, chunks_in, joined
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from upstream import USAGE, Upstream
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.exact.answers.admission import admit, text_of
@@ -139,3 +140,15 @@ async def test_an_owner_who_looks_at_streams_sees_every_chunk() -> None:
         app = Slow(events_of(PLACES[0], [b" word%d" % i for i in range(500)]))
         await Client(CacheLayerMiddleware(app, layer=layer)).chat("tell me all", stream=True)
     assert seen == [501]
+
+
+@pytest.mark.parametrize("cut", [None, 700, 4096])
+async def test_a_stream_too_long_to_be_kept_is_paid_however_it_is_cut(cut: int | None) -> None:
+    layer = CacheLayer(semantic=False, policy=Policy(max_item_bytes=3000))
+    ledger = layer.account({"models": {"m": {"prompt": 1, "completion": 2}}})
+    c = Client(CacheLayerMiddleware(Upstream(), layer=layer))
+    script = {"say": " ".join(f"word{at}" for at in range(400)), "cut": cut}
+    await c.chat(script, stream=True, stream_options={"include_usage": True})
+    await layer.flush()
+    paid = ledger.stats()["models"]["m"]
+    assert (paid["prompt"], paid["completion"]) == (USAGE["prompt_tokens"], USAGE["completion_tokens"])

@@ -25,6 +25,10 @@ def chunk(text: str, end: str | None = None) -> dict[str, Any]:
     return {"object": "chat.completion.chunk", "choices": [choice], "usage": end and USAGE}
 
 
+async def counted(stream: AsyncIterator[Any]) -> int:
+    return len([piece async for piece in stream])
+
+
 class Shop:
     """A layer that counts money, and a stream whose end waits for the gate where it is told to."""
 
@@ -42,6 +46,22 @@ class Shop:
                 await self.gate(question)
             yield chunk(" it is", end)
 
+        @self.layer.cached(name="long", max_item_bytes=60_000)
+        async def long(question: str, model: str = "m", wait: bool = False) -> AsyncIterator[dict[str, Any]]:
+            for at in range(100):
+                yield {**chunk(f"{question} {at}"), f"more {at}": "x" * 1000}
+            if wait:
+                await self.gate(question)
+            yield chunk("so it is", "stop")
+
+        @self.layer.cached(name="long plain", max_item_bytes=60_000)
+        def long_plain(question: str, model: str = "m") -> Iterator[dict[str, Any]]:
+            for at in range(100):
+                yield {**chunk(f"{question} {at}"), f"more {at}": "x" * 1000}
+            yield chunk("so it is", "stop")
+
+        self.long, self.long_plain = long, long_plain
+
         @self.layer.cached(name="plain")
         def plain(question: str, model: str = "m") -> Iterator[dict[str, Any]]:
             yield chunk("so")
@@ -50,7 +70,7 @@ class Shop:
         self.tell, self.plain = tell, plain
 
     async def read(self, question: str, **how: Any) -> int:
-        return len([piece async for piece in self.tell(question, **how)])
+        return await counted(self.tell(question, **how))
 
     def money(self) -> tuple[float, float]:
         counts = self.ledger.stats()["models"].get("m", {})
@@ -84,6 +104,29 @@ async def test_a_stream_that_may_not_be_kept_is_paid_too() -> None:
     with shop.layer.tighten(no_store=True):
         await shop.read("how?")
     assert shop.money() == (1, 0)
+
+
+async def test_a_stream_too_long_to_be_kept_is_paid_once_by_what_its_end_says() -> None:
+    shop = Shop()
+    assert await counted(shop.long("how?")) == 101
+    assert shop.money() == (1, 0) and shop.ledger.stats()["models"]["m"]["completion"] == 5
+    assert len(list(shop.long_plain("how?"))) == 101
+    assert shop.money() == (2, 0)
+    first, second = [(await shop.long.outcome("why?", wait=True)).answer for _ in range(2)]
+    shop.gate.open()
+    assert await asyncio.gather(*[counted(stream) for stream in (first, second)]) == [101, 101]
+    assert shop.money() == (3, 1)
+    assert shop.layer.stats()["functions"]["long"]["timings"]["backend"]["count"] == 2
+
+
+async def test_a_stream_too_long_to_be_kept_that_is_left_is_not_paid() -> None:
+    shop = Shop()
+    async with contextlib.aclosing(shop.long("how?", wait=True)) as stream:
+        for _ in range(90):
+            await anext(stream)
+    shop.gate.open()
+    await shop.layer.flush()
+    assert shop.money() == (0, 0)
 
 
 @pytest.mark.parametrize("question", ["broken", "left"])
