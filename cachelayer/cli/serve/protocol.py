@@ -1,17 +1,25 @@
-"""uvicorn's HTTP/1.1, but that trailers are no headers, and a request which offers another protocol keeps its body.
+"""uvicorn's HTTP/1.1, but that trailers are no headers, a request which offers another protocol keeps its body, and who
+sends a head without end, or nothing more of what he began, is not waited for.
 
 httptools tells of a trailer as of a header, after whoever reads those has begun, and of a request with `Upgrade` it
 drops the body. Java's HttpClient and `curl --http2` offer HTTP/2 so. Who does not take it up answers as if nothing were
-offered (RFC 9110, section 7.8).
+offered (RFC 9110, section 7.8). Neither it nor uvicorn has a limit for what a client who is not known yet may send or
+leave unsent.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import re
 from functools import cache
 from typing import Any
 
+MAX_HEAD = 65536
+"""Bytes of a request's head, or of what stands between two pieces of its body, that may come without its end."""
+PATIENCE = 60.0
+"""Seconds for which a head may be incomplete, and nothing come of a body, before the connection is closed."""
+_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 _HEAD = 8192
 _OFFER = re.compile(rb"\r\nupgrade:(?![ \t]*websocket)[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _REQUEST = re.compile(rb"[A-Z]+ [^\s]+ HTTP/1\.1\r\n")
@@ -22,21 +30,66 @@ class Careful:
 
     cycle: Any
     parser: Any
+    transport: Any
+    flow: Any
+    loop: asyncio.AbstractEventLoop
     headers: list[tuple[bytes, bytes]]
+    patience = PATIENCE
+    _unread = _heard = _begun = 0
+    """Bytes since the last end of a head or piece of a body, pieces that came, requests that began."""
+    _mark: tuple[int, int] | None = (0, 0)
+    """How far the client was at the last look; None where he was not waited for."""
+    _look: asyncio.TimerHandle
+
+    def connection_made(self, transport: Any) -> None:
+        """From now on it is looked after."""
+        super().connection_made(transport)  # type: ignore[misc]
+        self._look = self.loop.call_later(self.patience, self._looked)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nor is it any more."""
+        self._look.cancel()
+        super().connection_lost(exc)  # type: ignore[misc]
+
+    def _looked(self) -> None:
+        """Close the connection where the client has not gone on since the last look."""
+        cycle, mark = self.cycle, None
+        if cycle is None or cycle.response_complete:
+            mark = self._begun, 0
+        elif cycle.more_body and not self.flow.read_paused:
+            mark = self._begun, self._heard
+        if mark is not None and mark == self._mark:
+            self.transport.close()
+        elif self.transport.get_protocol() is self:  # and not one of websockets
+            self._mark = mark
+            self._look = self.loop.call_later(self.patience, self._looked)
 
     def on_headers_complete(self) -> None:
         """What comes now are trailers; nobody reads them."""
+        self._unread = 0
+        self._begun += 1
         super().on_headers_complete()  # type: ignore[misc]
         if not self.parser.should_upgrade():
             self.headers = []
 
+    def on_body(self, body: bytes) -> None:
+        """This much has its place."""
+        self._unread = 0
+        super().on_body(body)  # type: ignore[misc]
+
     def data_received(self, data: bytes) -> None:
         """Where a request begins, its offer is left out."""
+        self._unread += len(data)
+        self._heard += 1
         if data.find(b"pgrade:", 0, _HEAD) > 0 and not (self.cycle and self.cycle.more_body):
             head, end, rest = data.partition(b"\r\n\r\n")
             if end and _REQUEST.match(head):
                 data = _OFFER.sub(b"", head + b"\r\n")[:-2] + end + rest
         super().data_received(data)  # type: ignore[misc]
+        if self._unread > MAX_HEAD and not self.transport.is_closing():
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.write(_TOO_LARGE)
+            self.transport.close()
 
 
 @cache
