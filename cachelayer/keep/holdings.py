@@ -20,8 +20,8 @@ STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
 Wanted = Mapping[str, str | None]
 """Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
-_ENTRY = re.compile("e[0-9a-f]{1,16}")
-"""The id of an outcome that stands for an entry: `Keeper.id_of`."""
+_ENTRY, _KEY = re.compile("e[0-9a-f]{1,16}"), re.compile("k[0-9a-f]{32}")
+"""The id of an outcome that stands for an entry, or for what the store alone holds: `Keeper.id_of`."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 
@@ -230,3 +230,8 @@ class Holdings:
         """Forget one slot."""
         with self.lock:
             memory.remove(slot)
+
+
+def key_of(entry: str) -> int | None:
+    """The digest in the id of an outcome that the store alone holds."""
+    return int(entry[1:], 16) if _KEY.fullmatch(entry) else None

@@ -56,8 +56,10 @@ class Keeper(Holdings):
         """Give ids above `first` and all that were given: those below were given elsewhere, as before a restart."""
         self._ids = self.first_id = max(first, self._ids)
 
-    def id_of(self, landing: Landing) -> str:
-        """The id of the entry behind an outcome, or one of its own where none is."""
+    def id_of(self, call: Call, landing: Landing) -> str:
+        """The id of the entry behind an outcome; of its key where the store alone holds it; else one of its own."""
+        if not call.function.in_memory and landing.stored is None:
+            return f"k{call.digest:032x}"
         if landing.slot is None and not landing.id:
             self._ids += 1
             landing.id = f"o{self._ids:x}"

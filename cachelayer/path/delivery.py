@@ -42,7 +42,7 @@ class Delivery:
         hit = source is not BACKEND and source is not BYPASS
         saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
         return Outcome(
-            self._own(call, landing, led), self._keeper.id_of(landing), source, match, landing.similarity,
+            self._own(call, landing, led), self._keeper.id_of(call, landing), source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
 

@@ -17,6 +17,7 @@ from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
 from ..flow.within import Alone, Itself
 from ..keep.call import Call, Landing
+from ..keep.holdings import key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..protocols import Clock
@@ -237,14 +238,18 @@ class Engine:
             return self.keeping.record_now(call, answer, started)
         return self.keep(call, answer, started)
 
-    def report_wrong(self, entry: str) -> bool:
-        """Drop the entry of an outcome's id and tell the similar tier; False where it is gone already."""
-        found = self.keeper.by_id(entry)
+    async def report_wrong(self, entry: str) -> bool:
+        """Drop the entry of an outcome's id, in every process, and tell the similar tier; False where it is gone."""
+        shared, found = self.tiers.shared, self.keeper.by_id(entry)
         if found is None:
-            return False
+            digest = key_of(entry)
+            return digest is not None and shared is not None and await shared.forget(digest)
         memory, slot = found
         self.tiers.report_wrong(slot)
         self.keeper.drop(memory, slot)
+        if shared is not None:
+            await shared.forget(slot.digest)
+            self.keeper.drop_digest(slot.digest)  # what was read from the store before it was told
         return True
 
     def refresh(self, call: Call) -> None:

@@ -88,10 +88,8 @@ class SharedTier:
 
         None where `find` is to ask by itself.
         """
-        ask, told = (
-            self._ask,
-            call.looked is not None or call.tightening.no_cache or self._listening.loop is None,
-        )
+        ask = self._ask
+        told = call.looked is not None or call.tightening.no_cache or self._listening.loop is None
         if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -243,8 +241,8 @@ class SharedTier:
 
     async def invalidate(self, tags: Sequence[str]) -> bool:
         """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
-        told = self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
-        return not isinstance(await told, Reason)
+        told = await self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
+        return not isinstance(told, Reason)
 
     async def erase(self, tags: Sequence[str]) -> None:
         """Declare invalid, then remove physically, in steps."""
@@ -253,9 +251,10 @@ class SharedTier:
         if erase is not None:
             await self.faults.attempt("erase", erase(tags=tags), None)
 
-    async def forget(self, digest: int) -> None:
-        """Delete one entry for all processes."""
-        await self.faults.attempt("invalidate", self.store.delete([digest.to_bytes(16, "big")]), WRITE_BUDGET)
+    async def forget(self, digest: int) -> bool:
+        """Delete one entry for all processes; whether there was one."""
+        deleted = self.store.delete([digest.to_bytes(16, "big")])
+        return await self.faults.attempt("invalidate", deleted, WRITE_BUDGET) == 1
 
     def listen(self) -> None:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""

@@ -1,0 +1,36 @@
+"""A report holds in every process: the answer is gone from the store, and from the memory of the others."""
+
+from __future__ import annotations
+
+from redis_records import eventually
+from redis_servers import Server
+from test_layer_feed import BACKWARDS, FORWARDS, layer_on
+
+from cachelayer import Source
+from cachelayer.testing import Gate
+
+
+async def test_a_reported_answer_is_gone_from_the_store_and_from_other_processes(server: Server) -> None:
+    async with layer_on(server.url) as here, layer_on(server.url) as there:
+        gate = Gate(opened=True)
+        ask, elsewhere = (layer.wrap(gate, name="ask") for layer in (here, there))
+        wrong = await ask.outcome(FORWARDS)
+        await here.flush()
+        assert (await elsewhere.outcome(FORWARDS)).source is Source.REDIS
+        await there.flush()
+        assert (await elsewhere.outcome(BACKWARDS)).match == "similar"
+        assert await here.report_wrong(wrong)
+        await eventually(lambda: there.stats()["entries"] == 0)
+        for caller in (ask, elsewhere):
+            assert (await caller.outcome(FORWARDS)).answer != wrong.answer
+
+
+async def test_without_a_memory_of_its_own_a_process_reports_what_the_store_gave_it(server: Server) -> None:
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", max_bytes=0)
+        made = await ask.outcome("q")
+        await layer.flush()
+        served = await ask.outcome("q")
+        assert (served.source, served.answer) == (Source.REDIS, made.answer)
+        assert await layer.report_wrong(served) and not await layer.report_wrong(served)
+        assert (await ask.outcome("q")).source is Source.BACKEND
