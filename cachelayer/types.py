@@ -149,6 +149,8 @@ class Record:
     seconds: float = 0.0
     tokens: int = 0
     principal: str = ""
+    id: int = 0
+    """By which outcomes name it in every process; 0 where that is not told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class Holdings:
         for memory in self.memories if wanted is not None else ():
             with self.lock:
                 for slot in memory:
-                    if slot.id == wanted:
+                    if slot.origin == wanted:
                         return memory, slot
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -49,12 +50,16 @@ class Keeper(Holdings):
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
         """Where to look for an entry by its canonical bytes, which prove it."""
         self._freezer = Freezer()
-        self._ids = self.first_id = 0
         self._told: set[str] = set()
 
-    def ids_from(self, first: int) -> None:
-        """Give ids above `first` and all that were given: those below were given elsewhere, as before a restart."""
-        self._ids = self.first_id = max(first, self._ids)
+    def reset(self) -> None:
+        """Also ids begin anew, where no other process's do: whoever is told one may name it to any of them."""
+        super().reset()
+        self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
+
+    def ids_from(self, first: int, *, afresh: bool = False) -> None:
+        """Give ids above `first` and, unless `afresh`, all that were given: those below are an earlier run's."""
+        self._ids = self.first_id = first if afresh else max(first, self._ids)
 
     def id_of(self, call: Call, landing: Landing) -> str:
         """The id of the entry behind an outcome; of its key where the store alone holds it; else one of its own."""
@@ -63,7 +68,7 @@ class Keeper(Holdings):
         if landing.slot is None and not landing.id:
             self._ids += 1
             landing.id = f"o{self._ids:x}"
-        return landing.id if landing.slot is None else f"e{landing.slot.id:x}"
+        return landing.id if landing.slot is None else f"e{landing.slot.origin:x}"
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -202,7 +207,7 @@ class Keeper(Holdings):
             record.fresh_until + offset,
             entry,
         )
-        slot.tokens = record.tokens
+        slot.tokens, slot.origin = record.tokens, record.id or slot.origin
         memory = call.function.memory
         with self.lock:
             held = memory.at(call.digest)

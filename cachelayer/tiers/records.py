@@ -35,4 +35,5 @@ def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
         seconds=slot.cost,
         tokens=keeper.tokens_of(call.function, slot),
         principal=call.principal,
+        id=slot.origin,
     )

@@ -195,6 +195,17 @@ async def test_a_wrong_answer_that_is_reported_is_gone() -> None:
     assert await ask("q") == "answer 2"
 
 
+async def test_another_layer_and_a_forked_child_give_other_ids() -> None:
+    ids = set()
+    for forked in (False, True, False, True):
+        layer = make()
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        if forked:
+            layer._keeper.reset()
+        ids |= {(await ask.outcome(question)).id for question in ("q", "r")}
+    assert len(ids) == 8
+
+
 async def test_all_variants_of_an_answer_are_invalid_together() -> None:
     gate = Gate(opened=True)
     ask = make(variants=3).wrap(gate, name="ask")

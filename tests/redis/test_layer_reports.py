@@ -34,3 +34,19 @@ async def test_without_a_memory_of_its_own_a_process_reports_what_the_store_gave
         assert (served.source, served.answer) == (Source.REDIS, made.answer)
         assert await layer.report_wrong(served) and not await layer.report_wrong(served)
         assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+async def test_an_outcome_is_reported_in_whatever_process_and_no_other_answer_goes(server: Server) -> None:
+    async with layer_on(server.url) as here, layer_on(server.url) as there, layer_on(server.url) as third:
+        gate = Gate(opened=True)
+        ask, elsewhere, thirdly = (layer.wrap(gate, name="ask") for layer in (here, there, third))
+        wrong, right = await ask.outcome(FORWARDS), await elsewhere.outcome("quite another thing")
+        await here.flush()
+        await there.flush()
+        for caller in (elsewhere, thirdly):
+            met = await caller.outcome(FORWARDS)
+            assert (met.answer, met.id) == (wrong.answer, wrong.id)
+        assert right.id != wrong.id and await there.report_wrong(wrong.id)
+        await eventually(lambda: here.stats()["entries"] == 0)
+        assert (await ask.outcome(FORWARDS)).source is Source.BACKEND
+        assert (await elsewhere.outcome("quite another thing")).source is Source.MEMORY

@@ -29,6 +29,7 @@ class Slot:
         "id",
         "links",
         "meta",
+        "origin",
         "place",
         "rank",
         "scope",
@@ -50,6 +51,8 @@ class Slot:
     tokens: int | None
     """None until somebody asked."""
     meta: Any
+    origin: int
+    """By which outcomes name it: its id in the process that made it."""
     # Memory's: raw forms that lead here (dict, digest, dict, digest ...), when the slot is swept and its index
     # in that bucket, its index in the scope's list.
     links: tuple[Any, ...]
@@ -92,7 +95,7 @@ class Slot:
         self.stale_until = stale_until
         self.tags = tags
         self.scope = scope
-        self.id = id
+        self.id = self.origin = id
         self.tokens = None
         self.meta = meta
         self.hits = 0
@@ -114,7 +117,7 @@ SET_SHARE = 128
 SLOT_OVERHEAD = (
     16 + 16 + 8 * len(Slot.__slots__)  # the object with its GC header
     + DICT_SHARE + 44  # the entry in the table and its 128-bit key
-    + 8 * _FLOAT + 6 * _INT  # times, cost and worth; id, weight, hits, place, seat and rank
+    + 8 * _FLOAT + 7 * _INT  # times, cost and worth; id, origin, weight, hits, place, seat and rank
     + 3 * 10  # its cells in the expiry bucket, the scope's list and the queue (lists over-allocate by 1/8)
     + 48  # ghosts: at most 6 cells a slot
     + _BYTES  # header of the canonical bytes

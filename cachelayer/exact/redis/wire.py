@@ -22,7 +22,7 @@ from ...types import Reason, Record
 from .names import digest_of
 from .seal import ENCRYPTED, SIGNED, Seal
 
-MAGIC, VERSION = b"CL", 2
+MAGIC, VERSION = b"CL", 3
 COMPRESSED = 1
 FLAGS = COMPRESSED | SIGNED | ENCRYPTED
 START = Struct("<2sBBI")
@@ -40,7 +40,7 @@ LARGEST = 64 << 20
 Dep = tuple[bytes, bytes]
 """Digest of a tag's or scope's name, 16 bytes, and the epoch's token, 8 bytes."""
 
-COLD = ("key", "canonical", "stale_until", "scope", "tags", "text", "function", "principal")
+COLD = ("key", "canonical", "stale_until", "scope", "tags", "text", "function", "principal", "id")
 Opened = tuple[Record, bytes, bytes, float]
 """An entry that a peer wrote for this very request: the record; its epochs, yet to be compared, 24 bytes each; the
 incarnation of the server process that it was written to; when, by that server's clock."""
@@ -130,7 +130,7 @@ class Wire:
         fence: int = 0,
     ) -> bytes:
         """`offset` is the server's clock minus ours, `now` the server's time; seconds. `deps[0]` is the scope's."""
-        meta = orjson.dumps((record.tags, record.text, record.function, record.principal))
+        meta = orjson.dumps((record.tags, record.text, record.function, record.principal, record.id))
         plain = b"".join((record.scope, meta, record.canonical, record.payload))
         body, flags = plain, self.seal.flag
         if self._compress_above is not None and len(plain) > self._compress_above:
