@@ -3,7 +3,7 @@
 
 Everything lands beside this file: packages in .venv, the log of the last set-up step in .venv-log. The exact
 versions are those of constraints.txt; pip's own settings (index, proxy, cache) are used as they are. Further
-arguments go to the program behind a command: `dev.py test -k keys`, `dev.py demo --backend URL`.
+arguments go to the program behind a command: `dev.py test -k keys`, `dev.py check soak -k redis`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,7 @@ def apt(package: str, why: str) -> None:
     command += ["--no-install-recommends", package]
     try:
         step(f"installing {package} by apt-get: {why}", command, remedy)
-    except Failed:  # the package lists are absent or old
-        # One broken source must not stop the others.
+    except Failed:  # the package lists are absent or old; one broken source must not stop the others
         step("fetching apt's package lists", [*root, "sh", "-c", "apt-get update || true"], remedy)
         step(f"installing {package} by apt-get, once more", command, remedy)
 
@@ -131,10 +131,9 @@ def set_up(
 
 def _stamp(venv: Path) -> dict[str, Any]:
     try:
-        stamp: dict[str, Any] = json.loads((venv / "stamp.json").read_text("utf-8"))
+        return dict(json.loads((venv / "stamp.json").read_text("utf-8")))
     except (OSError, ValueError):
         return {}
-    return stamp
 
 
 def make(venv: Path) -> None:
@@ -185,8 +184,9 @@ def set_up_triton() -> None:
     set_up(TRITON_VENV, TRITON, TRITON, install)
 
 
-def set_up_servers() -> list[str]:
-    """The servers that tests start on loopback; returns a sentence for each that cannot be had here."""
+@contextmanager
+def servers() -> Iterator[None]:
+    """The servers that tests start on loopback; tells at the end, a sentence each, which cannot be had here."""
     missing = []
     for server, program in (("redis-server", "redis-server"), ("prometheus", "promtool"), ("Triton", "")):
         try:
@@ -197,7 +197,9 @@ def set_up_servers() -> list[str]:
         except Failed as fault:
             what = str(fault).splitlines()[0]
             missing.append(f"tests with a {server} server were skipped: {what}; {fault.remedy}")
-    return missing
+    yield
+    for sentence in missing:
+        print(f"NOTE: {sentence}")
 
 
 def environment() -> dict[str, str]:
@@ -221,13 +223,10 @@ def demo(rest: Sequence[str]) -> int:
 
 
 def test(rest: Sequence[str]) -> int:
-    """Install what the tests need, servers included, and run them (minutes); `check` has the soak tests."""
+    """Install what the tests need, servers included, and run them by pytest (minutes); `check` has the soak tests."""
     set_up_library(TEST)
-    missing = set_up_servers()
-    status = call("python", "-m", "pytest", *rest)
-    for sentence in missing:
-        print(f"NOTE: {sentence}")
-    return status
+    with servers():
+        return call("python", "-m", "pytest", *rest)
 
 
 def typed_tree() -> Path:
@@ -247,21 +246,23 @@ def types(*arguments: str | Path) -> int:
 
 
 def check(rest: Sequence[str]) -> int:
-    """Format, lint, types, the house rules (import floors and more), then the soak tests (long)."""
-    set_up_library(TEST)
-    missing = set_up_servers()
+    """Format, lint, types, house (import floors and more), soak (tests, long); or those named: `check lint types`."""
     soak = ("-m", "soak", "--hypothesis-profile=soak", "-o", "faulthandler_timeout=1800")
     checks: dict[str, Callable[[], int]] = {
         "format": lambda: call("ruff", "format", "--check", "."),
         "lint": lambda: call("ruff", "check", "."),
         "types": lambda: types("-p", "cachelayer") or types(ROOT / "dev.py"),
-        "house rules": lambda: call("python", "-m", "pytest", "tests/house"),
-        "soak tests": lambda: call("python", "-m", "pytest", *soak, *rest),
+        "house": lambda: call("python", "-m", "pytest", "tests/house"),
+        "soak": lambda: call("python", "-m", "pytest", *soak, *further),
     }
-    failed = [name for name, passes in checks.items() if passes() != 0]
-    for sentence in missing:
-        print(f"NOTE: {sentence}")
-    print(f"check failed: {', '.join(failed)}" if failed else f"check passed: {', '.join(checks)}")
+    chosen = list(takewhile(checks.__contains__, rest))
+    further, chosen = rest[len(chosen) :], chosen or list(checks)
+    if further and ("soak" not in chosen or not further[0].startswith("-")):
+        raise Failed(f"check does not know {further[0]!r}", f"name checks of {', '.join(checks)}")
+    set_up_library(TEST)
+    with servers() if "soak" in chosen else nullcontext():
+        failed = [name for name in chosen if checks[name]() != 0]
+    print(f"check failed: {', '.join(failed)}" if failed else f"check passed: {', '.join(chosen)}")
     return 1 if failed else 0
 
 

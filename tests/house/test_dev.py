@@ -1,0 +1,25 @@
+"""dev.py does what its help says: checks by name, and what it does not know is said before any work."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+def test_checks_that_are_named_are_run_alone(dev: ModuleType, capfd: Any) -> None:
+    assert dev.main(["check", "lint"]) == 0
+    out = capfd.readouterr().out.splitlines()
+    assert [line for line in out if line.startswith("--")] == ["-- ruff check ."]
+    assert out[-1] == "check passed: lint"
+
+
+@pytest.mark.parametrize("wrong", [["tpyes"], ["types", "tpyes"], ["types", "-k", "keys"]])
+def test_a_check_that_does_not_exist_is_refused_before_any_is_run(
+    dev: ModuleType, wrong: list[str], capfd: Any
+) -> None:
+    with pytest.raises(dev.Failed, match="check does not know") as refused:
+        dev.main(["check", *wrong])
+    assert refused.value.remedy == "name checks of format, lint, types, house, soak"
+    assert capfd.readouterr().out == ""
