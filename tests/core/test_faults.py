@@ -40,11 +40,13 @@ async def test_a_broken_embedder_costs_a_reason_and_no_answer(
 ) -> None:
     embedder = Broken()
     embedder.mode = mode
-    async with layer_with(embedder) as layer:
-        ask = layer.wrap(Gate(opened=True), name="ask")
-        outcome = await ask.outcome("a question")
-        assert outcome.answer == "answer 1" and outcome.misses["similar"] is reason
-        assert (await ask.outcome("a question")).source is Source.MEMORY
+    layer = layer_with(embedder)
+    await layer.start()
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    outcome = await ask.outcome("a question")
+    assert outcome.answer == "answer 1" and outcome.misses["similar"] is reason
+    assert (await ask.outcome("a question")).source is Source.MEMORY
+    await layer.aclose("10ms")  # what hangs is waited for no longer than that
     assert "secret" not in caplog.text
 
 
@@ -154,11 +156,13 @@ async def test_a_backend_fault_passes_unchanged_and_is_counted() -> None:
 async def test_a_deadline_cuts_the_head_start_of_a_slow_lookup() -> None:
     embedder = Broken()
     embedder.mode = "hang"
-    async with layer_with(embedder, budgets=Budgets(embed="60s")) as layer:
-        ask = layer.wrap(Gate(opened=True), name="ask")
-        with layer.scope(deadline="10ms"):
-            outcome = await asyncio.wait_for(ask.outcome("a question"), 30)
-        assert outcome.answer == "answer 1" and outcome.misses["similar"] is Reason.BUDGET
+    layer = layer_with(embedder, budgets=Budgets(embed="60s"))
+    await layer.start()
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    with layer.scope(deadline="10ms"):
+        outcome = await asyncio.wait_for(ask.outcome("a question"), 30)
+    assert outcome.answer == "answer 1" and outcome.misses["similar"] is Reason.BUDGET
+    await layer.aclose("10ms")
 
 
 def test_a_coroutine_without_a_loop_of_asyncio_is_told_what_to_do() -> None:

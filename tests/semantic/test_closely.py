@@ -113,8 +113,9 @@ async def test_what_a_guard_forbids_or_is_far_away_is_not_read_closely() -> None
 async def test_a_close_reading_that_fails_or_hangs_is_a_miss(fault: BaseException | None) -> None:
     embedder = Watched()
     embedder.fault, embedder.hangs = fault, fault is None
-    outcome, _ = await asked(embedder, REWORDED, Budgets(embed=0.5, search=30, verify=30))
+    outcome, _ = await asked(embedder, REWORDED, Budgets(embed=0.5, search=0.5, verify=0.5))
     assert outcome.source is Source.BACKEND and outcome.answer == f"the answer to {REWORDED}"
+    assert embedder.read
 
 
 async def test_a_text_that_the_model_cannot_read_whole_is_not_read_closely() -> None:

@@ -1,6 +1,7 @@
 """What is kept of a text is what was read of it, and what is kept is bounded."""
 
-import tracemalloc
+import subprocess
+import sys
 from copy import copy
 
 import numpy as np
@@ -73,19 +74,28 @@ def test_a_text_larger_than_all_that_may_be_kept_is_read_and_not_kept() -> None:
     assert kept.bytes <= 20_000 and kept._hot.keys() <= kept._kept.keys()
 
 
+MEASURED = """
+import tracemalloc
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.readings import Readings
+from cachelayer.semantic.text.words import words
+
+texts = [f"How do I move {i} from Anna{i} to my savings account at the Bank of Essex?" for i in range(1500)]
+for text in texts[:50]:
+    read(text, words())
+kept = Readings(2**24)
+tracemalloc.start()
+for text in texts:
+    kept.get(f"{text} ", words())
+print(kept.bytes, tracemalloc.get_traced_memory()[0])
+"""
+
+
 def test_bytes_are_counted_truthfully() -> None:
-    texts = [
-        f"How do I move {i} from Anna{i} to my savings account at the Bank of Essex?" for i in range(1500)
-    ]
-    for text in texts[:50]:
-        read(text, words())
-    kept = Readings(2**24)
-    tracemalloc.start()
-    for i in range(len(texts)):
-        kept.get(f"{texts[i]} ", words())
-    taken = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    assert 0.9 * taken < kept.bytes < 1.4 * taken
+    """In a process of its own: what a used one has on its free lists, or other threads allocate, counts as well."""
+    done = subprocess.run([sys.executable, "-c", MEASURED], stdout=subprocess.PIPE, check=True)
+    counted, taken = map(int, done.stdout.split())
+    assert 0.9 * taken < counted < 1.4 * taken
 
 
 def test_words_that_are_not_public_are_not_remembered() -> None:
