@@ -64,11 +64,12 @@ class Node:
         tracking = pack(b"CLIENT", b"TRACKING", b"ON", b"BCAST", b"PREFIX", names.watched, b"NOLOOP")
         self.control = Link(
             dialer, address, tasks, greeting=[tracking, pack(b"INFO", b"server"), TIME, ROLE], up=self._up,
-            down=self._down, pushed=lambda message: _invalidated(message, pushed),
+            down=self._down, pushed=lambda message: _invalidated(message, self._changed),
         )  # fmt: skip
+        self._pushed = pushed
         self.coherent = False
         self.confirmed = float("-inf")  # loop time up to which no invalidation is unknown
-        self.since = float("inf")  # our clock, when the control connection came up
+        self.since = float("inf")  # our clock: from then on no deletion was forgotten
         self.incarnation, self.started, self.version = NOBODY, float("-inf"), ""
         self.offset = 0.0  # the server's clock minus ours
         self.rtt = 0.0
@@ -143,6 +144,11 @@ class Node:
         if rtt <= self.rtt or not self.rtt or abs(offset - self.offset) > 1.0:
             self.rtt, self.offset = rtt or 1e-6, offset
         return True
+
+    def _changed(self, names: list[bytes] | None) -> None:
+        if names is None:  # it was flushed, and what it knew of deletions with it
+            self.since = self._clock.time()
+        self._pushed(names)
 
     def _cut(self, message: str) -> StoreFault:
         fault = StoreFault(message)
