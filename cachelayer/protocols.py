@@ -191,7 +191,9 @@ class Store(Protocol):
     """A shared tier outside the process.
 
     Every method may be slow or raise: callers bound the time, and a circuit breaker leaves a failing store alone.
-    A store with a true attribute `bounded` enforces the budget of `get` itself, which is cheaper than a timeout.
+    A store with a true attribute `bounded` enforces the budget of `get` itself, which is cheaper than a timeout. One
+    with a true attribute `checks` stores nothing in `put` that was invalidated since its computation began, so that it
+    may be given what was answered while nobody here listened to `changes`.
     """
 
     name: str

@@ -37,6 +37,8 @@ class Invalidation:
     """Scopes by whose they are, those of which nothing is held yet too."""
     digest: int | None = None
     everything: bool = False
+    unheard: bool = False
+    """Nobody here heard whether anything was: memory keeps nothing of it, a store that checks by itself may."""
 
     def covers(self, tags: Iterable[str], scope: bytes, digest: int) -> bool:
         """Whether an answer under these tags, scope and key was declared invalid."""
@@ -56,7 +58,9 @@ class Holdings:
     def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
         self._gone, self.behind = gone, behind
         self._names: set[str] = set()
-        self._log: deque[Invalidation] = deque(maxlen=_LOG)
+        self._log: deque[Invalidation] = deque()
+        self._past = self.unheard = 0
+        """Epochs of the latest invalidation that the log has lost, and of the latest that was `unheard`."""
         self._memories: list[Memory] = []
         self.gone: Counter[Gone] = Counter()
         """Entries that left a memory, by why."""
@@ -109,11 +113,20 @@ class Holdings:
         with self.lock:
             self.epoch += 1
             declared = replace(self.declared(**what), epoch=self.epoch)
+            if declared.unheard:
+                self.unheard = self.epoch
+                return declared
+            if len(self._log) == _LOG:
+                self._past = self._log.popleft().epoch
             self._log.append(declared)
             return declared
 
     def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
-        if self._log and self._log[0].epoch > epoch + 1:
+        """Whether it was, or may have been unheard."""
+        return epoch < self.unheard or self._declared_since(epoch, tags, scope, digest)
+
+    def _declared_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
+        if epoch < self._past:
             return True  # the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
@@ -121,7 +134,13 @@ class Holdings:
         """Whether what was begun in `epoch` is invalidated by now, or what is held was begun later: by a refresh."""
         if held is not None and held.created - held.cost > made.created - made.cost:
             return True
-        return epoch != self.epoch and self.invalidated_since(epoch, made.tags, made.scope, made.digest)
+        return epoch != self.epoch and self._declared_since(epoch, made.tags, made.scope, made.digest)
+
+    def travels(self, call: Call, slot: Slot) -> bool:
+        """Whether a kept answer may leave the process: it is in memory, or would be if somebody had listened here."""
+        if slot.resident or not call.function.in_memory:
+            return True
+        return call.epoch < self.unheard and not self.outdated(slot, None, call.epoch)
 
     def scopes(self, wanted: Wanted) -> list[bytes]:
         """The scopes within `wanted` of which something may be held."""
@@ -160,9 +179,9 @@ class Holdings:
         self.declare(**what)
         return gone
 
-    def forget_all(self) -> None:
+    def forget_all(self, *, unheard: bool) -> None:
         """Declare everything invalid and forget it in one step, where no loop goes on."""
-        self.declare(everything=True)
+        self.declare(everything=True, unheard=unheard)
         for memory in self.memories:
             with self.lock:
                 memory.clear()

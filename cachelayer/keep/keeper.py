@@ -246,7 +246,7 @@ class Keeper(Holdings):
         with self.lock:
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
-            elif function.in_memory and not function.memory.put(slot, now):
+            elif function.in_memory and call.epoch >= self.unheard and not function.memory.put(slot, now):
                 self.refuse(call, landing, Reason.OVERSIZE)
             else:
                 landing.slot = slot

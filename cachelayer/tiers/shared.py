@@ -55,6 +55,7 @@ class SharedTier:
         self.recall: Recall | None = getattr(store, "recall", None)
         self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
         self._ask: Callable[[bytes, float], Any] | None = getattr(store, "ask", None)
+        self._checks: bool = getattr(store, "checks", False)
         self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
         """Told of what was found."""
         self.lost: Callable[[], None] = lambda: None
@@ -78,7 +79,7 @@ class SharedTier:
 
     def _unheard(self) -> None:
         """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
-        self.keeper.forget_all()
+        self.keeper.forget_all(unheard=self._checks)
         self.lost()
 
     # reading -----------------------------------------------------------------------------------------------------
@@ -216,11 +217,9 @@ class SharedTier:
         for at, (call, slot) in enumerate(items):
             if at and at % STEP == 0:
                 await asyncio.sleep(0)
-            record = (
-                self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
-                if slot.resident or not call.function.in_memory
-                else None
-            )
+            record = None
+            if self.keeper.travels(call, slot):
+                record = self.faults.attempt_now("encode", record_of, call, slot, self.keeper, self.codec)
             if isinstance(record, Reason):
                 call.function.stats.kept_out[record] += 1
             elif record is not None:
@@ -281,8 +280,8 @@ class SharedTier:
         if change.everything or change.tags or change.scopes:
             tags = [tag for tag in change.tags if not tag.startswith("\0")]
             wanted = [scope for tag in change.tags if (scope := scope_of(tag)) is not None]
-            given: Any = {"tags": frozenset(tags), "scopes": change.scopes, "wanted": wanted}
-            await keeper.forget(**given, everything=change.everything)
+            given: Any = {"tags": frozenset(tags), "scopes": change.scopes, "everything": change.everything}
+            await keeper.forget(**given, wanted=wanted, unheard=change.everything and self._checks)
         if change.everything:
             self.lost()
             if getattr(self.store, "coherent", False):  # what broke stands again

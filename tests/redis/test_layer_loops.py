@@ -84,3 +84,74 @@ def test_of_loops_that_are_closed_with_their_tasks_no_connection_counts(server: 
     assert len(layer._background._lasting) <= 2
     gc.collect()
     assert server.do("CLIENT", "LIST").count(b"\n") < 20
+
+
+class Late:
+    """A layer whose calls are made in one loop while another listens, which ends before they do."""
+
+    def __init__(self, server: Server) -> None:
+        self.layer = CacheLayer(store=server.url, semantic=False, policy=Policy(budgets=Budgets(store="2s")))
+        self.gate = Gate()
+        self.ask = self.layer.wrap(self.gate, name="ask", tags=["kb"])
+
+    async def begun(self) -> asyncio.Task[Outcome]:
+        task = asyncio.create_task(self.ask.outcome("q"))
+        await self.gate.entered()
+        return task
+
+    async def answered(self, task: asyncio.Task[Outcome]) -> Outcome:
+        self.gate.open()
+        return await task
+
+
+class Quick:
+    """A backend of every loop."""
+
+    async def __call__(self, question: str) -> str:
+        return question
+
+
+async def elsewhere(server: Server) -> Outcome:
+    """As another process is answered."""
+    settings = {"semantic": False, "policy": Policy(budgets=Budgets(store="2s"))}
+    async with CacheLayer(store=server.url, **settings) as layer:
+        return await layer.wrap(Gate(opened=True), name="ask", tags=["kb"]).outcome("q")
+
+
+def test_an_answer_goes_to_redis_though_the_loop_that_listened_ended_meanwhile(server: Server) -> None:
+    """With a loop per request in each of eight threads, more than half of the answers were kept nowhere."""
+    late = Late(server)
+    with asyncio.Runner() as other:
+        with asyncio.Runner() as listening:
+            listening.run(late.layer.start())
+            task = other.run(late.begun())
+        assert other.run(late.answered(task)).source is Source.BACKEND
+        assert late.layer.stats()["entries"] == 0  # what was invalidated meanwhile was heard by nobody
+        other.run(late.layer.flush())
+    assert asyncio.run(elsewhere(server)).source is Source.REDIS
+
+
+def test_an_answer_that_waits_to_be_written_goes_to_redis_though_memory_is_emptied(server: Server) -> None:
+    late = Late(server)
+    late.gate.open()
+    busy = late.layer.wrap(Quick(), name="busy")
+    with asyncio.Runner() as other:
+        with asyncio.Runner() as listening:
+            listening.run(busy("q"))  # what it made is being written by this loop, which then stands still
+            other.run(late.ask("q"))
+            assert late.layer.stats()["write_back"]["done"] == 0
+        assert late.layer.stats()["entries"] == 0
+        other.run(late.layer.flush())
+    assert asyncio.run(elsewhere(server)).source is Source.REDIS
+
+
+def test_what_was_invalidated_here_goes_nowhere_whoever_listens(server: Server) -> None:
+    late = Late(server)
+    with asyncio.Runner() as other:
+        with asyncio.Runner() as listening:
+            listening.run(late.layer.start())
+            task = other.run(late.begun())
+            listening.run(late.layer._keeper.forget(tags=frozenset(["kb"])))  # and Redis could not be told
+        other.run(late.answered(task))
+        other.run(late.layer.flush())
+    assert asyncio.run(elsewhere(server)).source is Source.BACKEND

@@ -48,7 +48,7 @@ class RedisStore:
     """
 
     name = "redis"
-    bounded = True
+    bounded = checks = True
 
     def __init__(
         self,
