@@ -19,7 +19,7 @@ from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
 from .calls import Answers, Request, answers, call, full, number, refusals
-from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, unpack
+from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, learned, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
 from .node import Node, Role
@@ -122,10 +122,9 @@ class Coherence:
         if epoch is None or not trusted:
             self.table.learn(digest, Known(b"", now, NEVER, now, overwrite=raw is not None))
             return
-        declared = epoch.written - node.offset if epoch.kind == DECLARED else NEVER
         old = self.table.get(digest)
         if old is None or old.token != epoch.token:
-            self.table.learn(digest, Known(epoch.token, now, declared, now))
+            self.table.learn(digest, learned(epoch, now, node.offset, node.incarnation))
 
     async def check(self, deps: bytes) -> None:
         """Raises Unusable(INVALIDATED) where one of an entry's tokens is outdated; StoreFault where none can tell."""

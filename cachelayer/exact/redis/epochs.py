@@ -17,6 +17,8 @@ VERSION = 1
 BORN, DECLARED, REPLACED = 0, 1, 2
 """Why a token was written: there was none; an invalidation or deletion; an entry was written over another."""
 NEVER = float("-inf")
+NOBODY = bytes(8)
+"""The incarnation of a server that does not tell it."""
 LIMIT = 16_384
 """Epochs remembered by one process."""
 TTL = 86400.0
@@ -62,8 +64,17 @@ class Known:
     """When it was invalidated last, as far as the token tells."""
     until: float
     """When Redis forgets it."""
+    standing: float = float("inf")
+    """When it was written, if to this run of the server: which has lost nothing of its memory from then on."""
     overwrite: bool = False
     """Whether there is an untrusted value in the way."""
+
+
+def learned(epoch: Epoch, now: float, offset: float, incarnation: bytes) -> Known:
+    """What an epoch tells that was read from this run of a server, whose clock is `offset` ahead of ours."""
+    written = epoch.written - offset
+    standing = written if epoch.incarnation == incarnation != NOBODY else float("inf")
+    return Known(epoch.token, now, written if epoch.kind == DECLARED else NEVER, now, standing)
 
 
 class Table:

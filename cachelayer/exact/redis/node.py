@@ -15,6 +15,7 @@ from typing import Any
 from ...errors import StoreFault
 from ...flow.background import Background
 from ...protocols import Clock
+from .epochs import NOBODY
 from .link import STALL, Dialer, Link
 from .names import Names
 from .pipe import Pipe, pack
@@ -23,7 +24,6 @@ from .waiters import Act, Reads
 
 SLACK = 2.0
 """Seconds by which the servers' own start times are uncertain."""
-NOBODY = bytes(8)
 TIME, ROLE = pack(b"TIME"), pack(b"ROLE")
 
 

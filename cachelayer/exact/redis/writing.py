@@ -21,6 +21,9 @@ from .wire import DEP, HEADER, PEEK, Dep, Wire
 
 TOMB = 900.0
 """Seconds for which a deletion is remembered; longer than any computation that it must outlive."""
+STEADY = 2.0
+"""Seconds by which an epoch must be older than a computation to prove that the server has lost no deletion since that
+began, though our connection is younger: more than clocks differ that were compared through the server."""
 STORE = (
     b"if (redis.call('get',KEYS[2]) or '')~=ARGV[1] then return 0 end "
     b"redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) return 1"
@@ -132,16 +135,20 @@ class Writer:
     def _forbidden(self, draft: Draft, known: dict[bytes, Known]) -> Reason | None:
         if draft.record.stale_until <= self._clock.time():
             return Reason.EXPIRED
-        if draft.started < draft.node.since:  # a deletion may have been lost with the server's memory
-            return Reason.INVALIDATED
+        nodes, steady = [draft.node], set()
         for name in draft.names:
             digest = digest_of(name)
             epoch, node = known.get(digest), self._topology.route(self._names.epoch(digest))
             if epoch is None:
                 return Reason.FAULT
-            if draft.started < node.since or not self._coherence.admits(epoch, node, draft.started):
+            if not self._coherence.admits(epoch, node, draft.started):
                 return Reason.INVALIDATED
+            nodes.append(node)
+            if epoch.standing + STEADY < draft.started:
+                steady.add(node)
             draft.deps.append((digest, epoch.token))  # one that changes from here on makes the entry invalid
+        if any(draft.started < node.since and node not in steady for node in nodes):
+            return Reason.INVALIDATED  # a deletion may have been lost with the server's memory
         return None
 
     async def _store(
