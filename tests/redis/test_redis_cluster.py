@@ -17,6 +17,7 @@ from redis_servers import Cluster, Plain, Server
 
 from cachelayer.errors import StoreError, Unusable
 from cachelayer.exact.redis.names import Names, slot_of
+from cachelayer.exact.redis.seal import Seal
 from cachelayer.exact.redis.topology import hosts_in, parse_nodes
 
 
@@ -101,7 +102,7 @@ def move(cluster: Cluster, slot: int, source: Server, target: Server) -> None:
 async def test_slots_move_under_traffic_and_nothing_goes_wrong(stores, cluster):
     """Entries, deletions and the epochs they depend on change nodes while others read, write and invalidate."""
     one, two = stores
-    names = Names("cachelayer")
+    names = Names("cachelayer", Seal())
     wanted = [record(f"m{n}", tags=("moved",)) for n in range(30)]
     await one.put(wanted)
     slots = {slot_of(names.entry(r.key)) for r in wanted[:8]} | {slot_of(name) for name in _epochs(cluster)}
@@ -213,7 +214,7 @@ def test_slots_agree_with_the_server(cluster):
 
 
 def test_what_belongs_to_one_entry_shares_a_slot():
-    names, key = Names("app:v2"), random.randbytes(16)
+    names, key = Names("app:v2", Seal()), random.randbytes(16)
     assert len({slot_of(name) for name in (names.entry(key), names.tomb(key), names.lease(key))}) == 1
 
 

@@ -51,7 +51,7 @@ class Coherence:
         self._floor = 0
         self._marks: dict[bytes, int] = {}
         self._own: dict[bytes, tuple[bytes, float]] = {}
-        self.news = Newsroom(topology, self.read)
+        self.news = Newsroom(topology, names, self.read)
         self.unconfirmed = 0
 
     # what the servers push ----------------------------------------------------------------------------------
@@ -178,7 +178,8 @@ class Coherence:
     def _make(self, digest: bytes, want: Wanted) -> Request:
         name = self._names.epoch(digest)
         node, known = self._topology.route(name), self.table.get(digest)
-        value = Epoch(os.urandom(8), node.incarnation, node.now(), BORN, want[0]).pack()
+        label = self._names.label(digest, want[0])
+        value = Epoch(os.urandom(8), node.incarnation, node.now(), BORN, label).pack()
         words: list[bytes | int] = [b"SET", name, value, b"PX", self._lifetime(want[1])]
         if known is None or not known.overwrite:
             words.append(b"NX")
@@ -233,7 +234,7 @@ class Coherence:
         digest = digest_of(text)
         name = self._names.epoch(digest)
         node = self._topology.route(name)
-        epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, text)
+        epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
         known = self.table.get(digest)
         lifetime = self._lifetime(known.until if known is not None else 0.0)
         commands = [pack(b"SET", name, epoch.pack(), b"PX", lifetime)]

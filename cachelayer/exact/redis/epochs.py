@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from struct import Struct, error
 
+from .names import SEALED
 from .wire import DEP
 
 VALUE = Struct("<B8s8sdB")
-VERSION = 1
+VERSION, HIDDEN = 1, 2
+"""Of a value whose name stands in clear, and of one whose name is encrypted."""
 BORN, DECLARED, REPLACED = 0, 1, 2
 """Why a token was written: there was none; an invalidation or deletion; an entry was written over another."""
 NEVER = float("-inf")
@@ -36,10 +38,11 @@ class Epoch:
     """Server's clock, seconds."""
     kind: int
     name: bytes = b""
-    """The tag or scope, with a letter before it: `names.tag_name`, `names.scope_name`."""
+    """The tag or scope, as `Names.label` calls it."""
 
     def pack(self) -> bytes:
-        return VALUE.pack(VERSION, self.token, self.incarnation, self.written, self.kind) + self.name
+        version = HIDDEN if self.name.startswith(SEALED) else VERSION
+        return VALUE.pack(version, self.token, self.incarnation, self.written, self.kind) + self.name
 
 
 def unpack(raw: bytes | None) -> Epoch | None:
@@ -50,7 +53,9 @@ def unpack(raw: bytes | None) -> Epoch | None:
         version, token, incarnation, written, kind = VALUE.unpack_from(raw)
     except error:
         return None
-    return Epoch(token, incarnation, written, kind, raw[VALUE.size :]) if version == VERSION else None
+    if version not in (VERSION, HIDDEN):
+        return None
+    return Epoch(token, incarnation, written, kind, raw[VALUE.size :])
 
 
 @dataclass(frozen=True, slots=True)

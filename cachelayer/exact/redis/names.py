@@ -14,20 +14,23 @@ from binascii import crc_hqx, hexlify, unhexlify
 
 from xxhash import xxh3_128_digest
 
-from ...errors import ConfigurationError
+from ...errors import ConfigurationError, Unusable
+from .seal import ENCRYPTED, Seal
 
 SLOTS = 16384
+SEALED = b"x"
+"""How a label begins that is encrypted."""
 
 
 class Names:
-    """The names under one prefix."""
+    """The names under one prefix. `seal`: what hides the names of tags and scopes, if anything does."""
 
-    __slots__ = ("_entry", "_lease", "_near", "_tomb", "_word", "feed", "prefix", "watched")
+    __slots__ = ("_entry", "_lease", "_near", "_seal", "_tomb", "_word", "feed", "prefix", "watched")
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, seal: Seal) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
             raise ConfigurationError("prefix", prefix, "use 1 to 64 letters, digits and . _ : / -")
-        self.prefix = prefix.encode()
+        self.prefix, self._seal = prefix.encode(), seal
         self._entry = b"%b:v:{" % self.prefix
         self._lease = b"%b:l:{" % self.prefix
         self._near = b"%b:n:{" % self.prefix
@@ -62,6 +65,24 @@ class Names:
 
     def epoch(self, digest: bytes) -> bytes:
         return self.watched + hexlify(digest)
+
+    def label(self, digest: bytes, text: bytes) -> bytes:
+        """How the epoch of a tag or scope calls it: by its name, encrypted where entries are."""
+        if self._seal.flag != ENCRYPTED:
+            return text
+        return SEALED + self._seal.key_id + self._seal.close(self._around(digest), text)
+
+    def labelled(self, digest: bytes, label: bytes) -> bytes:
+        """The name that a label hides; b"" where no key opens it."""
+        if not label.startswith(SEALED):
+            return label
+        try:
+            return self._seal.open(ENCRYPTED, label[1:5], self._around(digest), label[5:])
+        except Unusable:
+            return b""
+
+    def _around(self, digest: bytes) -> bytes:
+        return b"%b\0epoch\0%b" % (self.prefix, digest)
 
     def leased(self, name: bytes) -> bytes | None:
         """The key whose lease `name` is."""

@@ -9,6 +9,7 @@ from ...errors import StoreFault
 from ...flow.waiting import Mailbox, within
 from .calls import Request, answers, call
 from .epochs import BORN, unpack
+from .names import Names
 from .node import Role
 from .topology import Topology
 
@@ -43,8 +44,8 @@ class Changed:
 class Newsroom:
     """The readers of one loop. `read(digest)` is the request that reads an epoch."""
 
-    def __init__(self, topology: Topology, read: Callable[[bytes], Request]) -> None:
-        self._topology, self._read = topology, read
+    def __init__(self, topology: Topology, names: Names, read: Callable[[bytes], Request]) -> None:
+        self._topology, self._names, self._read = topology, names, read
         self._mailboxes: set[Mailbox[News]] = set()
         self._number = 0
         self._latest: dict[bytes, int] = {}
@@ -92,10 +93,11 @@ class Newsroom:
             epoch = unpack(raw)
             if epoch is not None and epoch.kind == BORN and not known and self._latest.get(digest) == number:
                 continue  # set once, by whoever first needed it: nothing was invalidated
-            if epoch is not None and epoch.name.startswith(b"t"):
-                tags.append(epoch.name[1:].decode(errors="surrogatepass"))
-            elif epoch is not None:
-                scopes.append(epoch.name[1:])
-            elif known:  # what it was for is gone with it
+            name = b"" if epoch is None else self._names.labelled(digest, epoch.name)
+            if name.startswith(b"t"):
+                tags.append(name[1:].decode(errors="surrogatepass"))
+            elif name:
+                scopes.append(name[1:])
+            elif known:  # what it was for is gone with it, or hidden from us
                 return Changed(everything=True)
         return Changed([key for news in told for key in news.keys], tags, scopes)

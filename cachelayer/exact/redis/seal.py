@@ -1,7 +1,8 @@
 """Signatures and encryption of entries: HMAC-SHA256 (RFC 2104) or AES-GCM (NIST SP 800-38D), with key rotation.
 
 The first key of a ring writes, all of them read. What surrounds the body (prefix, key, scope, schema version, function,
-times, epochs) is associated data: an entry moved under another key or given another date does not open.
+times, epochs) is associated data: an entry moved under another key or given another date does not open. The names of
+tags and scopes are encrypted where entries are.
 """
 
 from __future__ import annotations

@@ -42,9 +42,8 @@ class RedisStore:
     `signing_keys`, `encrypt_keys`: the first writes, all read; see `seal`. `compress_above`: bytes of an entry above
     which it is compressed (zlib), None for never. `max_connections`: of this process, over all loops and nodes; each
     loop takes three a node. `feed`: about how many entries other processes can learn of by meaning; the oldest are
-    forgotten. `trust_reloaded`: serve what a restarted server read back from disk, although
-    invalidations shortly before the restart may be missing. The constructor does no I/O and binds no loop; each loop
-    has its own connections.
+    forgotten. `trust_reloaded`: serve what a restarted server read back from disk, although invalidations shortly
+    before the restart may be missing. The constructor does no I/O and binds no loop; each loop has connections.
     """
 
     name = "redis"
@@ -76,8 +75,9 @@ class RedisStore:
                 "max_connections", max_connections, "a loop needs three connections a node"
             )
         self._target, self._url = parse(url), redacted(url)
-        self._names = Names(prefix)
-        self._wire = Wire(self._names.prefix, schema, Seal(signing_keys, encrypt_keys), compress_above)
+        seal = Seal(signing_keys, encrypt_keys)
+        self._names = Names(prefix, seal)
+        self._wire = Wire(self._names.prefix, schema, seal, compress_above)
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
         self._now, self._feed = clock.time, feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
