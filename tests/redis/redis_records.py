@@ -1,13 +1,15 @@
-"""Records, and waiting for what comes about by itself."""
+"""Records, waiting for what comes about by itself, and hearing of it."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import time
 from collections.abc import Callable
 from typing import Any
 
+from cachelayer.exact.redis import Changed, RedisStore
 from cachelayer.types import Record
 
 PATIENCE = 20.0
@@ -43,3 +45,34 @@ class Skewed:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+
+class Listener:
+    """All that `changes` tells."""
+
+    def __init__(self, store: RedisStore) -> None:
+        self.store = store
+        self.keys: list[bytes] = []
+        self.tags: list[str] = []
+        self.scopes: list[bytes] = []
+        self.everything = 0
+
+    async def __aenter__(self) -> Listener:
+        self._context = self.store.changes()
+        self._changes = await self._context.__aenter__()
+        self._task = asyncio.create_task(self._listen())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._task
+        await self._context.__aexit__(None, None, None)
+
+    async def _listen(self) -> None:
+        async for change in self._changes:
+            assert isinstance(change, Changed)
+            self.keys += change.keys
+            self.tags += change.tags
+            self.scopes += change.scopes
+            self.everything += change.everything

@@ -13,42 +13,11 @@ import pytest
 from fault_proxy import FaultProxy
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from redis_records import eventually, record
+from redis_records import Listener, eventually, record
 from redis_servers import Server
 
 from cachelayer.errors import StoreError
-from cachelayer.exact.redis import Changed, RedisStore
-
-
-class Listener:
-    """All that `changes` tells."""
-
-    def __init__(self, store: RedisStore) -> None:
-        self.store = store
-        self.keys: list[bytes] = []
-        self.tags: list[str] = []
-        self.scopes: list[bytes] = []
-        self.everything = 0
-
-    async def __aenter__(self) -> Listener:
-        self._context = self.store.changes()
-        self._changes = await self._context.__aenter__()
-        self._task = asyncio.create_task(self._listen())
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
-        await self._context.__aexit__(None, None, None)
-
-    async def _listen(self) -> None:
-        async for change in self._changes:
-            assert isinstance(change, Changed)
-            self.keys += change.keys
-            self.tags += change.tags
-            self.scopes += change.scopes
-            self.everything += change.everything
+from cachelayer.exact.redis import RedisStore
 
 
 async def test_others_are_told_what_was_invalidated_deleted_and_replaced(pair):

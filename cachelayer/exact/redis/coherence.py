@@ -68,9 +68,9 @@ class Coherence:
                 self._mark(key)
                 keys.append(key)
             elif digest is not None:
-                known = self.table.forget(digest)
-                digests.append((digest, known or self.table.overflowed))
-                if known:
+                token = self.table.forget(digest)
+                digests.append((digest, token))
+                if token:
                     self._relearn(digest)
         self.news.tell(News(tuple(keys), tuple(digests)))
 

@@ -86,11 +86,13 @@ class Table:
     """The epochs known, kept coherent by whoever owns it: what a push names is forgotten, what a lost connection may
     have missed too."""
 
-    __slots__ = ("_known", "overflowed", "valid")
+    __slots__ = ("_doubted", "_known", "overflowed", "valid")
 
     def __init__(self) -> None:
         self.overflowed = False  # more were needed than remembered
         self._known: dict[bytes, Known] = {}
+        self._doubted: dict[bytes, bytes] = {}
+        """Tokens of what was forgotten and not learned anew."""
         self.valid: set[bytes] = set()
         """The epochs of entries, as they stand in them, whose tokens are all known to be the current ones."""
 
@@ -111,14 +113,22 @@ class Table:
         if old is not None and old.token != known.token:
             self.valid.clear()
         self._known[digest] = known
+        self._doubted.pop(digest, None)
 
-    def forget(self, digest: bytes) -> bool:
-        """Whether it was known."""
+    def forget(self, digest: bytes) -> bytes | None:
+        """The token that was known, and may be the current one still; b"" where it was lost; None where none was."""
         self.valid.clear()
-        return self._known.pop(digest, None) is not None
+        known = self._known.pop(digest, None)
+        if known is not None:
+            if len(self._doubted) >= LIMIT:
+                self._doubted.clear()
+                self.overflowed = True
+            self._doubted[digest] = known.token
+        return self._doubted.get(digest, b"" if self.overflowed else None)
 
     def clear(self) -> None:
         self._known.clear()
+        self._doubted.clear()
         self.valid.clear()
 
     def compare(self, deps: bytes) -> list[bytes] | None:

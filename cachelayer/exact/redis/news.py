@@ -19,10 +19,10 @@ WAITING = 1024
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a push said: keys of entries; digests of tags and scopes, and whether they may matter here."""
+    """What a push said: keys of entries; digests of tags and scopes, and their tokens until then, as `Table.forget`."""
 
     keys: tuple[bytes, ...] = ()
-    digests: tuple[tuple[bytes, bool], ...] = ()
+    digests: tuple[tuple[bytes, bytes | None], ...] = ()
     everything: bool = False
     number: int = 0
     """In the order of what was told."""
@@ -83,14 +83,16 @@ class Newsroom:
     async def _translate(self, told: Sequence[News]) -> Changed:
         tags: list[str] = []
         scopes: list[bytes] = []
-        digests = [(digest, known, news.number) for news in told for digest, known in news.digests]
+        digests = [(digest, token, news.number) for news in told for digest, token in news.digests]
         try:
             reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _, _ in digests])
             values = [answers(result)[0] for result in await within(self._topology.silence / 2, reading)]
         except (StoreFault, TimeoutError):
             return Changed(everything=True)
-        for raw, (digest, known, number) in zip(values, digests, strict=True):
-            epoch = unpack(raw)
+        for raw, (digest, token, number) in zip(values, digests, strict=True):
+            epoch, known = unpack(raw), token is not None
+            if epoch is not None and epoch.token == token:
+                continue  # it is only to last longer, or is another database's
             if epoch is not None and epoch.kind == BORN and not known and self._latest.get(digest) == number:
                 continue  # set once, by whoever first needed it: nothing was invalidated
             name = b"" if epoch is None else self._names.labelled(digest, epoch.name)
