@@ -268,8 +268,8 @@ class Landing:
     """Where the answer is kept."""
     span: Any = None
     """Of the request that brought it, where that is traced."""
-    id: str = ""
-    """Of an outcome that no entry stands behind."""
+    entry: int = 0
+    """The id told of it while no entry stands behind it; one that comes later has it."""
     match: Match | None = None
     similarity: float | None = None
     confidence: float | None = None

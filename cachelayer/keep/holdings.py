@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import threading
 from collections import Counter, deque
@@ -68,9 +69,22 @@ class Holdings:
         self.reset()
 
     def reset(self) -> None:
-        """A fresh lock: after a fork another thread's hold on the old one would last forever."""
+        """A fresh lock: after a fork another thread's hold on the old one would last forever.
+
+        Ids begin where no other process's do: whoever is told one may name it to any of them.
+        """
         self.lock = threading.RLock()
         self.behind.reset()
+        self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
+
+    def ids_from(self, first: int, *, afresh: bool = False) -> None:
+        """Give ids above `first` and, unless `afresh`, all that were given: those below are an earlier run's."""
+        self._ids = self.first_id = first if afresh else max(first, self._ids)
+
+    def new_id(self) -> int:
+        """The id of an entry, or of an outcome that has none."""
+        self._ids += 1
+        return self._ids
 
     @property
     def memories(self) -> list[Memory]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -52,23 +51,15 @@ class Keeper(Holdings):
         self._freezer = Freezer()
         self._told: set[str] = set()
 
-    def reset(self) -> None:
-        """Also ids begin anew, where no other process's do: whoever is told one may name it to any of them."""
-        super().reset()
-        self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
-
-    def ids_from(self, first: int, *, afresh: bool = False) -> None:
-        """Give ids above `first` and, unless `afresh`, all that were given: those below are an earlier run's."""
-        self._ids = self.first_id = first if afresh else max(first, self._ids)
-
     def id_of(self, call: Call, landing: Landing) -> str:
         """The id of the entry behind an outcome; of its key where the store alone holds it; else one of its own."""
         if not call.function.in_memory and landing.stored is None:
             return f"k{call.digest:032x}"
-        if landing.slot is None and not landing.id:
-            self._ids += 1
-            landing.id = f"o{self._ids:x}"
-        return landing.id if landing.slot is None else f"e{landing.slot.origin:x}"
+        if landing.slot is not None:
+            return f"e{landing.slot.origin:x}"
+        landing.entry = landing.entry or self.new_id()
+        coming = landing.recording is not None or landing.due is not None
+        return f"{'e' if coming else 'o'}{landing.entry:x}"
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -242,7 +233,8 @@ class Keeper(Holdings):
         ttl *= 1.0 - function.policy.ttl_jitter * self.random()
         if call.build is not None:
             tags = tags_with(tags, call.build)
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl)
+        told = landing.entry or None
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, told)
         with self.lock:
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
@@ -262,12 +254,11 @@ class Keeper(Holdings):
         entry: int | None = None,
     ) -> Slot:
         function, canonical = call.function, call.canonical
-        if entry is None:
-            self._ids = entry = self._ids + 1
         slot = Slot(
             call.digest, canonical, frozen, weight_of(canonical, frozen.nbytes, tags), cost, created, fresh,
             fresh + function.outlasts, tags,
-            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant), entry,
+            function.scopes.get(call.tenant) or self.scope_of(function, call.tenant),
+            entry or self.new_id(),
         )  # fmt: skip
         if function.policy.refresh_ahead:
             slot.fresh_until -= min(10 * cost, 0.1 * (fresh - created))

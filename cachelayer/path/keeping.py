@@ -95,6 +95,7 @@ class Keeping:
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """A stream that the backend answers with: kept when it has ended well."""
         landing = Landing(BACKEND, call)
+        landing.entry = self._keeper.new_id()
         landing.recording = recording = Recording(source, **self._hooks(call, landing, started))
         recording.start(self._flights.starter)
         return landing
@@ -102,6 +103,7 @@ class Keeping:
     def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
         """The same of a plain function."""
         landing = Landing(BACKEND, call)
+        landing.entry = self._keeper.new_id()
         landing.recording = Tee(source, **self._hooks(call, landing, started))
         return landing
 

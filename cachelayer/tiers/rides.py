@@ -54,6 +54,7 @@ class Rides:
             return None
         own = Landing(Source.COALESCED)
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
+        own.entry = landing.entry
         own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
         own.similarity, own.confidence = decision.similarity, decision.confidence
         return own

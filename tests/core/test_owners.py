@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -193,6 +194,28 @@ async def test_a_wrong_answer_that_is_reported_is_gone() -> None:
     outcome = await ask.outcome("q")
     assert await layer.report_wrong(outcome) and not await layer.report_wrong(outcome.id)
     assert await ask("q") == "answer 2"
+
+
+async def test_a_stream_that_is_reported_after_its_end_is_gone() -> None:
+    layer, calls = make(), 0
+
+    @layer.cached
+    async def ask(question: str) -> AsyncIterator[str]:
+        nonlocal calls
+        calls += 1
+        yield f"answer {calls}"
+
+    @layer.cached
+    def plain(question: str) -> Iterator[str]:
+        yield from ("answer", question)
+
+    outcome, again = await ask.outcome("q"), plain.outcome("q")
+    assert [chunk async for chunk in outcome.answer] == ["answer 1"] and list(again.answer)
+    while layer.stats()["flights"]:
+        await asyncio.sleep(0)
+    assert (await ask.outcome("q")).id == outcome.id
+    assert await layer.report_wrong(outcome) and await layer.report_wrong(again)
+    assert [chunk async for chunk in ask("q")] == ["answer 2"]
 
 
 async def test_another_layer_and_a_forked_child_give_other_ids() -> None:
