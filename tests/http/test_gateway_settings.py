@@ -36,9 +36,13 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     (UPSTREAM + 'template = "chatml"', ":3: upstream.0.template means nothing"),
     (UPSTREAM.replace("http", "triton") + 'read_timeout = "1h"', ":3: upstream.0.read_timeout means nothing"),
     (2 * UPSTREAM.replace("http", "triton") + 'template = "chatml"', ":5: upstream.1.template is not upstream.0's"),
-    ('[server]\norigins = ["app.example"]\n' + UPSTREAM, ":2: server.origins='...': give origins such as https://"),
-    ('[cache]\nvary = ["x user"]\n' + UPSTREAM, ":2: cache.vary='...': give names of headers"),
+    ('[server]\norigins = ["app.example"]\n' + UPSTREAM, ":2: server.origins='app.example': give origins such as"),
+    ('[cache]\nvary = ["x user"]\n' + UPSTREAM, ":2: cache.vary='x user': give names of headers"),
     ('[upstream]\nurl = "http://h"\n', ":1: unknown section 'upstream'; write [[upstream]]"),
+    (UPSTREAM + '[[key]]\ntenant = "a"\nsha256 = "hunter2"', ":5: key.0.sha256='...': give 64 hexadecimal digits"),
+    (UPSTREAM + '[[key]]\ntenant = "a"\nsha256 = 4815', ":5: key.0.sha256='...': give a text"),
+    ("port = 8080\n" + UPSTREAM, ":1: port stands in no section; write it below [server]"),
+    ('upstream = ["http://h"]', ":1: upstream.0 is not a table; write [[upstream]]"),
     (UPSTREAM + "[[server]]\nport = 1\n", ":3: unknown section 'server'; write [server]"),
     ("server.port = 99999\n" + UPSTREAM, ":1: server.port=99999"),
     ("\nserver = {port = 99999}\n" + UPSTREAM, ":2: server.port=99999"),
@@ -83,6 +87,8 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
 
 @pytest.mark.parametrize(("variable", "says"), [
     ("CACHELAYER_SECRET", "CACHELAYER_SECRET: cache.secret is too short"),
+    ("CACHELAYER_UPSTREAM__URL", "which upstream[?] write CACHELAYER_UPSTREAM__0__URL"),
+    ("CACHELAYER_UPSTREAM__2__URL", "no upstream.2; write CACHELAYER_UPSTREAM__1__URL"),
     ("CACHELAYER_SERVR__PORT", "CACHELAYER_SERVR__PORT: unknown section 'servr'"),
     ("CACHELAYER_SERVER__ORIGINS", r"CACHELAYER_SERVER__ORIGINS: .* give a list of strings, such as \[\"a\", \"b\"\]"),
 ])  # fmt: skip

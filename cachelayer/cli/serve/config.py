@@ -18,7 +18,7 @@ from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import parse, redacted
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
-from .variables import known, meant
+from .variables import PREFIX, known, meant
 
 T = TypeVar("T")
 
@@ -63,15 +63,23 @@ def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: 
     for at, part in enumerate(name[:-1]):
         if isinstance(here, list):
             if not part.isdigit() or int(part) > len(here):
-                raise ConfigFault(f"{source}: there is no {'.'.join(name[: at + 1])}")
+                raise ConfigFault(
+                    f"{source}: there is no {'.'.join(name[: at + 1])}; {_listed(name, len(here))}"
+                )
             if int(part) == len(here):
                 here.append({})
             here = here[int(part)]
         elif isinstance(here, dict):
             here = here.setdefault(part, [] if part in LISTS else {})
+    if isinstance(here, list):
+        raise ConfigFault(f"{source}: which {name[0]}? {_listed(name, 0)}")
     if not isinstance(here, dict):
         raise ConfigFault(f"{source}: {'.'.join(name[:-1])} is not a section")
     here[name[-1]] = value
+
+
+def _listed(name: list[str], at: int) -> str:
+    return f"write {PREFIX}{name[0].upper()}__{at}__{name[-1].upper()}"
 
 
 def build(raw: Mapping[str, Any], places: Places) -> Config:
@@ -85,6 +93,11 @@ def build(raw: Mapping[str, Any], places: Places) -> Config:
         else:
             forms = {**{n: f"[{n}]" for n in SECTIONS}, **{n: f"[[{n}]]" for n in LISTS}}
             told = f"write {forms[name]}" if name in forms else f"known are {', '.join(forms.values())}"
+            within = [f"[{n}]" for n, part in SECTIONS.items() if name in (f.name for f in fields(part))]
+            if within and not isinstance(value, dict):
+                raise ConfigFault(
+                    f"{places.of(name)}: {name} stands in no section; write it below {within[0]}"
+                )
             raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; {told}")
     config = Config(**made)
     _check_whole(config, places)
@@ -94,7 +107,10 @@ def build(raw: Mapping[str, Any], places: Places) -> Config:
 def _part(cls: type[T], given: Any, path: str, places: Places) -> T:
     known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
     if not isinstance(given, dict):
-        raise ConfigFault(f"{places.of(path)}: {path} is not a table")
+        whole = path.partition(".")[0]
+        raise ConfigFault(
+            f"{places.of(path)}: {path} is not a table; write [[{whole}]] and its settings below it"
+        )
     made = {}
     for name, value in given.items():
         if name not in known:
@@ -129,8 +145,9 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
         raise ConfigurationError(name, value, f"give a number {limits}")
     texts: list[Any] = value if type(value) is list else [value] if value else []
-    if "match" in meta and not all(re.fullmatch(str(meta["match"]), text) for text in texts):
-        raise ConfigurationError(name, "...", f"give {meta['form']}")
+    wrong = [one for one in texts if "match" in meta and not re.fullmatch(str(meta["match"]), one)]
+    if wrong:
+        raise ConfigurationError(name, "..." if meta.get("secret") else wrong[0], f"give {meta['form']}")
     return value
 
 

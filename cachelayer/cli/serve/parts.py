@@ -113,7 +113,9 @@ class KeyPart:
     """[[key]]"""
 
     tenant: str
-    sha256: str = field(default="", metadata={"match": r"[0-9a-f]{64}", "form": "64 hexadecimal digits"})
+    sha256: str = field(
+        default="", metadata={"match": r"[0-9a-f]{64}", "form": "64 hexadecimal digits", "secret": True}
+    )
     env: str = ""
     """Environment variable that holds the key itself."""
     trusted: bool = False
