@@ -58,6 +58,7 @@ class Retrieval(Undivided):
         options: dict[str, Any],
     ) -> None:
         check_corpus(corpus)
+        functools.update_wrapper(self, fn, updated=())
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions
         name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"

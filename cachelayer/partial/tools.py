@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from ..keep.parts import answer_tag, tool_tag
 from ..path.engine import Engine
 from ..wrap.decorator import kind_of
 from ..wrap.handles import Handle
+from ..wrap.naming import signature_of
 from ..wrap.registry import Registry
 from .schemas import canonical
 
@@ -25,7 +27,6 @@ class Tools:
 
     def __init__(self, registry: Registry, engine: Engine) -> None:
         self._registry, self._engine = registry, engine
-        self.kept: dict[str, Tool] = {}
 
     def __call__(
         self,
@@ -36,8 +37,8 @@ class Tools:
         schema: Mapping[str, Any] | None = None,
         version: str = "",
         **options: Any,
-    ) -> Tool:
-        """A tool under a policy of its own.
+    ) -> Any:
+        """A tool under a policy of its own: a function as `fn` is, awaited where that is.
 
         `keep`: "never" (what writes, sends or buys; the default: every call runs), "pure" (its arguments alone decide),
         or for how long a result holds. `schema`: the JSON schema of its arguments, by which they are compared and
@@ -53,7 +54,7 @@ class Tools:
                     "keep", keep, f"give 'never', 'pure', or a time: {fault.remedy}"
                 ) from None
         self._engine.noting.on = True
-        return Tool(self, called, fn, keep, schema, {**options, "version": version})
+        return _Tool(self, called, fn, keep, schema, {**options, "version": version}).held()
 
     def decision(self, fn: Callable[..., Any], *, name: str, version: str = "", **options: Any) -> Any:
         """A function that decides which tool to call with what, for a turn: exact unless `semantic=True` is given.
@@ -65,7 +66,7 @@ class Tools:
         options = {"semantic": False, **options, "name": f"decision:{name}", "version": version}
         return self._registry.wrap(fn, options=options, wire=False)
 
-    def cached(self, tool: Tool, fn: Callable[..., Any], keep: Keep, options: dict[str, Any]) -> Any:
+    def cached(self, tool: _Tool, fn: Callable[..., Any], keep: Keep, options: dict[str, Any]) -> Any:
         """The cached function of a tool."""
         noted = _noting(fn, self._engine, tool.name)
         ttl = FOREVER if keep == "pure" else keep
@@ -82,8 +83,8 @@ class Tools:
         self._engine.noting.note([tool_tag(name), *([answer_tag(digest)] if digest else [])])
 
 
-class Tool:
-    """A tool: called with its arguments by name, it runs or answers from the cache. Awaits where the tool does."""
+class _Tool:
+    """A tool under its policy, which runs or answers from the cache."""
 
     def __init__(
         self,
@@ -96,33 +97,53 @@ class Tool:
     ) -> None:
         self.name, self.keep, self._fn, self._schema, self._tools = name, keep, fn, schema, tools
         self.awaited = kind_of(fn) == "coroutine"
-        self.runs = 0
-        """Calls that went past the cache because the tool is kept 'never'."""
+        self._parameters = signature_of(fn).parameters.values()
         self.cached: Any = None if keep == "never" else tools.cached(self, self._run(), keep, options)
         if self.cached is not None:
             self.cached.handle.function.closed = True
 
-    def __call__(self, **arguments: Any) -> Any:
-        """The result; of an asynchronous tool to be awaited. Raises ConfigurationError for arguments without a key."""
-        if self.cached is None:
-            self.runs += 1
+    def held(self) -> Any:
+        """What users hold: a function that whoever reads names, signatures and docstrings takes for the tool's own."""
+        call: Any = self._kept() if self.cached is not None else self._always()
+        functools.update_wrapper(call, self._fn, updated=())
+        call.__name__, call.name, call.keep, call.cached = self.name, self.name, self.keep, self.cached
+        call.runs = 0
+        """Calls that went past the cache because the tool is kept 'never'."""
+        return call
+
+    def _always(self) -> Any:
+        def call(*args: Any, **arguments: Any) -> Any:
+            me.runs += 1
             self._tools.ran(self.name)
-            return self._fn(**arguments)
+            return self._fn(*args, **arguments)
+
+        async def later(*args: Any, **arguments: Any) -> Any:
+            return await call(*args, **arguments)
+
+        me: Any = later if self.awaited else call
+        return me
+
+    def _kept(self) -> Any:
+        def now(*args: Any, **arguments: Any) -> Any:
+            named = self._named(args, arguments)
+            result = self.cached(named)
+            self._tools.note(self.cached.handle, named, self.name)
+            return result
+
+        async def later(*args: Any, **arguments: Any) -> Any:
+            named = self._named(args, arguments)
+            result = await self.cached(named)
+            self._tools.note(self.cached.handle, named, self.name)
+            return result
+
+        return later if self.awaited else now
+
+    def _named(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments by name, in canonical form. Raises ConfigurationError for those without a key, and TypeError as
+        the tool itself would for too many."""
+        if args:
+            arguments = {**self._placed(args, arguments), **arguments}
         arguments = canonical(arguments, self._schema)
-        self._check(arguments)
-        return self._later(arguments) if self.awaited else self._now(arguments)
-
-    async def _later(self, arguments: dict[str, Any]) -> Any:
-        result = await self.cached(arguments)
-        self._tools.note(self.cached.handle, arguments, self.name)
-        return result
-
-    def _now(self, arguments: dict[str, Any]) -> Any:
-        result = self.cached(arguments)
-        self._tools.note(self.cached.handle, arguments, self.name)
-        return result
-
-    def _check(self, arguments: dict[str, Any]) -> None:
         for name, value in arguments.items():
             try:
                 argument(value)
@@ -132,6 +153,18 @@ class Tool:
                     type(value).__qualname__,
                     f"it cannot be compared ({fault}): give the tool plain values, or keep='never'",
                 ) from None
+        return arguments
+
+    def _placed(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> dict[str, Any]:
+        names = [one.name for one in self._parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
+        if len(args) > len(names):
+            raise TypeError(
+                f"{self.name}() takes {len(names)} positional arguments but {len(args)} were given"
+            )
+        placed = dict(zip(names, args, strict=False))
+        for name in placed.keys() & arguments.keys():
+            raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
+        return placed
 
     def _run(self) -> Callable[..., Any]:
         fn = self._fn

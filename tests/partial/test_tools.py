@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from typing import Any
 
@@ -141,6 +142,35 @@ async def test_an_object_with_an_asynchronous_call_is_an_asynchronous_tool() -> 
         tool = layer.tools(weather, keep="10m", name="weather")
         assert await tool(city="Ulm") == await tool(city="Ulm") == "sun in Ulm"
     assert weather.calls == 1
+
+
+@pytest.mark.parametrize("keep", ["10m", "never"])
+async def test_agents_are_given_a_tool_as_the_function_that_it_is(keep: str) -> None:
+    """They read name, signature and docstring for the model, and whether it is to be awaited."""
+
+    async def weather(city: str, days: int = 3) -> str:
+        """The weather of a city."""
+        return f"{city} {days}"
+
+    async with CacheLayer(semantic=False) as layer:
+        tool = layer.tools(weather, keep=keep, name="forecast")
+        retrieve = layer.retrieval(weather)
+        plain = layer.tools(lambda city: city, keep=keep, name="plain")
+        assert (tool.__name__, tool.__doc__) == ("forecast", "The weather of a city.")
+        assert inspect.signature(tool) == inspect.signature(retrieve) == inspect.signature(weather)
+        assert inspect.iscoroutinefunction(tool) and not inspect.iscoroutinefunction(plain)
+        assert await tool("Ulm", days=2) == await tool(days=2, city="Ulm") == "Ulm 2"
+        assert plain("Ulm") == plain(city="Ulm") == "Ulm"
+        assert layer.stats()["functions"].get("tool:forecast", {}).get("backend_calls", 1) == 1
+
+
+@pytest.mark.parametrize("keep", ["10m", "never"])
+def test_a_tool_takes_no_more_than_its_function_takes(keep: str) -> None:
+    tool = CacheLayer(semantic=False).tools(lambda city, days=3: city, keep=keep, name="t")
+    with pytest.raises(TypeError, match="2 positional arguments but 3 were given"):
+        tool("Ulm", 1, 2)
+    with pytest.raises(TypeError, match="multiple values for argument 'city'"):
+        tool("Ulm", city="Ulm")
 
 
 async def test_prompts_are_rendered_and_tokenized_once() -> None:
