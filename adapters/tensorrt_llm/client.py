@@ -16,7 +16,7 @@ from .events import Capabilities, Event, Transport
 from .fleet import Fleet
 from .guard import guarded
 from .local import LocalTransport
-from .request import Request, parse
+from .request import UNHEARD, Request, parse
 from .serve import ServeTransport
 from .wire import ChunkStream, chunks, collect
 
@@ -31,7 +31,12 @@ class TensorRTLLM:
     `retention`. `salt='optional'` refuses a request whose salt the server cannot honour, 'required' also
     refuses requests without one, and servers without salts at `start`; 'ignore' drops salts. `tenant` gives
     the salt of a request that names none, for instance a ContextVar's `get`. Raises the errors of `errors`,
-    and closes its connection, or aborts, when the caller leaves."""
+    and closes its connection, or aborts, when the caller leaves.
+
+    Wrapped by a layer, `timeout`, `priority`, `lane`, `session`, `retention` and OpenAI's fields that change no answer
+    are no part of the key, the model that `connect` was given is."""
+
+    cachelayer_ignored = UNHEARD
 
     def __init__(
         self, transport: Transport, *, salt: Salt = "optional", tenant: Callable[[], str | None] | None = None
@@ -42,6 +47,8 @@ class TensorRTLLM:
         self._salt, self._tenant = salt, tenant
         self.capabilities: Capabilities | None = None
         self._starting: asyncio.Future[Capabilities] | None = None
+        self.cachelayer_version = ""
+        """What the model is called where a call need not name it."""
 
     @classmethod
     def connect(
@@ -64,7 +71,11 @@ class TensorRTLLM:
         transports = [transport_of(one, **options) for one in urls]
         plain = isinstance(url, str) and fleet is None
         transport = transports[0] if plain else Fleet(transports, **(fleet or {}))
-        return cls(transport, salt=salt, tenant=tenant)
+        made = cls(transport, salt=salt, tenant=tenant)
+        paths = (urlsplit(one).path.rstrip("/").removesuffix("/v1") for one in urls)
+        named = {str(options.get("model") or ""), *paths}
+        made.cachelayer_version = " ".join(sorted(named - {""}))
+        return made
 
     def __repr__(self) -> str:
         kind = self.capabilities.kind if self.capabilities else "not started"

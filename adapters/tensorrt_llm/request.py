@@ -33,6 +33,11 @@ INERT = frozenset(
 )
 """OpenAI fields that change no output; TensorRT-LLM answers 400 to them, so they stay here."""
 
+UNHEARD = frozenset(("timeout", "priority", "lane", "session", "retention", "user", *INERT)) - {
+    "stream_options"
+}
+"""Fields that change how an answer comes about and not what it says."""
+
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)

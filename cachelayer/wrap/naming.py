@@ -102,6 +102,15 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "vary": [*options.get("vary", ()), asked]}
 
 
+def with_told(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options, and what a callable says of itself: in `cachelayer_ignored` the parameters that change no answer, in
+    `cachelayer_version` what sets it apart from others of its name."""
+    ignored, version = getattr(fn, "cachelayer_ignored", ()), getattr(fn, "cachelayer_version", "")
+    if ignored:
+        options = {**options, "ignore": [*names("ignore", options.get("ignore", ())), *ignored]}
+    return {"version": version, **options} if version else options
+
+
 def settled(fn: Any, ignore: Sequence[str]) -> bool:
     """Whether no default that is part of a call's identity can change between two calls."""
     kinds, parameters = Kinds(), signature_of(fn).parameters

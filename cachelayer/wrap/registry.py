@@ -26,6 +26,7 @@ from .naming import (
     signature_of,
     takes_json_only,
     with_receiver,
+    with_told,
 )
 from .options import OPTIONS, check
 from .redefined import apart, defined_again
@@ -76,6 +77,7 @@ class Registry:
                 "put @property above the layer's decorator" if isinstance(fn, property) else "give a callable"
             )
             raise ConfigurationError("fn", fn, remedy)
+        options = dict(with_told(fn, options))
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
         own = with_receiver(fn, own)

@@ -81,3 +81,44 @@ async def test_what_is_not_complete_is_asked_for_again(
         assert set(sources) <= {Source.BACKEND} and (failed == 2 or len(sources) == 2)
     generated = [r for r in serve.requests if r.get("cache_salt") != "" and "messages" in r]
     assert len(generated) >= 2
+
+
+async def test_what_a_request_says_of_its_way_is_no_part_of_what_it_asks(
+    connect: Connect, serve: ServeStandin
+) -> None:
+    """Else each conversation (`session`) and each time that is left (`timeout`) had answers of its own."""
+    ways: list[dict[str, Any]] = [
+        {},
+        {
+            "timeout": 9.5,
+            "priority": 0.9,
+            "lane": "batch",
+            "session": "s",
+            "user": "u",
+            "metadata": {"a": "b"},
+        },
+        {"retention": [(0, None, 50, None)], "store": True},
+    ]
+    async with CacheLayer(semantic=False) as layer:
+        llm = layer.wrap(connect(serve), name="llm", ignore=["seed"])
+        answers = [await llm(**ask("hello"), max_tokens=40, seed=1, **way) for way in ways]
+        assert answers == answers[:1] * 3
+        await llm(**ask("hello"), max_tokens=41)
+    assert len([r for r in serve.requests if "messages" in r and r.get("cache_salt") != ""]) == 2
+
+
+def test_models_that_only_connect_names_have_answers_of_their_own() -> None:
+    """A deployment with another model found the answers of the one before it in Redis."""
+    told = {
+        "trtllm://host:8000/v1/": "",
+        "trtllm://host:8000/models/llama": "/models/llama",
+        "local:/models/x": "/models/x",
+        "triton://host:8001/ensemble": "/ensemble",
+    }
+    for url, version in told.items():
+        assert TensorRTLLM.connect(url).cachelayer_version == version
+    keys = set()
+    for model in ("small", "large"):
+        llm = CacheLayer(semantic=False).wrap(TensorRTLLM.connect("trtllm://host:8000", model=model))
+        keys.add(llm.handle.now((), {"prompt": "hi"}).identity.canonical)
+    assert len(keys) == 2
