@@ -150,19 +150,6 @@ async def test_a_reply_that_was_lost_does_not_shift_the_others(server, open_stor
     await recovers(store, "a", b"for a")
 
 
-async def test_a_full_server_refuses_writes_and_still_answers(own_server, open_store):
-    server = own_server("--maxmemory-policy", "noeviction")
-    store = await open_store(server.url)
-    await store.put([record()])
-    server.do("CONFIG", "SET", "maxmemory", "1")
-    with pytest.raises(StoreFault) as fault:
-        await store.put([record("b")])
-    assert fault.value.reason is Reason.OVERLOAD
-    assert await served(store) == b"answer"
-    server.do("CONFIG", "SET", "maxmemory", "0")
-    assert await store.put([record("b")]) == 1
-
-
 async def test_a_replica_refuses_writes_and_still_answers(own_server, open_store):
     server = own_server()
     store = await open_store(server.url)
@@ -283,18 +270,3 @@ async def test_the_death_of_a_writer_leaves_whole_entries_or_none(pair, server):
             found = await one.get(wanted.key, canonical)
             assert found is None or found.payload == canonical * 300
         await one.erase(everything=True)
-
-
-@pytest.mark.parametrize("act", ["delete", "erase"])
-async def test_what_is_to_go_goes_from_a_full_server_too(own_server, open_store, act):
-    server = own_server("--maxmemory-policy", "noeviction")
-    store = await open_store(server.url)
-    await store.put([record(tags=("t",)), record("b")])
-    server.do("CONFIG", "SET", "maxmemory", "1")
-    with pytest.raises(StoreFault) as fault:  # that it was could not be written down
-        await (store.delete([record().key]) if act == "delete" else store.erase(tags=["t"]))
-    assert fault.value.reason is Reason.OVERLOAD
-    assert not server.do("EXISTS", store._names.entry(record().key))
-    assert await served(store) is None and await served(store, "b") == b"answer"
-    server.do("CONFIG", "SET", "maxmemory", "0")
-    assert await store.delete([record("b").key]) == 1

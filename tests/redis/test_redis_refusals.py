@@ -116,20 +116,6 @@ async def test_a_lookup_waits_for_no_second_attempt_to_connect(own_server: Any, 
     assert link.failures == failures
 
 
-async def test_a_full_server_serves_what_it_holds(own_server: Any) -> None:
-    server = own_server("--maxmemory-policy", "noeviction")
-    async with layer_on(server.url) as layer:
-        ask = layer.wrap(Gate(opened=True), name="ask")
-        await ask("kept")
-        await layer.flush()
-        server.do("CONFIG", "SET", "maxmemory", "1")
-        for number in range(20):
-            missed = await ask.outcome(f"another {number}")
-            assert missed.misses["redis"] is Reason.ABSENT
-            await layer.flush()
-        assert (await ask.outcome("kept")).source is Source.REDIS
-
-
 async def test_a_list_where_an_entry_belongs_is_corrupt_and_written_over(own_server, open_store):
     server = own_server()
     store = await open_store(server.url)

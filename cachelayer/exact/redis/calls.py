@@ -17,6 +17,11 @@ from .waiters import Act, Waiter
 
 Answers = list[Any] | StoreFault
 ASKING, MULTI, EXEC = pack(b"ASKING"), pack(b"MULTI"), pack(b"EXEC")
+FORCE = (
+    b"redis.call('unlink',KEYS[1]) redis.call('set',KEYS[1],ARGV[1],'px',ARGV[2]) "
+    b"local n=0 for i=2,#KEYS do n=redis.call('unlink',KEYS[i]) end return n"
+)
+"""A full server lets a script write what is small once it has removed something, were it nothing."""
 HOPS = 5
 STEP = 8
 """Requests that are made in one turn of the loop; a batch of 64 held it for a millisecond."""
@@ -34,6 +39,16 @@ class Request:
     act: Callable[[Node, Any], None] | None = None
     atomic: bool = False
     """Wrapped in MULTI and EXEC; where a slot is on the move the commands run one by one instead."""
+
+
+def plainly(name: bytes, value: bytes, lifetime: int) -> bytes:
+    """Set `name` for `lifetime` milliseconds; a full server refuses it."""
+    return pack(b"SET", name, value, b"PX", lifetime)
+
+
+def forced(name: bytes, value: bytes, lifetime: int, *others: bytes) -> bytes:
+    """The same on a full server, and unlink the others; the reply is whether the last of them was there."""
+    return pack(b"EVAL", FORCE, 1 + len(others), name, *others, value, lifetime)
 
 
 def checked(reply: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ from typing import Any
 from ...errors import StoreFault, Unusable
 from ...protocols import Clock
 from ...types import Reason
-from .calls import Answers, Request, answers, call, full, number, refusals
+from .calls import Answers, Request, answers, call, forced, full, number, plainly, refusals
 from .epochs import BORN, DECLARED, NEVER, TTL, Epoch, Known, Table, learned, unpack
 from .names import Names, digest_of
 from .news import EVERYTHING, News, Newsroom
@@ -210,34 +210,36 @@ class Coherence:
 
     # declaring ----------------------------------------------------------------------------------------------
 
-    async def declare(self, texts: Iterable[bytes]) -> None:
-        """Write new tokens for these names. Raises StoreFault where one could not be written; the others are.
+    async def declare(self, texts: Sequence[bytes]) -> None:
+        """Write new tokens for these names, on a full server too.
 
-        A full server refuses them, but forgets the old ones, which does for all that was stored by now.
+        Raises StoreFault where one could not be written; the others are.
         """
-        results: list[Answers] = []
-        requests = []
-        for text in texts:
-            try:
-                requests.append(self._declare(text))
-            except StoreFault as fault:
-                results.append(fault)
-        declared = await call(self._topology, Role.CONTROL, requests)
-        refused = [r.name for r, result in zip(requests, declared, strict=True) if full(result)]
-        await call(self._topology, Role.CONTROL, [Request(n, [pack(b"UNLINK", n)]) for n in refused])
-        for name in refused:
-            self.table.forget(self._names.changed(name)[1] or b"")
-        for result in (*results, *declared):
+        results = await self._all(self._declare, texts)
+        refused = [text for text, result in zip(texts, results, strict=True) if full(result)]
+        results = [result for result in results if not full(result)]
+        for result in (*results, *await self._all(partial(self._declare, force=True), refused)):
             answers(result)
 
-    def _declare(self, text: bytes) -> Request:
+    async def _all(self, make: Callable[[bytes], Request], texts: Sequence[bytes]) -> list[Answers]:
+        made: list[Request | StoreFault] = []
+        for text in texts:
+            try:
+                made.append(make(text))
+            except StoreFault as fault:
+                made.append(fault)
+        requests = [one for one in made if isinstance(one, Request)]
+        called = iter(await call(self._topology, Role.CONTROL, requests))
+        return [one if isinstance(one, StoreFault) else next(called) for one in made]
+
+    def _declare(self, text: bytes, *, force: bool = False) -> Request:
         digest = digest_of(text)
         name = self._names.epoch(digest)
         node = self._topology.route(name)
         epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
         known = self.table.get(digest)
         lifetime = self._lifetime(known.until if known is not None else 0.0)
-        commands = [pack(b"SET", name, epoch.pack(), b"PX", lifetime)]
+        commands = [(forced if force else plainly)(name, epoch.pack(), lifetime)]
         if node.replicas and node.confirms:
             commands.append(pack(b"WAIT", 1, UNCONFIRMED_MS))
         return Request(name, commands, partial(self._declared, digest, epoch))
@@ -249,30 +251,28 @@ class Coherence:
         self.unconfirmed += bool(node.replicas) and not node.confirms
 
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
-        """Delete entries and remember for `lifetime` seconds that they were; returns how many there were.
+        """Delete entries and remember for `lifetime` seconds that they were, on a full server too; how many there were.
 
-        A full server refuses all of it together, so there they are deleted alone first, which may make room.
+        Raises StoreFault.
         """
-        results = await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in keys])
+        milliseconds = int(lifetime * 1000)
+        results = await self._all(partial(self._bury, milliseconds), keys)
         refused = [key for key, result in zip(keys, results, strict=True) if full(result)]
-        removals = [Request(self._names.entry(key), self._removal(key)) for key in refused]
-        removed = [answers(result)[0] for result in await call(self._topology, Role.CONTROL, removals)]
-        buried = [result for result in results if not full(result)]
-        buried += await call(self._topology, Role.CONTROL, [self._bury(key, lifetime) for key in refused])
-        return sum(map(number, (*removed, *(answers(result)[1] for result in buried))))
+        removed = [answers(result)[1] for result in results if not full(result)]
+        buried = await self._all(partial(self._bury, milliseconds, force=True), refused)
+        return sum(map(number, (*removed, *(answers(result)[0] for result in buried))))
 
-    def _removal(self, key: bytes) -> list[bytes]:
-        return [pack(b"UNLINK", name) for name in (self._names.entry(key), self._names.near(key))]
-
-    def _bury(self, key: bytes, lifetime: float) -> Request:
-        entry, tomb = self._names.entry(key), self._names.tomb(key)
+    def _bury(self, lifetime: int, key: bytes, *, force: bool = False) -> Request:
+        entry, near, tomb = self._names.entry(key), self._names.near(key), self._names.tomb(key)
         node = self._topology.route(entry)
         token = os.urandom(8)
-        epoch = Epoch(token, node.incarnation, node.now(), DECLARED).pack()
-        mark = pack(b"SET", tomb, epoch, b"PX", int(lifetime * 1000))
+        epoch, act = Epoch(token, node.incarnation, node.now(), DECLARED), partial(self._buried, key, token)
+        if force:
+            return Request(entry, [forced(tomb, epoch.pack(), lifetime, near, entry)], act)
+        mark = plainly(tomb, epoch.pack(), lifetime)
         # marked again at the end: where a move of slots makes three steps of this, readers in between hear of the last
-        steps = [mark, *self._removal(key), mark]
-        return Request(entry, steps, partial(self._buried, key, token), atomic=True)
+        steps = [mark, pack(b"UNLINK", entry), pack(b"UNLINK", near), mark]
+        return Request(entry, steps, act, atomic=True)
 
     def _buried(self, key: bytes, token: bytes, node: Node, reply: Any) -> None:
         self._mark(key)

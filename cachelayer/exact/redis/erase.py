@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...errors import StoreFault
-from ...types import Reason
 from .calls import checked
 from .lane import Lane
 from .names import Names, digest_of, scope_name, tag_name
@@ -42,26 +40,15 @@ class Eraser:
     async def run(self, tags: Sequence[str], scopes: Sequence[bytes], *, everything: bool) -> Erased:
         """Invalidate, then go over all nodes, again where slots moved meanwhile. Raises StoreFault."""
         names = [] if everything else [*map(tag_name, tags), *map(scope_name, scopes)]
-        told, wanted = await self._declared(names), set(map(digest_of, names))
+        await self._lane.coherence.declare(names)
+        wanted = set(map(digest_of, names))
         for _ in range(PASSES):
             moves = self._lane.topology.moves
             for node in self._lane.topology:
                 await self._node(node, None if everything else wanted)
             if self._lane.topology.moves == moves:
                 break
-        if not told:
-            await self._lane.coherence.declare(names)  # there is room now
         return self._tell(done=True)
-
-    async def _declared(self, names: Sequence[bytes]) -> bool:
-        """Whether these could be invalidated: a full server may refuse it, and removal goes on."""
-        try:
-            await self._lane.coherence.declare(names)
-        except StoreFault as fault:
-            if fault.reason is not Reason.OVERLOAD:
-                raise
-            return False
-        return True
 
     async def _node(self, node: Node, wanted: set[bytes] | None) -> None:
         pattern = self._names.prefix + (b":*" if wanted is None else b":[vn]:*")
