@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, runtime_checkable
 
@@ -239,6 +239,23 @@ class Feed(Protocol):
         Also returns the position to continue from, and whether there is nothing more for now. The oldest
         announcements are forgotten.
         """
+
+
+@runtime_checkable
+class Reports(Protocol):
+    """A store that also tells every process which requests are kept apart, because an answer was wrong for one.
+
+    A pair is a digest that begins with whose it is; the latest some thousand are enough.
+    """
+
+    async def report(self, pairs: Sequence[bytes]) -> None:
+        """Keep these pairs."""
+
+    async def reported(self, after: bytes, limit: int) -> tuple[Sequence[bytes], bytes, bool]:
+        """At most `limit` pairs after a position, as `Feed.published` gives announcements."""
+
+    async def unreport(self, beginnings: Collection[bytes] | None) -> None:
+        """Forget the pairs that begin so, or all: whose they were is erased."""
 
 
 class Change(Protocol):

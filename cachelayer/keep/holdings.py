@@ -21,8 +21,9 @@ STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
 Wanted = Mapping[str, str | None]
 """Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
-_ENTRY, _KEY = re.compile("e[0-9a-f]{1,16}"), re.compile("k[0-9a-f]{32}")
-"""The id of an outcome that stands for an entry, or for what the store alone holds: `Keeper.id_of`."""
+_ENTRY, _KEY = re.compile(r"e([0-9a-f]{1,16})(?:\.([0-9a-f]{16}))?"), re.compile("k[0-9a-f]{32}")
+"""The id of an outcome that stands for an entry, and for what other request it was served, or for what the store alone
+holds: `Keeper.id_of`."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 
@@ -251,7 +252,8 @@ class Holdings:
 
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
         """The entry of an outcome's id; O(entries), for what an owner does by hand."""
-        wanted = int(entry[1:], 16) if _ENTRY.fullmatch(entry) else None
+        named = _ENTRY.fullmatch(entry)
+        wanted = int(named[1], 16) if named else None
         for memory in self.memories if wanted is not None else ():
             with self.lock:
                 for slot in memory:
@@ -268,3 +270,9 @@ class Holdings:
 def key_of(entry: str) -> int | None:
     """The digest in the id of an outcome that the store alone holds."""
     return int(entry[1:], 16) if _KEY.fullmatch(entry) else None
+
+
+def asked_of(entry: str) -> bytes | None:
+    """The digest, in the id of an outcome, of the request that another's answer was served to."""
+    named = _ENTRY.fullmatch(entry)
+    return bytes.fromhex(named[2]) if named and named[2] else None

@@ -13,6 +13,7 @@ from ..policy import check_names
 from ..protocols import Decider, Embedder
 from ..semantic.asks import State
 from ..semantic.successor import succeed
+from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
 from ..tiers.local import Local
 from ..wrap.naming import names
@@ -65,9 +66,12 @@ class Upkeep:
             tier.forget_texts()
         if physically and tiers.shortcuts is not None:
             tiers.shortcuts.clear()
-        if tiers.elsewhere is None:
-            return 0
-        return await tiers.elsewhere.forgotten(self._keeper.declared(**what), physically=physically)
+        declared = self._keeper.declared(**what)
+        if physically:
+            tiers.apart.drop(owners_of(declared))
+        return (
+            0 if tiers.elsewhere is None else await tiers.elsewhere.forgotten(declared, physically=physically)
+        )
 
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""

@@ -12,6 +12,7 @@ from ..keep.parts import take
 from ..keep.recorder import Recorder
 from ..observe.pace import timed
 from ..protocols import Clock
+from ..tiers.meaning import asked_by
 from ..tiers.shadows import hit_of
 from ..types import Match, Outcome, Saved, Source
 
@@ -41,8 +42,11 @@ class Delivery:
         call.timings["total"] = self._now() - call.arrived
         hit = source is not BACKEND and source is not BYPASS
         saved = Saved(landing.seconds, self._keeper.tokens(call.function, landing)) if hit else Saved()
+        name = self._keeper.id_of(call, landing)
+        if match == "similar":
+            name = f"{name}.{asked_by(call)}"
         return Outcome(
-            self._own(call, landing, led), self._keeper.id_of(call, landing), source, match, landing.similarity,
+            self._own(call, landing, led), name, source, match, landing.similarity,
             landing.confidence, landing.age, call.misses, call.timings, saved, landing.stored,
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
 from ..flow.within import Alone, Itself
 from ..keep.call import Call, Landing
-from ..keep.holdings import key_of
+from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..protocols import Clock
@@ -245,10 +245,10 @@ class Engine:
             digest = key_of(entry)
             return digest is not None and shared is not None and await shared.forget(digest)
         memory, slot = found
-        self.tiers.report_wrong(slot)
+        pair = self.tiers.report_wrong(slot, asked_of(entry))
         self.keeper.drop(memory, slot)
+        await self.tiers.tell(slot, pair)
         if shared is not None:
-            await shared.forget(slot.digest)
             self.keeper.drop_digest(slot.digest)  # what was read from the store before it was told
         return True
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Collection
+from hashlib import blake2b
 from typing import Final, Protocol
 
 from ..types import Candidate, Turn
 
-ENTRIES: Final = 4096
-"""Entries of which it is known to what other requests they were served."""
-EACH: Final = 8
-"""Such requests of one entry, the latest."""
 REPORTED: Final = 16_384
 """Pairs of requests that are kept apart, the latest."""
+_SIZE: Final = 8
+PAIR: Final = 3 * _SIZE
+"""Bytes of a pair: digests of whose answers it concerns, of the index partition, of both requests."""
 
 
 class Said(Protocol):
@@ -26,40 +26,60 @@ class Said(Protocol):
 
 
 class Apart:
-    """Pairs of requests as hashes, so that it holds nobody's words; a collision costs a hit. In this process alone."""
+    """Pairs of requests as digests, so that it holds nobody's words; a collision costs a hit."""
 
     def __init__(self) -> None:
-        self._served: OrderedDict[int, tuple[int, ...]] = OrderedDict()
-        self._reported: OrderedDict[int, None] = OrderedDict()
+        self._owners: OrderedDict[bytes, bytes] = OrderedDict()
+        """Whose each pair is, by the rest of it."""
+        self._partitions: Counter[bytes] = Counter()
 
     def __len__(self) -> int:
-        return len(self._reported)
+        return len(self._owners)
 
-    def served(self, entry_id: int, pairs: Sequence[int]) -> None:
-        """An entry's answer was given to the other request of each of these pairs."""
-        held = self._served.pop(entry_id, ())
-        self._served[entry_id] = (*(pair for pair in held if pair not in pairs), *pairs)[-EACH:]
-        if len(self._served) > ENTRIES:
-            self._served.popitem(last=False)
+    def add(self, pair: bytes) -> None:
+        """An answer was wrong: its own request and the one it was given to are apart from now on."""
+        owner, key = pair[:_SIZE], pair[_SIZE:]
+        if key not in self._owners:
+            self._partitions[key[:_SIZE]] += 1
+        self._owners[key] = owner
+        if len(self._owners) > REPORTED:
+            self._drop(next(iter(self._owners)))
 
-    def report(self, entry_id: int) -> None:
-        """The answer was wrong: whoever it was given to lately and its own request are apart from now on."""
-        for pair in self._served.pop(entry_id, ()):
-            self._reported[pair] = None
-            if len(self._reported) > REPORTED:
-                self._reported.popitem(last=False)
+    def drop(self, owners: Collection[bytes] | None) -> None:
+        """Forget the pairs of these owners, as `digest` makes them, or all."""
+        for key in [key for key, owner in self._owners.items() if owners is None or owner in owners]:
+            self._drop(key)
+
+    def _drop(self, key: bytes) -> None:
+        if self._owners.pop(key, None) is not None:
+            self._partitions[key[:_SIZE]] -= 1
+            self._partitions += Counter()  # without those of which nothing is left
 
     def sift(self, partition: bytes, mine: Said, found: list[Candidate]) -> list[Candidate]:
         """Without those whose answers were reported for such a request, or this one's for theirs."""
-        if not self._reported:
+        if not self._owners or not found or (place := digest(partition)) not in self._partitions:
             return found
-        return [one for one in found if pair_of(partition, mine, one) not in self._reported]
-
-    def forget(self, entry_id: int) -> None:
-        """The entry is gone."""
-        self._served.pop(entry_id, None)
+        asked = said(mine)
+        return [one for one in found if place + _both(place, asked, said(one)) not in self._owners]
 
 
-def pair_of(partition: bytes, one: Said, other: Said) -> int:
-    """The same for both ways round; scopes are apart."""
-    return hash((partition, frozenset(((one.text, one.turns), (other.text, other.turns)))))
+def pair_of(owner: bytes, partition: bytes, asked: bytes, entry: Said) -> bytes:
+    """A request, by its `said`, and that of an entry; the same for both ways round. Scopes are apart."""
+    place = digest(partition)
+    return digest(owner) + place + _both(place, asked, said(entry))
+
+
+def said(one: Said) -> bytes:
+    """A digest of a request's text and of the turns before it, the same in every process."""
+    parts = (one.text, *(part for turn in one.turns for part in (turn.role, turn.text)))
+    coded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return digest(b"".join(b"%d:%b" % (len(part), part) for part in coded))
+
+
+def digest(of: bytes) -> bytes:
+    """8 bytes."""
+    return blake2b(of, digest_size=_SIZE).digest()
+
+
+def _both(place: bytes, one: bytes, other: bytes) -> bytes:
+    return digest(place + min(one, other) + max(one, other))

@@ -53,6 +53,8 @@ class Ask:
     withheld: list[Candidate] = field(default_factory=list)
     """Candidates that must not be served to this principal: quarantined, or hubs."""
     decision: Decision | None = None
+    served: Entry | None = None
+    """The entry that answers it."""
     judge: Same | None = None
     """The owner's comparison of answers; None for the built-in one."""
     argument: Any = None

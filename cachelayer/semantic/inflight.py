@@ -23,14 +23,12 @@ LEAST = 0.5
 class Flight:
     """One answer in the making. `landing` is the engine's own; None where there will be none to share."""
 
-    __slots__ = ("id", "landing", "loop", "made", "pairs", "partition", "query", "waiters")
+    __slots__ = ("id", "landing", "loop", "made", "partition", "query", "waiters")
 
     def __init__(self, id: int, partition: bytes, query: Query, loop: asyncio.AbstractEventLoop) -> None:
         self.id, self.partition, self.query, self.loop = id, partition, query, loop
         self.made = (None, *WITHIN.get())[-1]
         """The call that makes it."""
-        self.pairs: list[int] = []
-        """Its own request with that of each who joined, as `apart` knows them."""
         self.waiters: list[asyncio.Future[Any]] | None = []
         """None once it landed."""
         self.landing: Any = None

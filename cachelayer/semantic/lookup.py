@@ -18,7 +18,7 @@ from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
 from ..types import Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
-from .apart import Apart, pair_of
+from .apart import Apart
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .index.searches import Searches
@@ -45,7 +45,7 @@ class Lookup:
         self.decide_by(decider)
         self.make_index, self.generation = make_index, 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
-        self._apart = Apart()
+        self.apart = Apart()
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Fills the index before the tier serves, where answers survive a restart."""
@@ -120,7 +120,7 @@ class Lookup:
         if not (known := self._retyped.near(ask, self.entries)):
             return None
         started = time.monotonic()
-        near = self.watch.sift(ask, self._apart.sift(ask.partition, ask, known))
+        near = self.watch.sift(ask, self.apart.sift(ask.partition, ask, known))
         query = Query(ask.text, _NO_VECTOR, ask.turns, ask.principal, ask.checkable)
         with self._lock:
             decision = retyping.again(ask.function, ask.partition, query, near, ask.max_error_rate)
@@ -132,11 +132,9 @@ class Lookup:
         return self._chosen(ask, decision.entry)
 
     def _chosen(self, ask: Ask, entry_id: int) -> Entry | None:
-        """The entry, noted as served to this request."""
-        entry = self.entries.get(entry_id)
-        if entry is not None and not ask.preview:
-            self._apart.served(entry_id, [pair_of(ask.partition, ask, entry)])
-        return entry
+        """The entry, noted as the one that is served."""
+        ask.served = self.entries.get(entry_id)
+        return ask.served
 
     async def meet(self, ask: Ask) -> None:
         """Find the neighbours of a request that `again` answered without them, for its check to learn from."""
@@ -179,15 +177,13 @@ class Lookup:
 
     def _join(self, ask: Ask, query: Query) -> Flight | None:
         near = self.inflight.near(ask.partition, query)
-        fit = self._apart.sift(ask.partition, query, [one for one, _ in near])
+        fit = self.apart.sift(ask.partition, query, [one for one, _ in near])
         if not (near := [(one, flight) for one, flight in near if one in fit]):
             return None
         with self._lock:
             flight, ask.decision = self.inflight.judge(
                 self.decider, ask.function, query, near, ask.max_error_rate
             )
-        if flight is not None:
-            flight.pairs.append(pair_of(ask.partition, query, flight.query))
         return flight
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
@@ -227,7 +223,7 @@ class Lookup:
             return found
         near, lost = gather(ask, *found, self.entries, self._talks, NEIGHBOURS)
         self.repaired += lost
-        near = self._apart.sift(ask.partition, ask, near)
+        near = self.apart.sift(ask.partition, ask, near)
         ask.candidates = self.watch.sift(ask, near)
         return None if ask.candidates else Reason.QUARANTINED if near else Reason.NO_CANDIDATE
 

@@ -12,6 +12,7 @@ from ..flow.background import offload
 from ..protocols import Decider, Embedder, VectorIndex
 from ..types import Query
 from .answers import leave, tell
+from .apart import pair_of
 from .asks import Ask, Entry, State
 from .conversations import Conversations
 from .lookup import Lookup
@@ -56,8 +57,6 @@ class SimilarTier(Lookup):
         assert self.index is not None and ask.query is not None
         entry = Entry(ask.function, ask.partition, ask.text, ask.turns, answer, value)
         self.entries[entry_id] = entry
-        if ask.flight is not None and ask.flight.pairs:
-            self._apart.served(entry_id, ask.flight.pairs)
         if self._retyping is not None:
             self._retyped.add(entry_id, entry)
         self._talks.add(entry_id, ask.partition, ask.turns, ask.query.vector)
@@ -120,7 +119,6 @@ class SimilarTier(Lookup):
             self._retyped.drop(entry_id, entry)
             self._gone.append(entry_id)
             self.watch.forget(entry_id)
-            self._apart.forget(entry_id)
 
     def _sweep(self, least: int = 64) -> None:
         if len(self._gone) < least or self.index is None:
@@ -131,9 +129,13 @@ class SimilarTier(Lookup):
             for entry_id in gone:
                 self.decider.forget(entry_id)
 
+    def pair(self, entry_id: int, owner: bytes, asked: bytes) -> bytes | None:
+        """An entry's request and another, as `apart` keeps them; None where the entry is not findable."""
+        entry = self.entries.get(entry_id)
+        return None if entry is None else pair_of(owner, entry.partition, asked, entry)
+
     def report_wrong(self, entry_id: int) -> None:
         """The owner says that this entry's answer is wrong, for its own request or one that it was served to."""
-        self._apart.report(entry_id)
         with self._lock:
             self.decider.report_wrong(entry_id)
 

@@ -23,17 +23,12 @@ from ..keep.call import Call, Function
 from ..keep.holdings import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.streams import seen_of
-from ..protocols import Clock, Feed
-from ..semantic.asks import Ask, State
+from ..protocols import Clock
+from ..semantic.apart import digest
+from ..semantic.asks import Ask
 from ..semantic.tier import SimilarTier
 from ..types import Findable, Reason, Record
-from .shared import SharedTier
 
-PERIOD = 0.2
-"""Seconds between two looks at the feed."""
-PATIENCE = 5.0
-"""Seconds that a start waits for the feed, and a look at it may take."""
-BATCH = 256
 WAITING = 100_000
 """Entries that may wait for their function to be wrapped."""
 
@@ -205,6 +200,9 @@ class Elsewhere:
     async def wrote(self, made: Sequence[Indexed]) -> None:
         """A batch of answers was indexed."""
 
+    async def keep_apart(self, pair: bytes) -> None:
+        """An answer was wrong for one of two requests, which are kept apart: everywhere, and after restarts."""
+
     def gone(self, slot: Slot) -> None:
         """An entry left the memory."""
 
@@ -223,77 +221,11 @@ class Elsewhere:
         return dict(self.arrivals.stats())
 
 
-class Newcomers(Elsewhere):
-    """Follows the shared store's feed, and tells it what was made here."""
-
-    def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
-        super().__init__(arrivals)
-        self._shared, self._feed = shared, feed
-        shared.lost, shared.outdated = self._begin_again, arrivals.outdated
-        self._after = b""
-        self._following: asyncio.AbstractEventLoop | None = None
-        self.faults = arrivals.faults
-
-    def reset(self) -> None:
-        self._following = None
-
-    def _begin_again(self) -> None:
-        self._after = b""
-        self.arrivals.clear()
-
-    def listen(self, function: str = "") -> bool:
-        begun = super().listen(function)
-        loop = self._following
-        if loop is None or loop.is_closed():
-            self._following = asyncio.get_running_loop()
-            self.arrivals.background.spawn_always(self._follow)
-        return begun
-
-    async def start(self) -> None:
-        """Take in what is there, for as long as a start may wait; the rest follows."""
-        await self.faults.attempt("feed", self._catch_up(), PATIENCE)
-        self.listen()
-
-    async def wrote(self, made: Sequence[Indexed]) -> None:
-        """Tell the other processes."""
-        items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
-        if items and self._shared.breaker.state == "closed":
-            await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
-
-    async def _follow(self) -> None:
-        here = self._following
-        try:
-            while True:
-                await self.faults.attempt("feed", self._catch_up(), None)
-                await asyncio.sleep(PERIOD)
-        finally:
-            if self._following is here:
-                self._following = None
-
-    async def _catch_up(self) -> None:
-        if self.arrivals.similar.state is not State.READY:
-            return
-        whole = False
-        while not whole:
-            before = self._after
-            items, after, whole = await self._feed.published(before, BATCH)
-            for item in items:
-                if not self.arrivals.known(item):
-                    await self._fetch(item)
-            if self._after == before:  # else it begins again
-                self._after = after
-
-    async def _fetch(self, item: Findable) -> None:
-        """The answer itself, as a lookup would get it: invalidated, expired or damaged ones do not come."""
-        epoch = self.arrivals.keeper.epoch
-        found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
-        if isinstance(found, Record):
-            await self.arrivals.take(Arrival(item, found, epoch))
-
-    def stats(self) -> dict[str, Any]:
-        return {"following": self._following is not None, **self.arrivals.stats()}
-
-
 async def _never(*args: Any, **kwargs: Any) -> Reason:
     """An entry that arrives has no backend."""
     return Reason.ABSENT
+
+
+def owners_of(declared: Invalidation) -> list[bytes] | None:
+    """Whose answers were declared invalid, as `apart` knows them; None for everybody's."""
+    return None if declared.everything else [digest(scope) for scope in declared.scopes]

@@ -13,12 +13,14 @@ import numpy as np
 from ..errors import ConfigurationError
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
+from ..exact.wire.pair_log import PairLog
 from ..flow.background import offload
 from ..keep.call import Call
 from ..keep.holdings import Invalidation
+from ..semantic.apart import PAIR, REPORTED
 from ..semantic.asks import State
 from ..types import Reason, Record
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed
+from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, owners_of
 from .records import record_of
 
 
@@ -33,6 +35,7 @@ class Local(Elsewhere):
         super().__init__(arrivals)
         self.directory = directory
         self.log = EntryLog(directory / "entries")
+        self._reports = PairLog(directory / "apart", PAIR, REPORTED)
         self.restored = self.discarded = 0
         self.failure = ""
         self._coming: dict[int, Arrival] = {}
@@ -66,6 +69,9 @@ class Local(Elsewhere):
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
         await self._recall_texts()
+        with self.arrivals.faults.guard("report"):
+            for pair in await offload(self._reports.load):
+                similar.apart.add(pair)
         now = self.arrivals.clock.time()
         keeper.ids_from(int(now * 1e6))
         alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
@@ -143,6 +149,11 @@ class Local(Elsewhere):
         arrivals = self.arrivals
         return arrivals.faults.attempt_now("encode", record_of, call, slot, arrivals.keeper, arrivals.codec)
 
+    async def keep_apart(self, pair: bytes) -> None:
+        if self._opened:
+            with self.arrivals.faults.guard("report"):
+                await offload(partial(self._reports.append, pair))
+
     def gone(self, slot: Slot) -> None:
         if self._opened:
             self.log.drop(slot.id)
@@ -182,6 +193,7 @@ class Local(Elsewhere):
             with self.arrivals.faults.guard("persist"):
                 await offload(self.log.clear)
         if physically:
+            await offload(partial(self._reports.drop, owners_of(declared)))
             (self.directory / "texts").unlink(missing_ok=True)
             await offload(self._index.snapshot)
         return len(doomed)

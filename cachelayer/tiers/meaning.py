@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
+from ..semantic.apart import said
 from ..semantic.asks import Ask, Entry, Explained
 from ..semantic.inflight import Flight
 from ..semantic.tier import SimilarTier
-from ..types import Reason, Source
+from ..types import Reason, Source, Turn
 from .rides import Found
 from .shadows import Shadows
 
@@ -57,8 +58,7 @@ class Meaning:
         identity = call.identity
         assert identity is not None and identity.text is not None
         policy, who = call.policy, call.principal
-        text = identity.text if call.function.own is None else f"{identity.text} {call.digest:032x}"
-        ask = Ask(call.function.name, identity.partition(), text, identity.turns, self._bound(call),
+        ask = Ask(call.function.name, identity.partition(), text_of(call), identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
         ask.judge = self._shadows.judge(call.function)
         ask.argument = call.function.compared(call.args, call.kwargs)
@@ -119,3 +119,19 @@ class Meaning:
         landing.match = "similar"
         landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
+
+
+def text_of(call: Call) -> str:
+    """What is compared of a call, as the tier that serves it knows it."""
+    text = "" if call.identity is None else call.identity.text or ""
+    return text if call.function.own is None else f"{text} {call.digest:032x}"
+
+
+def asked_by(call: Call) -> str:
+    """A digest of the request, for the id of an answer that was made for another one."""
+    return "" if call.identity is None else said(_Request(text_of(call), call.identity.turns)).hex()
+
+
+class _Request(NamedTuple):
+    text: str
+    turns: tuple[Turn, ...]

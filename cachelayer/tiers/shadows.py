@@ -16,6 +16,7 @@ from ..keep.recorder import Recorder
 from ..observe.quality import Hit
 from ..protocols import Judged
 from ..semantic.answers import normalize, tell
+from ..semantic.apart import said
 from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
 
@@ -120,13 +121,13 @@ class Shadows:
 def hit_of(call: Call, ask: Ask) -> Hit | None:
     """What a similar hit served, for those who judge it; None where its candidate has no text any more."""
     decision = ask.decision
-    if decision is None or decision.entry is None:
+    if decision is None or decision.entry is None or ask.served is None:
         return None
     served = next((c for c in ask.candidates if c.entry == decision.entry), None)
     if served is None or served.answer is None:
         return None
     scope = blake2b(ask.partition, digest_size=6).hexdigest()
     return Hit(
-        f"e{decision.entry:x}", call.function.name, scope, ask.text, served.text, served.answer, decision.similarity,
-        decision.confidence, decision.detail,
+        f"e{ask.served.value.origin:x}.{said(ask).hex()}", call.function.name, scope, ask.text, served.text,
+        served.answer, decision.similarity, decision.confidence, decision.detail,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from ..keep.keeper import Keeper
 from ..keep.recorder import Recorder
 from ..keep.streams import seen_of
 from ..protocols import Clock
+from ..semantic.apart import Apart
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
@@ -73,10 +74,16 @@ class Tiers:
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
+        self.apart = similar.apart if similar is not None else Apart()
 
     def similar_to(self, function: Function) -> SimilarTier | None:
         """The similar tier that serves a function."""
         return self.similar if function.own is None else function.own
+
+    def join(self, tier: SimilarTier) -> None:
+        """One more similar tier, of a function that brings vectors of its own."""
+        tier.inflight, tier.apart = self.inflight, self.apart
+        self.every.append(tier)
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
@@ -204,10 +211,25 @@ class Tiers:
         if self.shared is not None and call.identity is not None:
             await self.shared.forget(call.digest)
 
-    def report_wrong(self, slot: Slot) -> None:
-        """The owner says that an entry's answer was wrong."""
+    def report_wrong(self, slot: Slot, asked: bytes | None) -> bytes | None:
+        """The owner says that an entry's answer was wrong, for another request where that was `asked`.
+
+        Returns the pair of requests that are apart from now on, for `tell`.
+        """
+        pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self.every]
         for tier in self.every:
             tier.report_wrong(slot.id)
+        pair = next(filter(None, pairs), None)
+        if pair is not None:
+            self.apart.add(pair)
+        return pair
+
+    async def tell(self, slot: Slot, pair: bytes | None) -> None:
+        """What was reported holds in every process, and after restarts."""
+        if pair is not None and self.elsewhere is not None:
+            await self.elsewhere.keep_apart(pair)
+        if self.shared is not None:
+            await self.shared.forget(slot.digest)
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""

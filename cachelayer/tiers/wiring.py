@@ -22,8 +22,9 @@ from ..semantic.embed.batched import BatchedEmbedder
 from ..semantic.embed.cache import CachedEmbedder
 from ..semantic.index.packed import PackedIndex
 from ..semantic.tier import SimilarTier
-from .arrivals import Arrivals, Elsewhere, Newcomers
+from .arrivals import Arrivals, Elsewhere
 from .local import Local
+from .newcomers import Newcomers
 from .shared import SharedTier
 from .tiers import Tiers
 

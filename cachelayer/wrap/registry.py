@@ -131,8 +131,7 @@ class Registry:
         self._first.setdefault(name, (fn, given))
         self.functions[name] = function
         if function.own is not None:
-            function.own.inflight = self._engine.tiers.inflight
-            self._engine.tiers.every.append(function.own)
+            self._engine.tiers.join(function.own)
         self._wrapped(function)
         return function
 

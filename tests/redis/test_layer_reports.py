@@ -50,3 +50,37 @@ async def test_an_outcome_is_reported_in_whatever_process_and_no_other_answer_go
         await eventually(lambda: here.stats()["entries"] == 0)
         assert (await ask.outcome(FORWARDS)).source is Source.BACKEND
         assert (await elsewhere.outcome("quite another thing")).source is Source.MEMORY
+
+
+async def test_requests_that_were_reported_are_apart_in_every_process_and_in_later_ones(
+    server: Server,
+) -> None:
+    gate = Gate(lambda question: f"answer to {question}", opened=True)
+    async with layer_on(server.url) as here, layer_on(server.url) as there:
+        ask, elsewhere = (layer.wrap(gate, name="ask") for layer in (here, there))
+        await ask(FORWARDS)
+        await here.flush()
+        served = await ask.outcome(BACKWARDS)
+        assert served.match == "similar" and await here.report_wrong(served)
+        await eventually(lambda: len(there._tiers.apart) == 1)
+        await ask(FORWARDS)
+        await here.flush()
+        async with layer_on(server.url) as later:
+            for caller in (ask, elsewhere, later.wrap(gate, name="ask")):
+                assert (await caller.outcome(BACKWARDS)).answer == f"answer to {BACKWARDS}"
+    assert b"parcel" not in repr(server.do("XRANGE", "cachelayer:a", "-", "+")).encode()
+
+
+async def test_what_a_tenant_reported_is_erased_with_its_answers(server: Server) -> None:
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        for tenant in ("acme", "other"):
+            with layer.scope(tenant=tenant):
+                await ask(FORWARDS)
+                await layer.flush()
+                assert await layer.report_wrong(await ask.outcome(BACKWARDS))
+        assert server.do("XLEN", "cachelayer:a") == 2
+        await layer.erase(tenant="acme")
+        assert server.do("XLEN", "cachelayer:a") == 1 == len(layer._tiers.apart)
+        await layer.erase()
+        assert server.do("EXISTS", "cachelayer:a") == 0 == len(layer._tiers.apart)

@@ -63,7 +63,7 @@ def as_user(server, name: str, rights: str) -> str:
 @pytest.mark.parametrize(
     ("rights", "missing"),
     [
-        ("~cachelayer:* +@all -@write", "SET, UNLINK, PEXPIRE, XADD"),
+        ("~cachelayer:* +@all -@write", "SET, UNLINK, PEXPIRE, XADD, XDEL"),
         ("~app:* +@all", "GET, SET"),
         ("~* +@all -eval", "EVAL"),
     ],

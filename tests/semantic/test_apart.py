@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
-from cachelayer.semantic.apart import EACH, ENTRIES, REPORTED, Apart, pair_of
+from cachelayer.exact.wire.pair_log import PairLog
+from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, said
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Query, Turn
 
@@ -30,10 +33,10 @@ class SameWords:
         return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
-def make() -> CacheLayer:
+def make(**options: Any) -> CacheLayer:
     patient = Budgets(embed="20s", search="20s", verify="20s")
     policy = Policy(max_error_rate=0.05, shadow=0, budgets=patient)
-    return CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords())
+    return CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords(), **options)
 
 
 async def test_a_reported_rewording_is_served_from_that_request_no_more_and_others_still_are() -> None:
@@ -84,28 +87,89 @@ def candidate(text: str, *turns: Turn) -> Candidate:
 @given(st.text(max_size=5), st.text(max_size=5), st.binary(max_size=3))
 def test_a_pair_is_the_same_both_ways_round(one: str, other: str, scope: bytes) -> None:
     a, b = candidate(one), candidate(other)
-    assert pair_of(scope, a, b) == pair_of(scope, b, a)
+    pair = pair_of(b"owner", scope, said(a), b)
+    assert pair == pair_of(b"owner", scope, said(b), a) and len(pair) == PAIR
+    apart = Apart()
+    apart.add(pair)
+    assert apart.sift(scope, a, [b]) == [] == apart.sift(scope, b, [a])
 
 
 def test_other_conversations_and_other_scopes_are_other_pairs() -> None:
     a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
-    apart.served(1, [pair_of(b"scope", a, b)])
-    apart.report(1)
+    apart.add(pair_of(b"owner", b"scope", said(a), b))
     assert apart.sift(b"scope", a, [b]) == []
     later = candidate("stop it", Turn("user", "my order is late"))
     assert apart.sift(b"scope", a, [later]) == [later]
     assert apart.sift(b"other", a, [b]) == [b]
 
 
-def test_nothing_that_was_not_served_is_reported_and_all_is_bounded() -> None:
-    apart = Apart()
-    apart.report(7)
-    assert len(apart) == 0
-    for entry in range(ENTRIES + REPORTED):
-        apart.served(entry, [EACH * entry + k for k in range(EACH + 3)])
-    assert len(apart._served) == ENTRIES and all(len(pairs) == EACH for pairs in apart._served.values())
-    for entry in range(ENTRIES + REPORTED):
-        apart.report(entry)
-        apart.served(entry, [-entry - 1])
-        apart.report(entry)
-    assert len(apart) == REPORTED and not apart._served
+def test_the_latest_are_held_and_those_of_an_owner_go_with_it() -> None:
+    a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
+    for number in range(REPORTED + 3):
+        apart.add(pair_of(b"owner", b"%d" % number, said(a), b))
+    assert len(apart) == REPORTED == len(apart._partitions)
+    apart.add(pair_of(b"another", b"scope", said(a), b))
+    apart.drop([digest(b"owner")])
+    assert len(apart) == 1 == len(apart._partitions) and apart.sift(b"scope", a, [b]) == []
+    apart.drop(None)
+    assert len(apart) == 0 and apart.sift(b"scope", a, [b]) == [b]
+
+
+async def test_one_report_leaves_other_rewordings_alone() -> None:
+    async with make() as layer:
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            return f"answer to {question}"
+
+        await ask(FORWARDS)
+        await layer.flush()
+        assert {(await ask.outcome(question)).match for question in (BACKWARDS, SIDEWAYS)} == {"similar"}
+        assert await layer.report_wrong(await ask.outcome(BACKWARDS))
+        await ask(FORWARDS)
+        await layer.flush()
+        assert (await ask.outcome(SIDEWAYS)).match == "similar"
+        assert (await ask.outcome(BACKWARDS)).answer == f"answer to {BACKWARDS}"
+
+
+async def test_what_was_reported_holds_after_a_restart_until_it_is_erased(tmp_path: Path) -> None:
+    async def run(report: bool) -> Outcome:
+        async with make(index=tmp_path) as layer:
+            ask = layer.wrap(Gate(lambda question: f"answer to {question}", opened=True), name="ask")
+            with layer.scope(tenant="acme"):
+                await ask(FORWARDS)
+                await layer.flush()
+                outcome = await ask.outcome(BACKWARDS)
+                if report:
+                    assert await layer.report_wrong(outcome)
+            await layer.flush()
+            if not report:
+                await layer.erase(tenant="acme")
+        return outcome
+
+    assert (await run(report=True)).match == "similar"
+    assert b"parcel" not in (tmp_path / "apart").read_bytes()
+    assert (await run(report=False)).source is Source.BACKEND
+    assert (await run(report=True)).match == "similar"
+
+
+def test_a_log_of_pairs_holds_the_latest_and_survives_what_happens_to_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "pairs"
+    for number in range(20):
+        PairLog(path, 4, 5).append(b"%04d" % number)
+    assert path.stat().st_size < 8 + 4 * 2 * 5 + 4
+    latest = [b"%04d" % number for number in range(15, 20)]
+    assert PairLog(path, 4, 5).load() == latest
+    with path.open("ab") as file:
+        file.write(b"to")  # torn
+    log = PairLog(path, 4, 5)
+    log.append(b"0020")
+    assert log.load() == [*latest[1:], b"0020"]
+    log.drop([b"001"])
+    assert log.load() == [b"0020"]
+    log.drop(None)
+    assert log.load() == []
+    path.write_bytes(b"something else")
+    assert log.load() == []
+    log.append(b"0021")
+    assert PairLog(path, 4, 5).load() == [b"0021"]

@@ -66,8 +66,8 @@ class Feed:
         """See `protocols.Feed.published`. Raises StoreFault."""
         feed = self._names.feed
         ask = pack(b"XREAD", b"COUNT", limit, b"STREAMS", feed, after or b"0")
-        rows = _rows(answers((await call(self._topology, Role.READ, [Request(feed, [ask])]))[0])[0])
-        keys = [fields[1] for _, fields in rows if len(fields) == 2 and len(fields[1]) == 16]
+        told = rows(answers((await call(self._topology, Role.READ, [Request(feed, [ask])]))[0])[0])
+        keys = [fields[1] for _, fields in told if len(fields) == 2 and len(fields[1]) == 16]
         wanted = list(dict.fromkeys(reversed(keys)))[
             ::-1
         ]  # of an entry that was written twice the latest counts
@@ -81,7 +81,7 @@ class Feed:
             item = self._read(key, raw) if isinstance(raw, bytes) else None
             if item is not None:
                 found.append(item)
-        return found, rows[-1][0] if rows else after, len(rows) < limit
+        return found, told[-1][0] if told else after, len(told) < limit
 
     def _write(self, item: Findable) -> bytes:
         turns = [(turn.role, turn.text) for turn in item.turns]
@@ -111,7 +111,7 @@ class Feed:
         return b"%b\0near\0%b" % (self._names.prefix, key)
 
 
-def _rows(reply: object) -> list[tuple[bytes, list[bytes]]]:
+def rows(reply: object) -> list[tuple[bytes, list[bytes]]]:
     """Ids and fields of one stream's answer to XREAD: nothing, a list (RESP2), or a mapping (RESP3)."""
     if isinstance(reply, dict):
         return [tuple(row) for rows in reply.values() for row in rows]

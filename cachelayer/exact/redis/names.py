@@ -3,6 +3,7 @@
     PREFIX:v:{KEY}      an entry                    PREFIX:l:{KEY}      the lease on computing it
     PREFIX:e:k:{KEY}    when it was last deleted    PREFIX:e:DIGEST     the epoch of a tag or a scope
     PREFIX:n:{KEY}      how to find it by meaning   PREFIX:f            the keys of what was made findable, a stream
+                                                    PREFIX:a            digests of requests kept apart, a stream
 
 KEY and DIGEST are 32 hexadecimal digits. Everything under PREFIX:e: is watched by every process.
 """
@@ -25,7 +26,7 @@ SEALED = b"x"
 class Names:
     """The names under one prefix. `seal`: what hides the names of tags and scopes, if anything does."""
 
-    __slots__ = ("_entry", "_lease", "_near", "_seal", "_tomb", "_word", "feed", "prefix", "watched")
+    __slots__ = ("_entry", "_lease", "_near", "_seal", "_tomb", "_word", "apart", "feed", "prefix", "watched")
 
     def __init__(self, prefix: str, seal: Seal) -> None:
         if not re.fullmatch(r"[A-Za-z0-9._:/-]{1,64}", prefix):
@@ -35,6 +36,7 @@ class Names:
         self._lease = b"%b:l:{" % self.prefix
         self._near = b"%b:n:{" % self.prefix
         self.feed = b"%b:f" % self.prefix
+        self.apart = b"%b:a" % self.prefix
         self.watched = b"%b:e:" % self.prefix
         self._tomb = b"%bk:{" % self.watched
         self._word = b"$%d\r\n%b" % (len(self._entry) + 33, self._entry)

@@ -45,6 +45,7 @@ def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
         [b"TOUCH", entry],
         [b"XADD", feed, b"NOMKSTREAM", never, b"k", b""],
         [b"XREAD", b"COUNT", 1, b"STREAMS", feed, never],
+        [b"XDEL", names.apart, never],
         [b"SCAN", 0, b"MATCH", entry, b"COUNT", 1],
         [b"MULTI"],
         [b"EXEC"],

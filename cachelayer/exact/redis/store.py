@@ -24,6 +24,7 @@ from .news import Changed
 from .node import Role
 from .pipe import driver, pack
 from .recall import Recall
+from .reports import Reports
 from .seal import Seal
 from .url import parse, redacted
 from .wire import Wire
@@ -41,9 +42,9 @@ class RedisStore:
     `schema`: the version of what is stored; entries of another one are not read, those of a newer one not overwritten.
     `signing_keys`, `encrypt_keys`: the first writes, all read; see `seal`. `compress_above`: bytes of an entry above
     which it is compressed (zlib), None for never. `max_connections`: of this process, over all loops and nodes; each
-    loop takes three a node. `feed`: about how many entries other processes can learn of by meaning; the oldest are
-    forgotten. `trust_reloaded`: serve what a restarted server read back from disk, although invalidations shortly
-    before the restart may be missing. The constructor does no I/O and binds no loop; each loop has connections.
+    loop takes three a node. `feed`: about how many entries other processes can learn of by meaning, the latest.
+    `trust_reloaded`: serve what a restarted server read from disk, although invalidations shortly before the restart
+    may be missing. The constructor does no I/O and binds no loop; each loop has its own connections.
     """
 
     name = "redis"
@@ -71,9 +72,8 @@ class RedisStore:
         if compress_above is not None and compress_above < 0:
             raise ConfigurationError("compress_above", compress_above, "give a number of bytes, or None")
         if max_connections < 3:
-            raise ConfigurationError(
-                "max_connections", max_connections, "a loop needs three connections a node"
-            )
+            remedy = "a loop needs three connections a node"
+            raise ConfigurationError("max_connections", max_connections, remedy)
         self._target, self._url = parse(url), redacted(url)
         seal = Seal(signing_keys, encrypt_keys)
         self._names = Names(prefix, seal)
@@ -82,6 +82,7 @@ class RedisStore:
         self._now, self._feed = clock.time, feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
         self.recall = Recall(self._lanes, self._names, self._now, trust_reloaded=trust_reloaded)
+        self.reports = Reports(self._names, self._started)
         self._dialer: Dialer | None = None
         self.refused: Counter[Reason] = Counter()
         """Records that were not stored, by reason."""
