@@ -74,8 +74,7 @@ class RedisStore:
         if max_connections < 3:
             remedy = "a loop needs three connections a node"
             raise ConfigurationError("max_connections", max_connections, remedy)
-        self._target, self._url = parse(url), redacted(url)
-        seal = Seal(signing_keys, encrypt_keys)
+        self._target, self._url, seal = parse(url), redacted(url), Seal(signing_keys, encrypt_keys)
         self._names = Names(prefix, seal)
         self._wire = Wire(self._names.prefix, schema, seal, compress_above)
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
