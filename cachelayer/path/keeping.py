@@ -167,8 +167,9 @@ class Keeping:
     def _settle(self, call: Call, landing: Landing) -> None:
         """Count what a stream took, and what it spared those who came to it on its way."""
         stats, riders = call.function.stats, max(landing.recording.readers - 1, 0)
-        stats.saved_seconds += riders * landing.seconds
-        stats.saved_tokens += riders * self._keeper.tokens(call.function, landing)
+        if riders:  # else the stream need not be read for its tokens now
+            stats.saved_seconds += riders * landing.seconds
+            stats.saved_tokens += riders * self._keeper.tokens(call.function, landing)
         if stats.ledger is not None:
             account(self._keeper, call, landing, hit=False)
             account(self._keeper, call, landing, hit=True, times=riders)
