@@ -29,10 +29,16 @@ class Member:
         self.limit = AdaptiveLimit(limit)
         self.flight = PrefixFlight(PrefixIndex(router.capacity, router.ttl))
         self.capabilities: Capabilities | None = None
+        self.models: frozenset[str] = frozenset()
+        """Of what the fleet serves this replica has to have some; empty where that is not known."""
 
     async def begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
-        """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable."""
+        """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable, for one of another
+        model too."""
         found = await self.transport.start()
+        if found.models and self.models and self.models.isdisjoint(found.models):
+            theirs, ours = ", ".join(found.models), ", ".join(sorted(self.models))
+            raise Unavailable(f"{self.transport.name} serves {theirs}, the other replicas serve {ours}")
         self.flight = PrefixFlight(PrefixIndex(self.replica.index.capacity, self.replica.index.ttl))
         for arguments in warm:
             request = parse({**arguments, "max_tokens": 1, "stream": True}, now)

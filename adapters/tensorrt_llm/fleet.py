@@ -62,21 +62,38 @@ class Fleet:
 
     async def start(self) -> Capabilities:
         """Start every replica that answers; the others are tried again by requests. Raises Unavailable for
-        none."""
+        none, ConfigurationError for replicas of different models."""
         now = asyncio.get_running_loop().time()
+        for member in self.members.values():
+            member.models = frozenset()
         faults = await together(self._begun(member, now) for member in self.members.values())
         found = [m.capabilities for m in self.members.values() if m.capabilities is not None]
         if not found:
             told = "; ".join(str(fault) for fault in faults)
             raise Unavailable(f"no replica of {sorted(self.members)} answers: {told}") from faults[-1]
+        common = self._common_models()
+        for member in self.members.values():
+            member.models = common
         self.capabilities = replace(
             found[0],
             salt=all(c.salt for c in found),
             chat=all(c.chat for c in found),
             streaming=all(c.streaming for c in found),
-            models=tuple(sorted(set.intersection(*(set(c.models) for c in found)))),
+            models=tuple(sorted(common)),
         )
         return self.capabilities
+
+    def _common_models(self) -> frozenset[str]:
+        """What all replicas serve that say so. Raises ConfigurationError where that is nothing."""
+        told = {name: m.capabilities.models for name, m in self.members.items() if m.capabilities is not None}
+        known = [frozenset(models) for models in told.values() if models]
+        common = frozenset.intersection(*known) if known else frozenset[str]()
+        if known and not common:
+            each = "; ".join(f"{name} serves {', '.join(models)}" for name, models in told.items())
+            raise ConfigurationError(
+                "url", each, "replicas serve one model: connect to each model's by itself"
+            )
+        return common
 
     async def _begun(self, member: Member, now: float) -> BackendError | None:
         try:

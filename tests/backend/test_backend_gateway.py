@@ -56,6 +56,15 @@ async def test_a_model_server_is_an_upstream(c: Client, servers: list[ServeStand
     assert [m["id"] for m in listed.json()["data"]] == ["tiny-llama"]
 
 
+async def test_model_servers_of_two_models_are_no_replicas(c: Client, servers: list[ServeStandin]) -> None:
+    servers[1].model = "other"
+    for path, body, method in ((PATH, ask("x", stream=False), "POST"), ("/v1/models", b"", "GET")):
+        answer = await c.post(path, body, method=method)
+        assert answer.status == 503 and "serves other" in answer.json()["error"]["message"]
+    servers[1].model = "tiny-llama"
+    assert (await c.post(PATH, ask("x", stream=False))).status == 200
+
+
 async def test_tenants_get_salts_of_their_own(c: Client, servers: list[ServeStandin]) -> None:
     await c.post(PATH, ask("x", stream=False))
     await c.post(PATH, ask("x", stream=False), authorization="Bearer other")

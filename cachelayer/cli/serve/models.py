@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from ...adapters.tensorrt_llm import BackendError, TensorRTLLM
+from ...errors import ConfigurationError
 from ...flow.watch import Watch
 from .parts import UpstreamPart
 from .replies import error_body, send_error, send_json
@@ -79,8 +80,8 @@ class Models:
     async def _list(self, send: Any) -> None:
         try:
             found = await self.llm.start()
-        except BackendError as fault:
-            await send_error(send, fault.status, str(fault), "upstream_error", retry_after=fault.retry_after)
+        except (BackendError, ConfigurationError) as fault:
+            await _refuse(send, fault)
             return
         data = [
             {"id": name, "object": "model", "created": 0, "owned_by": found.kind} for name in found.models
@@ -109,13 +110,19 @@ class Models:
             ) is not None:  # parts a tenant's prefixes, and joins nobody else's
                 asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(told)]).decode()
             answer = await self.llm(**asked)
-        except BackendError as fault:
-            await send_error(send, fault.status, str(fault), "upstream_error", retry_after=fault.retry_after)
+        except (BackendError, ConfigurationError) as fault:
+            await _refuse(send, fault)
             return
         if isinstance(answer, dict):
             await send_json(send, 200, orjson.dumps(answer))
         else:
             await _stream(answer, send)
+
+
+async def _refuse(send: Any, fault: BackendError | ConfigurationError) -> None:
+    """Upstreams that are not what the settings say they are serve nobody: a 503, too."""
+    status, after = (fault.status, fault.retry_after) if isinstance(fault, BackendError) else (503, None)
+    await send_error(send, status, str(fault), "upstream_error", retry_after=after)
 
 
 async def _stream(chunks: AsyncIterator[dict[str, Any]], send: Any) -> None:
