@@ -41,6 +41,7 @@ class Retrieval(Undivided):
 
     _of: tuple[Any, ...] = ()
     """The object whose method it is, once bound."""
+    wide: Wide
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Retrieval(Undivided):
             "name": name,
             "ttl": lambda found: ttl if found["documents"] else short,
             "ignore": [*names("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
-            "view": lambda found: listed(found["asked"], self._reading.ids(found["documents"])),
+            "view": lambda found: listed(found["asked"], self.wide.names(found["documents"])),
         }
         self.cached = registry.wrap(self._fetching(), options=options, wire=False)
         self.handle: Handle = self.cached.handle

@@ -13,7 +13,7 @@ from ..protocols import Decider
 from ..semantic.guards.plain import veto
 from ..semantic.text.signature import signature
 from ..types import Candidate, Decision, Query, Reason
-from .ranking import Ranking
+from .ranking import Ranking, id_of
 
 LEAST: Final = 0.70
 STEPS: Final = 60
@@ -71,17 +71,17 @@ def _place(similarity: float) -> int:
     return min(int((similarity - LEAST) / (1.0 - LEAST) * STEPS + 1e-9), STEPS) if similarity >= LEAST else -1
 
 
-def listed(asked: int | None, ids: Sequence[str]) -> str:
-    """A result as the text that deciders compare: how many were asked for, then the ids, best first."""
-    return "\n".join([str(asked or ""), *ids])
+def listed(asked: int | None, names: Sequence[str]) -> str:
+    """A result as the text that deciders compare: how many were asked for, then the documents' names, best first."""
+    return "\n".join([str(asked or ""), *names])
 
 
 Order = Callable[[Sequence[str]], Sequence[int] | None]
 
 
-def as_found(ids: Sequence[str]) -> Sequence[int]:
+def as_found(names: Sequence[str]) -> Sequence[int]:
     """The order in which a result came."""
-    return range(len(ids))
+    return range(len(names))
 
 
 def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
@@ -96,8 +96,8 @@ def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
     places = order(held)
     if places is None:
         return None
-    best = {held[place] for place in places[: len(wanted)]}
-    return 1.0 - len(best.intersection(wanted)) / len(wanted)
+    best = {id_of(held[place]) for place in places[: len(wanted)]}
+    return 1.0 - len(best.intersection(map(id_of, wanted))) / len(wanted)
 
 
 def _wanted(fresh: str) -> list[str]:
@@ -122,7 +122,7 @@ class RetrievalDecider:
         self._rankings[function] = ranking
 
     def _order(self, function: str, query: Query) -> Order:
-        return lambda ids: self._rankings[function].order(ids, query.vector)
+        return lambda names: self._rankings[function].order(names, query.vector)
 
     def preview(
         self,

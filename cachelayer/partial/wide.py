@@ -12,7 +12,7 @@ from ..keep.call import Call
 from ..path.engine import Engine
 from ..types import Reason
 from .documents import Reading
-from .ranking import Ranking
+from .ranking import Ranking, named
 
 BATCH = 8
 """Documents embedded at a time, behind the callers' backs, so that queries come in between."""
@@ -64,6 +64,11 @@ class Wide:
         self._failed = 0
         return told
 
+    def names(self, documents: Sequence[Any]) -> list[str]:
+        """What documents are called where results are compared and ranked."""
+        texts = [self._reading.text(one) if self.ranking.on else None for one in documents]
+        return [named(*one) for one in zip(self._reading.ids(documents), texts, strict=True)]
+
     def now(self) -> list[Any]:
         """This moment in the order of invalidations, of this process alone."""
         return [self._run, os.getpid(), self._engine.keeper.epoch]
@@ -77,7 +82,7 @@ class Wide:
         if len(told) < len(texts):
             self.ranking.on = False
             return
-        unknown = self.ranking.unknown(self._reading.ids(documents), told)
+        unknown = self.ranking.unknown(self.names(documents), told)
         if unknown:
             self._engine.tiers.background.spawn(partial(self._learn, unknown))
 
@@ -100,7 +105,7 @@ class Wide:
         if not self.ranking.on:
             return list(documents)
         query = None if call.similar is None else call.similar.query
-        places = None if query is None else self.ranking.order(self._reading.ids(documents), query.vector)
+        places = None if query is None else self.ranking.order(self.names(documents), query.vector)
         rest = [] if found["asked"] is None else documents[found["asked"] :]
         if places is None or (rest and not self._holds(found["since"], rest)):
             return None

@@ -166,6 +166,29 @@ async def test_a_similar_query_gets_its_own_best_of_a_wider_result() -> None:
         assert ids(again.answer) != ["d7grey"]
 
 
+async def test_who_else_has_a_document_of_that_id_does_not_rank_this_ones() -> None:
+    """A translation, or another tenant's: its words were taken for those of the document that is here."""
+    words = "red green blue grey".split()
+    texts = {f"d{n}{w}": f"topic{n} item{n} {w}" for n in range(30) for w in words}
+    theirs = dict(zip(texts, [*texts.values()][::-1], strict=True))
+    shelves = {"acme": Shelf(texts), "globex": Shelf(theirs)}
+
+    async def find(query: str, k: int = 1, *, of: str) -> list[dict[str, Any]]:
+        return await shelves[of](query, k)
+
+    async with CacheLayer(policy=PATIENT, embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(find, name="search")
+        for n in range(30):
+            for first in range(3):
+                await search(f"show me what there is on topic{n} item{n} {words[first]}", of="acme")
+                await layer.flush()
+        for n in range(30):
+            await search(f"show me what there is on topic{n} item{n} red", of="globex")
+            await layer.flush()
+        outcome = await search.outcome("show me what there is on topic7 item7 grey", of="acme")
+        assert outcome.match == "similar" and ids(outcome.answer) == ["d7grey"]
+
+
 async def test_a_retriever_that_refuses_more_than_was_asked_for_is_asked_for_no_more() -> None:
     asked = []
 
