@@ -208,6 +208,18 @@ async def test_documents_may_be_named_by_any_iterable_and_none_of_them_is_nothin
             layer.retrieval(summary, corpus=None)  # type: ignore[arg-type]
 
 
+async def test_tags_may_be_named_by_any_iterable() -> None:
+    async with CacheLayer(semantic=False) as layer:
+
+        @layer.cached(tags=["kb:{topic}"])
+        async def answer(topic: str) -> str:
+            return topic
+
+        for topic in "ab":
+            await answer(topic)
+        assert await layer.invalidate(tags=(f"kb:{topic}" for topic in "ab"), documents=["d"]) == 2
+
+
 async def test_bad_parts_are_refused() -> None:
     async with CacheLayer(semantic=False) as layer:
         for wrong in ({"documents": "a"}, {"tools": [1]}):
