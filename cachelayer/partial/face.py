@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, overload
 
+import numpy as np
+
 from ..durations import Duration
 from ..errors import ConfigurationError
 from ..keep.parts import ANYTHING, DEFAULT, tags_for
@@ -129,16 +131,20 @@ class Partial:
         return Prompts(self._registry, self._engine)
 
     async def embeddings(self, texts: Sequence[str]) -> Vectors:
-        """(n, d) float32, L2-normalized: one row a text, each text embedded once.
+        """(n, d) float32, L2-normalized: one row a text, each text embedded once; the array is the caller's own.
 
         The model and its memory are those of the similar tier: what a request was embedded for is not embedded again.
-        Raises ConfigurationError where the layer is exact only, and whatever the model raises.
+        Raises ConfigurationError for a lone text and where the layer is exact only, and whatever the model raises.
         """
+        texts = list(names("texts", texts))
         if self._similar is None:
             remedy = f"embeddings need a layer that compares by meaning; this one does not: {self._why_off}"
-            raise ConfigurationError("texts", list(texts)[:1], remedy)
+            raise ConfigurationError("texts", texts[:1], remedy)
         await self._similar.start()
-        return (await self._similar.embedder.embed(list(texts))).vectors
+        embedder = self._similar.embedder
+        if not texts:
+            return np.zeros((0, embedder.dimension), np.float32)
+        return (await embedder.embed(texts)).vectors.copy()
 
     def used(self, **parts: Any) -> None:
         """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""

@@ -276,5 +276,14 @@ async def test_embeddings_are_those_of_the_similar_tier() -> None:
         await ask("two")
         await layer.flush()
         assert vectors.shape == (3, 64) and np.array_equal(vectors[0], vectors[2]) and embedder.embedded == 2
+        kept = (await layer.embeddings(["one"])).copy()
+        for alone in (["one"], ["one", "two"]):
+            mine = await layer.embeddings(alone)
+            mine *= 2  # the caller's own: the next one is given what the model said
+        assert np.array_equal(await layer.embeddings(["one"]), kept)
+        assert (await layer.embeddings(text for text in ["one", "two"])).shape == (2, 64)
+        assert (await layer.embeddings([])).shape == (0, 64)
+        with pytest.raises(ConfigurationError, match="texts='abc'"):
+            await layer.embeddings("abc")
     with pytest.raises(ConfigurationError, match="semantic"):
         await CacheLayer(semantic=False).embeddings(["x"])
