@@ -45,6 +45,8 @@ class Answering(Delivery):
             tighter |= {"no_cache": True, "no_store": True}  # nobody rides on another's credentials
         if not self.r.reveals:
             tighter["no_similar"] = True
+        if self.r.pages is None:  # the app has to say whether this page may read it
+            tighter["no_cache"] = True
         if not let_in and asked.only_if_cached:
             await self.r.not_cached("unknown-credentials")
             return

@@ -130,7 +130,7 @@ class Delivery:
     async def _start(
         self, media: bytes, language: bytes, told: list[status.Header], length: int | None = None
     ) -> None:
-        headers = [(b"content-type", media), *told]
+        headers = [(b"content-type", media), *told, *(self.r.pages or ())]
         if length is not None:
             headers.append((b"content-length", b"%d" % length))
         if language:

@@ -128,8 +128,10 @@ class ItemsAnswering(Answering):
         if exchange is not None:
             own = (b"content-length", b"content-type", b"content-encoding")
             headers += [header for header in exchange.headers if header[0].lower() not in own]
-        elif language:
-            headers.append((b"content-language", language))
+        else:
+            headers += self.r.pages or ()
+            if language:
+                headers.append((b"content-language", language))
         if exchange is None and self.r.reveals and hits == len(outcomes):
             oldest = max(int((one.age or 0) + age_of(one.answer[2])) for one in outcomes)
             headers.append((b"age", b"%d" % oldest))

@@ -101,11 +101,11 @@ class Exchange:
         scope: MutableMapping[str, Any],
         request: bytes,
         *,
-        heard: Callable[[int], None],
+        heard: Callable[[int, Iterable[tuple[bytes, bytes]]], None],
         usage: bool = False,
         only_if_cached: bool = False,
     ) -> None:
-        """`heard` is told the status of what the app answers."""
+        """`heard` is told the status and the headers of what the app answers."""
         self._served, self.scope, self.request, self.heard = served, scope, request, heard
         self.usage, self.only_if_cached = usage, only_if_cached
         self.limit = served.limit
@@ -160,7 +160,7 @@ class Exchange:
         if start["type"] != START:
             return self._alone([start], channel, "extension")
         self.status, self.headers = start["status"], list(start.get("headers", ()))
-        self.heard(self.status)
+        self.heard(self.status, self.headers)
         judged = judge(self.status, self.headers, self._served.vary)
         if start.get("trailers"):
             judged = judged._replace(why_not="trailers")

@@ -22,6 +22,7 @@ from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Receive, Send
 from .hot import Hot, Told
 from .lifespan import Lifespan
+from .pages import Pages
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
@@ -165,6 +166,7 @@ class CacheLayerMiddleware:
                 principal, public=public, secret=secret, shared_store=layer._shared is not None
             ),
             accepted=Accepted(seconds("recheck", recheck)),
+            pages=Pages(),
             authorize=kind_of(authorize),
             trust=trust,
             allow=allowed(allow),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, MutableMapping
+from collections.abc import Coroutine, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.exact.memory.slot import Slot
@@ -12,6 +12,7 @@ from .answering import Answering
 from .directives import NOTHING, Asked
 from .exchange import BODY, START, Exchange, Message, Receive, Send, read_off
 from .hot import Told
+from .pages import Headers
 from .principals import Principal
 from .routes import WHOLE, Unreadable, Wanted, parse
 from .settings import Facts, agrees, key_of
@@ -39,6 +40,10 @@ class Responder:
     wanted = WHOLE
     asked: Asked = NOTHING
     principal: Principal | None = None
+    origin = b""
+    """Of the web page that asks."""
+    pages: Headers | None = ()
+    """What the app tells that page with each answer; None where it was not asked yet."""
     reveals = True
     """Whether this caller may learn that an entry exists."""
 
@@ -56,6 +61,8 @@ class Responder:
         facts = Facts(self.scope["headers"], self.served.told_apart)
         self.vary = f"{self.place}\0{facts.vary}" if self.place else facts.vary
         self.asked = facts.asked(settings.allow)
+        if facts.origin:
+            self.origin, self.pages = facts.origin, settings.pages.told(self.path, facts.origin)
         if facts.bypass:
             return await self.past(facts.bypass, messages)
         why = "too-large" if facts.length > settings.max_body else await self._read(messages)
@@ -72,7 +79,8 @@ class Responder:
         if let_in is None:
             return await self.past("unauthorized", messages)
         raw = self._raw(principal)
-        slot = self.served.raws.find(raw) if let_in and self.asked is NOTHING else None
+        at_once = let_in and self.asked is NOTHING and self.pages is not None
+        slot = self.served.raws.find(raw) if at_once else None
         return await self._answer(raw, slot, messages, let_in)
 
     def go_on(self, told: Told) -> Work:
@@ -109,8 +117,10 @@ class Responder:
         grant = settings.accepted.grant(key_of(principal, self.path))
         return grant is not None and self.served.now() < grant.until
 
-    def heard(self, status: int) -> None:
+    def heard(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """The app answered this caller's own request."""
+        if self.origin and 200 <= status < 300:
+            self.settings.pages.heard(self.path, self.origin, headers)
         principal = self.principal
         if principal is not None and self.settings.authorize is None:
             self.settings.accepted.heard(key_of(principal, self.path), status, self.served.now())
@@ -207,7 +217,7 @@ class Responder:
 
         async def send(message: Message) -> None:
             if message["type"] == START:
-                self.heard(message["status"])
+                self.heard(message["status"], message.get("headers", ()))
                 message = {**message, "headers": [*message.get("headers", ()), told]}
             await self.send(message)
 
@@ -230,6 +240,7 @@ class Responder:
     async def refuse(self, code: int, body: bytes, told: status.Header) -> None:
         """Answer with an error of the middleware's own."""
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), told]
+        headers += self.pages or ()
         if code == 413:
             headers.append((b"connection", b"close"))
         await self.send({"type": START, "status": code, "headers": headers})

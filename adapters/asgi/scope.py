@@ -11,6 +11,7 @@ from cachelayer.durations import Duration, seconds
 
 from .directives import DIRECTIVES, allowed
 from .exchange import App, Receive, Send
+from .pages import Pages
 from .principals import Accepted, Principals, Resolver
 from .settings import VARY, Facts, Settings
 
@@ -41,6 +42,7 @@ class ScopeMiddleware:
                 principal, public=public, secret=secret, shared_store=layer._shared is not None
             ),
             accepted=Accepted(0.0),
+            pages=Pages(),
             authorize=None,
             trust=False,
             allow=allowed(allow),

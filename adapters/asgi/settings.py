@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
+from .pages import Pages
 from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals
 from .storable import CARRIERS
 
@@ -29,6 +30,7 @@ class Settings:
 
     principals: Principals
     accepted: Accepted
+    pages: Pages
     authorize: Authorize | None
     trust: Trust
     """Whether callers of scopes that others share are trusted there."""
@@ -50,12 +52,12 @@ class Settings:
 class Facts:
     """What a request's headers say, found in one pass."""
 
-    __slots__ = ("bypass", "control", "credentials", "length", "own", "vary")
+    __slots__ = ("bypass", "control", "credentials", "length", "origin", "own", "vary")
 
     def __init__(self, headers: Iterable[tuple[bytes, bytes]], wanted: frozenset[bytes]) -> None:
         """`wanted`: the headers that are part of the key."""
         self.credentials: list[tuple[bytes, bytes]] = []
-        self.control = self.own = b""
+        self.control = self.own = self.origin = b""
         self.bypass = ""
         self.length = -1
         vary: list[tuple[bytes, bytes]] | None = None
@@ -78,6 +80,8 @@ class Facts:
                         self.own += b"," + value
                     case b"content-length":
                         self.length = int(value) if value.isdigit() else -1
+                    case b"origin":
+                        self.origin = value
                     case b"content-encoding" if value.strip().lower() == b"identity":
                         pass
                     case _:
@@ -94,7 +98,7 @@ class Facts:
 
 
 SPECIAL = frozenset({
-    b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range",
+    b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"origin",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
 MEDIA = b"content-type"

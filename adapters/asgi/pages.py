@@ -1,0 +1,32 @@
+"""Web pages that may read an answer (CORS, in the Fetch standard), where the app behind says so itself."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+
+class Pages:
+    """What the app told pages of an origin last: kept answers say it to them again. At most `capacity` origins."""
+
+    def __init__(self, capacity: int = 1024) -> None:
+        self._capacity = capacity
+        self._told: OrderedDict[tuple[str, bytes], Headers] = OrderedDict()
+
+    def told(self, path: str, origin: bytes) -> Headers | None:
+        """The headers for this origin; None where the app was not asked yet."""
+        return self._told.get((path, origin))
+
+    def heard(self, path: str, origin: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """What the app answered."""
+        lower = [(name.lower(), value) for name, value in headers]
+        told = [one for one in lower if one[0].startswith(b"access-control-")]
+        varies = b",".join([value.lower() for name, value in lower if name == b"vary"])
+        if b"origin" in [part.strip() for part in varies.split(b",")]:
+            told.append((b"vary", b"Origin"))
+        self._told[path, origin] = tuple(told)
+        self._told.move_to_end((path, origin))
+        if len(self._told) > self._capacity:
+            self._told.popitem(last=False)
