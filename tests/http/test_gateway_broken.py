@@ -92,3 +92,16 @@ async def test_what_breaks_off_once_its_caller_has_some_of_it_is_told_to_the_log
     failed, request = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert failed["event"] == "upstream_failed" and failed["why"] == "ClientPayloadError"
     assert request.get("cut", False) == (said is AUDIO)
+
+
+async def test_a_stream_that_the_gateways_own_end_cuts_is_no_failure_of_its_upstream(
+    gateway: Any, serving: Serving, upstream: Upstream, capsys: Any
+) -> None:
+    c = gateway(serving(upstream).url)
+    call = c.chatting({"say": "a b c", "hold": "never", "hold_after": 2}, stream=True)
+    await call.parts(1)
+    await c.app.behind.aclose()
+    answer = await call.wait()
+    assert b'"error"' in answer.body and b"[DONE]" not in answer.body
+    c.app.log.close()
+    assert "upstream_failed" not in capsys.readouterr().out

@@ -123,12 +123,13 @@ class Upstreams:
         telling: Iterable[bytes] = (),
         tell: Callable[..., None] | None = None,
     ) -> None:
-        self.retry, self._tell = retry, tell
+        self.retry, self._tell, self._closed = retry, tell, False
         self.all = [Upstream(part, own_keys, frozenset(telling)) for part in parts]
         self._below = any(one.http.path for one in self.all)
         self._models = _listed(parts) if all(part.models for part in parts) else b""
 
     async def aclose(self) -> None:
+        self._closed = True
         for one in self.all:
             await one.aclose()
 
@@ -188,7 +189,7 @@ class Upstreams:
     def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
         """Asked last from now on; told of once for as long as it goes on."""
         now = time.monotonic()
-        if self._tell is not None and now >= one.last_until:
+        if self._tell is not None and now >= one.last_until and not self._closed:
             self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
         one.last_until = now + (self.retry.cooldown if wait is None else wait)
 
