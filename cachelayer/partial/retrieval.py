@@ -190,6 +190,8 @@ class Retrieval(Undivided):
             documents = None if more is None else await self.wide.tried(ask(*more))
             if documents is None:
                 documents = await ask(args, kwargs)
+                if more is not None:
+                    self.wide.refused()
             tags = self._tags(documents)
             pairs = zip(tags, documents, strict=True)
             changed = [tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one))]

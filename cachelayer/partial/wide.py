@@ -18,7 +18,7 @@ BATCH = 8
 """Documents embedded at a time, behind the callers' backs, so that queries come in between."""
 
 PATIENCE = 3
-"""Failures in a row after which a retriever is taken to refuse so many."""
+"""Times in a row that a retriever tells what is wanted and fails when asked for more, after which it is not asked."""
 
 
 class Wide:
@@ -57,12 +57,15 @@ class Wide:
         """
         told = await self._engine.faults.attempt("retrieve", asking, None)
         if isinstance(told, Reason):
-            self._failed += 1
-            if self._failed == PATIENCE:
-                self._times = 1
             return None
         self._failed = 0
         return told
+
+    def refused(self) -> None:
+        """A retriever that failed when it was asked for more told what was wanted: so it is not down."""
+        self._failed += 1
+        if self._failed == PATIENCE:
+            self._times = 1
 
     def names(self, documents: Sequence[Any]) -> list[str]:
         """What documents are called where results are compared and ranked."""

@@ -190,3 +190,22 @@ def test_what_never_changes_of_a_retriever_is_part_of_its_keys(of: Any) -> None:
         return made
 
     assert canonical(of("hall")) == canonical(of("hall")) != canonical(of("attic"))
+
+
+async def test_a_retriever_that_was_down_is_asked_for_more_again_once_it_is_back() -> None:
+    asked, down = [], True
+
+    async def find(query: str, k: int = 2) -> list[dict[str, str]]:
+        asked.append(k)
+        if down:
+            raise ConnectionError
+        return [{"id": query, "text": query}]
+
+    async with CacheLayer(embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(find)
+        for n in range(4):
+            with pytest.raises(ConnectionError):
+                await search(f"topic{n}")
+        down = False
+        await search("topic")
+        assert asked == [8, 2] * 4 + [8]
