@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
@@ -15,9 +16,12 @@ from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.schemas import canonical
 from cachelayer.partial.twin import Twin
+from cachelayer.wrap.naming import names
 
 from .configs import configurable_here, reads_config
 from .serial import LangChainCodec
+
+_INJECTED: Final = ("InjectedStore", "InjectedToolCallId")
 
 
 class CachedTool(BaseTool):
@@ -45,11 +49,15 @@ def cached_tool(
     A tool that writes, sends or buys must not be cached: a result taken from the cache skips what it does. Arguments
     are compared after the tool's own schema read them, so that defaults and spellings do not matter; where the tool
     asks for the config, what that makes configurable is part of the key. `options` are those of `layer.cached`.
-    Raises ConfigurationError for `keep` missing or 0, or for what is no tool.
+    Raises ConfigurationError for `keep` missing or 0, for what is no tool, and for one that is handed what is another
+    in each call (a ToolRuntime, the store, the whole state, the id of the call), unless `ignore` or `key` says what of
+    it counts.
     """
     if not isinstance(tool, BaseTool):
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
     seconds("keep", keep, zero=False)
+    if "key" not in options:
+        _check_injected(tool, names("ignore", options.get("ignore", ())))
     takes = "config" in inspect.signature(tool._run).parameters
     reads = takes and any(map(reads_config, _functions(tool)))
 
@@ -72,6 +80,35 @@ def cached_tool(
     made = CachedTool(**{**own, "args_schema": _schema(tool)})
     made._step = step
     return made
+
+
+def _check_injected(tool: BaseTool, ignored: Sequence[str]) -> None:
+    for fn in filter(None, _functions(tool)):
+        for name, hint in _hints(fn).items():
+            if name not in ignored and _of_one_call(hint):
+                remedy = (
+                    f"it is handed {name!r}, which is another in each call, so that no result would be found again: "
+                    f"ignore=[{name!r}] if the result does not depend on it, else key=<function of the arguments>"
+                )
+                raise ConfigurationError("tool", tool.name, remedy)
+
+
+def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(fn, include_extras=True)
+    except (NameError, TypeError):
+        return {}
+
+
+def _of_one_call(hint: Any) -> bool:
+    """Whether an argument is handed what belongs to one call: LangGraph's by name, as it need not be installed."""
+    told = getattr(hint, "__metadata__", ())
+    if any((one if isinstance(one, type) else type(one)).__name__ in _INJECTED for one in told):
+        return True
+    whole = [one for one in told if "InjectedState" in (getattr(one, "__name__", ""), type(one).__name__)]
+    return getattr(get_origin(hint) or hint, "__name__", "") == "ToolRuntime" or any(
+        getattr(one, "field", None) is None for one in whole
+    )
 
 
 def _schema(tool: BaseTool) -> Any:
