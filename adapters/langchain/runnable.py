@@ -33,9 +33,10 @@ class CachedRunnable(Runnable[Any, Any]):
 
     Whoever listens (callbacks, events, traces) is told of a run under `name`, hit or miss. The input and what the
     config makes configurable, its own or that of the chain around it, are the key; callbacks, tags and LangGraph's own
-    values are not, and before a model neither are ids and usage of messages. `options` are those of `layer.cached`;
-    `text="topic"` names a field of a dict input that is compared by meaning. A function or a dict is made a runnable,
-    as in a chain. Raises ConfigurationError for anything else, and for an input that cannot be compared.
+    values are not, and before a model neither are ids, usage and artifacts of messages. `options` are those of
+    `layer.cached`; `text="topic"` names a field of a dict input that is compared by meaning. A function or a dict is
+    made a runnable, as in a chain. Raises ConfigurationError for anything else, and for an input that cannot be
+    compared.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ def _unnamed(message: Any) -> Any:
     """A message without what models are not shown."""
     if not isinstance(message, BaseMessage):
         return message
-    unread: dict[str, Any] = {"id": None, "response_metadata": {}, "usage_metadata": None}
+    unread: dict[str, Any] = {"id": None, "response_metadata": {}, "usage_metadata": None, "artifact": None}
     return message.model_copy(update={name: unread[name] for name in unread if hasattr(message, name)})
 
 

@@ -34,7 +34,7 @@ _BY_ID = {tuple(cls.lc_id()): cls for cls in ALLOWED}
 _ESCAPED = '"__lc_escaped__"'
 _OWN, _THEIRS = b"\x01", b"\x02"
 _ROLES = {"human": "user", "ai": "assistant"}
-_UNREAD = frozenset({"id", "type", "example", "response_metadata", "usage_metadata"})
+_UNREAD = frozenset({"id", "type", "example", "response_metadata", "usage_metadata", "artifact"})
 """Fields of messages that a model is not shown."""
 
 

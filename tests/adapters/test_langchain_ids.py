@@ -1,10 +1,10 @@
-"""What a cached step before a model takes for the same question: ids and usage of messages are no part of it."""
+"""What is taken for the same question to a model: ids, usage and artifacts of messages are no part of it."""
 
 from __future__ import annotations
 
 import pytest
-from cachelayer.adapters.langchain import CachedRunnable
-from langchain_core.messages import AIMessage, HumanMessage
+from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableLambda
 from langchain_models import Counting
@@ -33,6 +33,28 @@ async def test_messages_that_differ_in_ids_and_usage_are_one_question_to_a_model
         again = await step.ainvoke(form(turns("2", 6)))
         assert first.content == again.content == step.invoke(form(turns("3", 7))).content
         assert (await step.ainvoke(form([*turns("1", 5), HumanMessage("else")]))).content != first.content
+
+
+class Found:
+    """What a tool gives whoever runs the agent, beside what it tells the model."""
+
+
+async def test_what_a_tool_tells_beside_what_the_model_is_shown_is_no_part_of_a_question() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        model = Counting(cache=CacheLayerCache(layer))
+        step = CachedRunnable(Counting(), layer, name="model")
+        for asked in (model, step, CachedChatModel(model=Counting(), cache=model.cache)):
+            told = [
+                (
+                    await asked.ainvoke(
+                        [HumanMessage("q"), ToolMessage("30 days", tool_call_id="c", artifact=beside)]
+                    )
+                ).content
+                for beside in ({"score": 0.1}, {"score": 0.2}, Found(), Found(), None)
+            ]
+            assert told == ["answer 1"] * 5
+        other = [HumanMessage("q"), ToolMessage("60 days", tool_call_id="c")]
+        assert (await model.ainvoke(other)).content == (await step.ainvoke(other)).content == "answer 2"
 
 
 async def test_a_step_that_is_no_model_is_keyed_by_ids_and_given_its_messages_whole() -> None:
