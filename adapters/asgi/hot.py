@@ -28,7 +28,7 @@ AT_SIGHT = 256
 READY = 4096
 """Entries of which the parts of an answer that change once a second stand ready, half a KiB each."""
 _LENGTH = b"content-length"
-_OTHER = -1
+_OTHER, _PAGE = -1, -2
 
 
 class Told(NamedTuple):
@@ -70,9 +70,10 @@ class Hot:
         self._limit = settings.max_body
         self._headers = {
             **{name: place for place, name in enumerate(CREDENTIALS, 1)},
-            **dict.fromkeys((*SPECIAL, *settings.vary), _OTHER),
+            **dict.fromkeys((*SPECIAL - {b"origin"}, *settings.vary), _OTHER),
             _LENGTH: 0,
         }
+        self._headers.setdefault(b"origin", _PAGE)
         self._start = b"%b; hit; ttl=" % settings.name
         self._known: dict[bytes, Known] = {}
         self._at_sight: list[dict[bytes, Known]] = [{} for _ in range(1 + len(CREDENTIALS))]
@@ -96,11 +97,14 @@ class Hot:
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> list[Message] | Told | None:
         """None where it served; else what it read and found out of the request, for those who go on."""
-        kind, credential, code_of = 0, b"", self._headers.get
+        kind, credential, origin, code_of = 0, b"", b"", self._headers.get
         for name, value in scope["headers"]:
             code = code_of(name)
             if code:
-                if kind or code == _OTHER or type(value) is not bytes:
+                if code == _PAGE and not origin:
+                    origin = value
+                    continue
+                if kind or code < 0 or type(value) is not bytes:
                     return []
                 kind, credential = code, value
         if not kind or scope.get("query_string"):
@@ -118,9 +122,12 @@ class Hot:
             or now >= known[1].until
         ):
             return [message]
+        pages = self._served.settings.pages.told(scope["path"], origin) if origin else ()
+        if pages is None:
+            return [message]
         slot = self._find(known[0] + body, now)
         if slot is None:
-            return Told(message, known[2], known[0])
+            return [message] if origin else Told(message, known[2], known[0])
         answer = slot.answer.value
         if type(answer[0]) is not bytes:
             return [message]  # a recorded stream
@@ -128,9 +135,12 @@ class Hot:
         if ready is None or now >= ready[0]:
             ready = self._prepare(slot, now)
         _, headers, before, between, rest = ready
+        headers = headers.copy()
+        if pages:
+            headers += pages
         kept = answer[3]
         made = b'%b%032x"%b%b' % (before, getrandbits(128), between, kept[rest:]) if before else whole(answer)
-        await send({"type": START, "status": 200, "headers": headers.copy()})
+        await send({"type": START, "status": 200, "headers": headers})
         await send({"type": BODY, "body": made})
         return None
 
