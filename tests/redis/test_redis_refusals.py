@@ -102,7 +102,10 @@ async def test_a_user_who_may_not_write_keeps_no_caller_waiting_and_is_told(
         async with asyncio.timeout(15):  # a lease that nobody releases lasts 30 s
             outcomes = [await ask.outcome("a question") for _ in range(3) if await layer.flush() is None]
         assert {one.source for one in outcomes} == {Source.BACKEND}
-    assert "stage store failed with StoreFault (Redis answered NOPERM)" in caplog.text
+    command = rights.rpartition("-")[2]
+    assert re.search(
+        rf"stage store failed with StoreFault \(Redis answered NOPERM .*'{command}'", caplog.text
+    )
 
 
 async def test_a_lookup_waits_for_no_second_attempt_to_connect(own_server: Any, make_store: Any) -> None:
@@ -150,3 +153,16 @@ async def test_a_server_that_tells_no_run_of_its_own_shares_all_the_same(
         await store.start()
         assert (await store.get(record().key, record().canonical)).payload == b"answer"
         assert "restarts of the server go unnoticed" in str(await store.diagnose())
+
+
+@pytest.mark.parametrize("forbid", ["user", "server"])
+async def test_what_the_server_will_not_do_is_named_in_the_log_without_its_data(
+    own_server: Any, open_store: Any, forbid: str
+) -> None:
+    options = ("--rename-command", "EVAL", "") if forbid == "server" else ()
+    server = own_server(*options)
+    url = server.url if forbid == "server" else as_user(server, "~* +@all -eval")
+    store = await open_store(url)
+    with pytest.raises(StoreFault, match=r"(?i)eval") as fault:
+        await store.put([record(payload=b"private")])
+    assert "private" not in str(fault.value) and "redis.call" not in str(fault.value)

@@ -55,8 +55,17 @@ def checked(reply: Any) -> Any:
     """`reply`, or StoreFault where it is an error."""
     if isinstance(reply, Exception):
         code = str(reply).split(" ", 1)[0]
-        raise StoreFault(f"Redis answered {code}", Reason.OVERLOAD if code == "OOM" else Reason.FAULT)
+        raise StoreFault(
+            f"Redis answered {_told(str(reply))}", Reason.OVERLOAD if code == "OOM" else Reason.FAULT
+        )
     return reply
+
+
+def _told(refusal: str) -> str:
+    """What may be told of an error: its code, and of what the server will not do at all the command, never the data."""
+    if refusal.startswith(("NOPERM ", "ERR unknown command ")):
+        return refusal.partition(", with args")[0]
+    return refusal.split(" ", 1)[0]
 
 
 def answers(result: Answers) -> list[Any]:
