@@ -6,6 +6,8 @@ import asyncio
 import datetime
 import ipaddress
 import re
+import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from fault_proxy import FaultProxy
 from redis_records import eventually, record
-from redis_servers import Server, free_port
+from redis_servers import BINARY, Server, free_port
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault, Unusable
@@ -166,3 +168,25 @@ async def test_what_the_server_will_not_do_is_named_in_the_log_without_its_data(
     with pytest.raises(StoreFault, match=r"(?i)eval") as fault:
         await store.put([record(payload=b"private")])
     assert "private" not in str(fault.value) and "redis.call" not in str(fault.value)
+
+
+async def test_a_sentinel_is_told_to_be_one(own_server: Any, make_store: Any, tmp_path: Path) -> None:
+    """It was said that Redis refused TIME."""
+    settings = tmp_path / "sentinel.conf"
+    settings.write_text(f"sentinel monitor mine 127.0.0.1 {own_server().port} 1\n")
+    port = free_port()
+    sentinel = subprocess.Popen(
+        [str(BINARY), str(settings), "--sentinel", "--port", str(port), "--bind", "127.0.0.1"],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        await eventually(lambda: listens(port))
+        assert "name the primary that it watches" in await refusal_of(make_store(f"redis://127.0.0.1:{port}"))
+    finally:
+        sentinel.kill()
+        sentinel.wait()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0

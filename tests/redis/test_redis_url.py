@@ -56,6 +56,7 @@ def test_a_url_that_cannot_work_is_refused_without_its_password(url):
 def test_a_url_of_which_a_part_would_be_left_out_is_refused():
     for url, remedy in (
         ("redis://a:1,b:2", "name one server"),
+        ("redis+sentinel://a:26379/mine", "name the primary"),
         ("unix://run/redis.sock", "unix:///"),
         ("redis://h/0#note", "%23"),
     ):

@@ -160,6 +160,10 @@ class Node:
         tracking, info, time, role = replies
         self.rtt, self._asked = 0.0, None
         self.since = moment = self._clock.time()
+        facts = {} if isinstance(info, Exception) else parse_info(info)  # it may be forbidden
+        if facts.get("redis_mode") == "sentinel":
+            self._cut("the server is a Sentinel, which holds no data: name the primary that it watches")
+            return
         for asked, reply in (("CLIENT TRACKING", tracking), ("TIME", time)):
             if isinstance(reply, Exception):
                 self._cut(f"Redis refused {asked}: {reply}")
@@ -170,14 +174,12 @@ class Node:
         self.rtt = 0.0  # this one measured nothing
         self.take_role(role)
         self.incarnation, self.started = NOBODY, float("-inf")
-        if not isinstance(info, Exception):  # it may be forbidden
-            facts = parse_info(info)
-            if facts.get("redis_mode") == "cluster" and not self._cluster:
-                self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
-                return
-            self.version = facts.get("redis_version", "")
-            if (told := incarnation_in(facts)) is not None:
-                self.incarnation, self.started = told[0], self.now() - told[1]
+        if facts.get("redis_mode") == "cluster" and not self._cluster:
+            self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
+            return
+        self.version = facts.get("redis_version", self.version)
+        if (told := incarnation_in(facts)) is not None:
+            self.incarnation, self.started = told[0], self.now() - told[1]
         self.reader.hurry()
         self.writer.hurry()
         self.confirmed, self.coherent = self._loop.time(), True

@@ -89,6 +89,8 @@ def parse(url: str) -> Target:
         parts = urlsplit(url)
     except ValueError:  # whose message may hold the password
         raise _bad(url, ESCAPED) from None
+    if "sentinel" in parts.scheme:
+        raise _bad(url, "Sentinels are not asked: name the primary, by a host name that follows a failover")
     if parts.scheme not in SCHEMES or "://" not in url:
         raise _bad(url, f"begin with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
