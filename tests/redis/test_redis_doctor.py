@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from fault_proxy import FaultProxy
 from redis_records import record
 
 from cachelayer.cli import main
@@ -103,3 +106,13 @@ def test_a_user_who_may_not_even_track_is_told_the_rights_that_are_enough(own_se
     url = as_user(own_server(), "untracked", "~* +@all -client")
     assert main(["doctor", "--no-model", "--redis", url]) == 1
     assert "-> nothing is shared like this: ACL SETUSER NAME ~cachelayer:*" in capsys.readouterr().out
+
+
+async def test_a_server_that_is_too_far_for_the_lag_is_told_with_one_that_fits(server, open_store):
+    """Memory was emptied again and again, and nothing said why."""
+    async with FaultProxy(server.port) as proxy:
+        proxy.delay = 0.05
+        far, patient = await open_store(proxy.url), await open_store(f"{proxy.url}?lag=5s")
+        lag = {f.subject: re.search(r"\?lag=(\d+)ms", f.remedy) for f in await far.diagnose()}["latency"]
+        assert lag is not None and int(lag[1]) >= 200
+        assert all("?lag" not in finding.remedy for finding in await patient.diagnose())

@@ -53,7 +53,7 @@ async def examine(lane: Lane, names: Names, *, trust_reloaded: bool) -> list[Fin
             found += _clock(facts, time.time())
             findings += [Finding(f.level, where + f.subject, f.found, f.remedy) for f in found]
         findings.append(_rights(await refused(pipe, names), names, where))
-        findings.append(await _latency(node, where))
+        findings.append(await _latency(node, where, lane.topology.silence))
     if lane.cluster:
         findings.append(await _cluster(lane))
     return findings
@@ -143,7 +143,7 @@ def _rights(missing: list[str], names: Names, where: str) -> Finding:
     return Finding("problem", where + "rights", f"the user may not {', '.join(missing)}", remedy)
 
 
-async def _latency(node: Node, where: str) -> Finding:
+async def _latency(node: Node, where: str, silence: float) -> Finding:
     pipe, loop, times = await node.reader.ready(), asyncio.get_running_loop(), []
     for _ in range(PINGS):
         start = loop.time()
@@ -152,7 +152,10 @@ async def _latency(node: Node, where: str) -> Finding:
     middle, worst = statistics.median(times), max(times)
     found = f"median {middle * 1e6:.0f} us, worst of {PINGS} {worst * 1e6:.0f} us"
     if middle > SLOW:
-        return Finding("problem", where + "latency", found, "move Redis nearer, or raise Budgets(store=...)")
+        remedy = "move Redis nearer, or raise Budgets(store=...)"
+        if middle > silence / 2:  # it is taken for silent when a reply is a little late
+            remedy += f" and add ?lag={4000 * middle:.0f}ms to the URL, or memory is emptied again and again"
+        return Finding("problem", where + "latency", found, remedy)
     return Finding("ok", where + "latency", found)
 
 
