@@ -37,6 +37,7 @@ class Breaker:
 
     __slots__ = (
         "_clock",
+        "_held",
         "_keep",
         "_pause",
         "_until",
@@ -62,6 +63,7 @@ class Breaker:
         self._keep = 0.5 ** (1 / threshold)
         self._pause = pause
         self._until, self._overran = 0.0, float("-inf")
+        self._held = False
 
     def allow(self) -> bool:
         """Whether the call may be made; while open and while a trial is under way, no."""
@@ -78,7 +80,7 @@ class Breaker:
         """The call ended well."""
         if self.share:
             self.share *= self._keep
-        if self.state is not CLOSED:
+        if self.state is not CLOSED and not self._held:
             self.state, self.share, self._pause = State.CLOSED, 0.0, self.pause
 
     def failure(self) -> None:
@@ -105,8 +107,20 @@ class Breaker:
 
     def hurry(self) -> None:
         """There is word that the tier is well again: the next call may try it, whatever the trials before it showed."""
-        if self.state is State.OPEN:
+        if self.state is State.OPEN and not self._held:
             self._until, self._pause = self._clock.monotonic(), self.pause
+
+    def hold(self) -> None:
+        """Make no call until `release`, whatever those under way report."""
+        if not self._held:
+            self._held = True
+            self._open()
+            self._until = float("inf")
+
+    def release(self) -> None:
+        """The tier is well again, and may be asked."""
+        self._held = False
+        self.success()
 
     def _open(self) -> None:
         self.state = State.OPEN

@@ -41,7 +41,7 @@ class Upkeep:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
-            await self._shared.invalidate([*tags, *implied_by(scope)])
+            await self._shared.declared.invalidate([*tags, *implied_by(scope)])
             gone += await self._keeper.forget(**what)  # what was read from the store before it was told
         return gone + await self._tell(what, physically=False)
 
@@ -82,7 +82,7 @@ class Upkeep:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
-            await self._shared.erase(implied_by(scope))
+            await self._shared.declared.erase(implied_by(scope))
         return gone + await self._tell(what, physically=True)
 
     async def change_model(self, embedder: Embedder, decider: Decider) -> int:

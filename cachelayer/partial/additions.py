@@ -61,7 +61,7 @@ class Additions:
         tags = [*(answer_tag(slot.digest) for _, slot in outdated), ANYTHING]
         gone = len(outdated) + await keeper.forget(tags=frozenset(tags))
         if tiers.shared is not None:  # what other processes hold cannot be compared from here
-            await tiers.shared.invalidate([corpus_tag(self._corpus), ANYTHING])
+            await tiers.shared.declared.invalidate([corpus_tag(self._corpus), ANYTHING])
         return gone
 
     def _slots(self) -> Iterator[tuple[Memory, Slot]]:

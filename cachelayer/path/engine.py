@@ -243,7 +243,7 @@ class Engine:
         shared, found = self.tiers.shared, self.keeper.by_id(entry)
         if found is None:
             digest = key_of(entry)
-            return digest is not None and shared is not None and await shared.forget(digest)
+            return digest is not None and shared is not None and await shared.declared.forget(digest)
         memory, slot = found
         pair = self.tiers.report_wrong(slot, asked_of(entry))
         self.keeper.drop(memory, slot)

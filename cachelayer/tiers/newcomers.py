@@ -26,7 +26,7 @@ class Newcomers(Elsewhere):
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
         super().__init__(arrivals)
         self._shared, self._feed = shared, feed
-        shared.lost, shared.outdated = self._begin_again, arrivals.outdated
+        shared.declared.lost, shared.declared.outdated = self._begin_again, arrivals.outdated
         self._reports = (
             reports if isinstance(reports := getattr(shared.store, "reports", None), Reports) else None
         )

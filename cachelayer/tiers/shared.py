@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from ..errors import StoreFault
@@ -12,16 +11,14 @@ from ..exact.memory.table import Slot
 from ..exact.redis.recall import Recall
 from ..exact.wire.codec import Codec
 from ..flow.attempt import Faults
-from ..flow.attendance import Attendance
 from ..flow.background import Background
 from ..flow.breaker import CLOSED, Breaker
-from ..flow.loops import needed_loop
 from ..flow.waiting import within
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..protocols import Clock, Lease, Store
 from ..types import Reason, Record
-from .implied import scope_of
+from .declared import Declared
 from .records import record_of
 
 LEASE = 10.0
@@ -50,18 +47,16 @@ class SharedTier:
         self.store, self.codec = store, codec
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
-        self._listening = Attendance(self._unheard)
+        self.declared = Declared(
+            store, self.breaker, clock=clock, keeper=keeper, faults=faults, background=background
+        )
+        self.listen = self.declared.listen
         self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
         self.recall: Recall | None = getattr(store, "recall", None)
         self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
         self._ask: Callable[[bytes, float], Any] | None = getattr(store, "ask", None)
-        self._checks: bool = getattr(store, "checks", False)
         self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
         """Told of what was found."""
-        self.lost: Callable[[], None] = lambda: None
-        """Told when memory was emptied because news may have been missed."""
-        self.outdated: Callable[[bytes], None] = lambda key: None
-        """Told of a key under which something was deleted or replaced."""
 
     async def start(self) -> None:
         """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
@@ -75,12 +70,7 @@ class SharedTier:
     def reset(self) -> None:
         """After a fork nobody here listens yet, and connections are the parent's."""
         getattr(self.store, "reset", lambda: None)()
-        self._listening.reset()
-
-    def _unheard(self) -> None:
-        """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
-        self.keeper.forget_all(unheard=self._checks)
-        self.lost()
+        self.declared.listening.reset()
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -90,7 +80,7 @@ class SharedTier:
         None where `find` is to ask by itself.
         """
         ask = self._ask
-        told = call.looked is not None or call.tightening.no_cache or self._listening.loop is None
+        told = call.looked is not None or call.tightening.no_cache or self.declared.listening.loop is None
         if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -110,6 +100,7 @@ class SharedTier:
         elif call.looked is not None:
             found, call.looked = call.looked, None
         elif asked is None and not self.breaker.allow():
+            self.declared.settle()
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
@@ -236,62 +227,11 @@ class SharedTier:
         for call, _ in items:
             self.let_go(call)
 
-    # invalidation ------------------------------------------------------------------------------------------------
-
-    async def invalidate(self, tags: Sequence[str]) -> bool:
-        """Declare for all processes; False where the store could not be told (it is counted as a fault)."""
-        told = await self.faults.attempt("invalidate", self.store.invalidate(tags=tags), WRITE_BUDGET)
-        return not isinstance(told, Reason)
-
-    async def erase(self, tags: Sequence[str]) -> None:
-        """Declare invalid, then remove physically, in steps."""
-        await self.invalidate(tags)
-        erase = getattr(self.store, "erase", None)
-        if erase is not None:
-            await self.faults.attempt("erase", erase(tags=tags), None)
-
-    async def forget(self, digest: int) -> bool:
-        """Delete one entry for all processes; whether there was one."""
-        deleted = self.store.delete([digest.to_bytes(16, "big")])
-        return await self.faults.attempt("invalidate", deleted, WRITE_BUDGET) == 1
-
-    def listen(self) -> None:
-        """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
-        if not self._listening:
-            needed_loop()
-            self.background.spawn_always(partial(self._hear, self._listening.begin()))
-
-    async def _hear(self, attendance: object) -> None:
-        try:
-            await self.faults.attempt("changes", self._apply_all(), None)
-        finally:
-            self._listening.end(attendance)
-
-    async def _apply_all(self) -> None:
-        async with self.store.changes() as changes:
-            async for change in changes:
-                await self._apply(change)
-
-    async def _apply(self, change: Any) -> None:
-        keeper = self.keeper
-        for key in change.keys:
-            keeper.drop_digest(int.from_bytes(key, "big"))
-            self.outdated(key)
-        if change.everything or change.tags or change.scopes:
-            tags = [tag for tag in change.tags if not tag.startswith("\0")]
-            wanted = [scope for tag in change.tags if (scope := scope_of(tag)) is not None]
-            given: Any = {"tags": frozenset(tags), "scopes": change.scopes, "everything": change.everything}
-            await keeper.forget(**given, wanted=wanted, unheard=change.everything and self._checks)
-        if change.everything:
-            self.lost()
-            if getattr(self.store, "coherent", False):  # what broke stands again
-                self.breaker.hurry()
-
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""
         told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
         shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": told()}
-        return {**shown, "listening": self._listening.loop is not None}
+        return {**shown, "listening": self.declared.listening.loop is not None, "owed": self.declared.owed}
 
     async def aclose(self) -> None:
         """Close this loop's connections."""

@@ -209,7 +209,7 @@ class Tiers:
     async def forget(self, call: Call) -> None:
         """One call's answer is invalid, in every process."""
         if self.shared is not None and call.identity is not None:
-            await self.shared.forget(call.digest)
+            await self.shared.declared.forget(call.digest)
 
     def report_wrong(self, slot: Slot, asked: bytes | None) -> bytes | None:
         """The owner says that an entry's answer was wrong, for another request where that was `asked`.
@@ -229,7 +229,7 @@ class Tiers:
         if pair is not None and self.elsewhere is not None:
             await self.elsewhere.keep_apart(pair)
         if self.shared is not None:
-            await self.shared.forget(slot.digest)
+            await self.shared.declared.forget(slot.digest)
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""

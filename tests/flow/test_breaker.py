@@ -187,3 +187,17 @@ def test_settings_that_cannot_work_are_refused(settings):
 
 def test_it_tells_its_state():
     assert "open" in repr(broken(Hands()))
+
+
+def test_held_it_lets_nothing_pass_whatever_is_reported_until_it_is_released():
+    clock = Hands()
+    breaker = Breaker(clock, threshold=3, pause=1.0, longest=4.0)
+    breaker.hold()
+    breaker.hold()
+    assert breaker.opened == 1
+    for report in (breaker.success, breaker.failure, breaker.abandoned, breaker.overran, breaker.hurry):
+        report()
+        clock.now += 100.0
+        assert not breaker.allow() and breaker.state is State.OPEN
+    breaker.release()
+    assert breaker.state is State.CLOSED and breaker.allow()

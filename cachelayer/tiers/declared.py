@@ -1,0 +1,149 @@
+"""What is declared invalid: the store is told of it for others, and tells of what others declared.
+
+What it could not be told is owed, and told as soon as it can be. Until then nothing is read there, or what was declared
+invalid here would come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from ..flow.attempt import Faults
+from ..flow.attendance import Attendance
+from ..flow.background import Background
+from ..flow.breaker import Breaker
+from ..flow.loops import needed_loop
+from ..keep.keeper import Keeper
+from ..protocols import Clock, Store
+from ..types import Reason
+from .implied import implied_by, scope_of
+
+TELL_BUDGET = 5.0
+"""Seconds that telling the store may take."""
+RETRY = 1.0
+"""Seconds between two attempts to tell what is owed."""
+MOST = 4096
+"""Tags and keys that may be owed; more become everything."""
+
+
+class Declared:
+    """One store's."""
+
+    def __init__(
+        self, store: Store, breaker: Breaker, *, clock: Clock, keeper: Keeper, faults: Faults, background: Background
+    ) -> None:  # fmt: skip
+        self._store, self._breaker, self._clock = store, breaker, clock
+        self._keeper, self._faults, self._background = keeper, faults, background
+        self._checks: bool = getattr(store, "checks", False)
+        self.listening = Attendance(self._unheard)
+        self.lost: Callable[[], None] = lambda: None
+        """Told when memory was emptied because news may have been missed."""
+        self.outdated: Callable[[bytes], None] = lambda key: None
+        """Told of a key under which something was deleted or replaced."""
+        self._tags: set[str] = set()
+        self._keys: set[bytes] = set()
+        self._next = 0.0
+
+    # telling -----------------------------------------------------------------------------------------------------
+
+    async def invalidate(self, tags: Sequence[str]) -> None:
+        """Declare for all processes."""
+        if not await self._told(tags):
+            self._owe(tags, ())
+
+    async def forget(self, digest: int) -> bool:
+        """Delete one entry for all processes; whether there was one."""
+        keys = [digest.to_bytes(16, "big")]
+        deleted = await self._faults.attempt("invalidate", self._store.delete(keys), TELL_BUDGET)
+        if isinstance(deleted, Reason):
+            self._owe((), keys)
+        return deleted == 1
+
+    async def erase(self, tags: Sequence[str]) -> None:
+        """Declare invalid, then remove physically, in steps."""
+        await self.invalidate(tags)
+        erase = getattr(self._store, "erase", None)
+        if erase is not None:
+            await self._faults.attempt("erase", erase(tags=tags), None)
+
+    async def _told(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
+        attempt, done = self._faults.attempt, True
+        if tags:
+            done = not isinstance(
+                await attempt("invalidate", self._store.invalidate(tags=tags), TELL_BUDGET), Reason
+            )
+        if keys and done:
+            done = not isinstance(await attempt("invalidate", self._store.delete(keys), TELL_BUDGET), Reason)
+        return done
+
+    def _owe(self, tags: Sequence[str], keys: Sequence[bytes]) -> None:
+        self._tags.update(tags)
+        self._keys.update(keys)
+        if self.owed > MOST:
+            self._tags, self._keys = set(implied_by({})), set()
+        self._next = self._clock.monotonic() + RETRY
+        self._breaker.hold()
+
+    @property
+    def owed(self) -> int:
+        """How many declarations the store does not know yet."""
+        return len(self._tags) + len(self._keys)
+
+    def settle(self, *, now: bool = False) -> None:
+        """Tell on the running loop what is owed, where it is time to try again."""
+        if self.owed and (now or self._clock.monotonic() >= self._next):
+            self._next = self._clock.monotonic() + RETRY
+            self._background.spawn(self._pay, owed=True)
+
+    async def _pay(self) -> None:
+        tags, keys = list(self._tags), list(self._keys)
+        if await self._told(tags, keys):
+            await self._forget(tags, keys)  # what others made findable here meanwhile
+            self._tags.difference_update(tags)
+            self._keys.difference_update(keys)
+            if not self.owed:
+                self._breaker.release()
+
+    # hearing -----------------------------------------------------------------------------------------------------
+
+    def listen(self) -> None:
+        """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
+        if not self.listening:
+            needed_loop()
+            self._background.spawn_always(partial(self._hear, self.listening.begin()))
+
+    def _unheard(self) -> None:
+        """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
+        self._keeper.forget_all(unheard=self._checks)
+        self.lost()
+
+    async def _hear(self, attendance: object) -> None:
+        try:
+            await self._faults.attempt("changes", self._apply_all(), None)
+        finally:
+            self.listening.end(attendance)
+
+    async def _apply_all(self) -> None:
+        async with self._store.changes() as changes:
+            async for change in changes:
+                await self._apply(change)
+
+    async def _apply(self, change: Any) -> None:
+        if change.everything:
+            await self._keeper.forget(everything=True, unheard=self._checks)
+            self.lost()
+            if getattr(self._store, "coherent", False):  # what broke stands again
+                self._breaker.hurry()
+                self.settle(now=True)
+        await self._forget(change.tags, change.keys, change.scopes)
+
+    async def _forget(self, tags: Sequence[str], keys: Sequence[bytes], scopes: Sequence[bytes] = ()) -> None:
+        for key in keys:
+            self._keeper.drop_digest(int.from_bytes(key, "big"))
+            self.outdated(key)
+        if tags or scopes:
+            own = frozenset(tag for tag in tags if not tag.startswith("\0"))
+            wanted = [scope for tag in tags if (scope := scope_of(tag)) is not None]
+            await self._keeper.forget(tags=own, scopes=scopes, wanted=wanted)

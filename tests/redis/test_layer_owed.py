@@ -1,0 +1,82 @@
+"""What is declared invalid while Redis cannot be reached is not served again when it can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+from fault_proxy import FaultProxy
+from redis_records import eventually
+from redis_servers import Server
+
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.testing import Gate
+from cachelayer.wrap.handles import Handle
+
+Act = Callable[[CacheLayer, Handle], Awaitable[object]]
+ACTS: dict[str, Act] = {
+    "tag": lambda layer, ask: layer.invalidate(tags=["kb"]),
+    "scope": lambda layer, ask: layer.invalidate(scope={"function": "ask"}),
+    "call": lambda layer, ask: ask.invalidate("q"),
+    "erase": lambda layer, ask: layer.erase(),
+}
+
+
+def layer_on(url: str) -> CacheLayer:
+    return CacheLayer(policy=Policy(budgets=Budgets(store="2s")), store=url, semantic=False)
+
+
+@pytest.mark.parametrize("act", ACTS.values(), ids=list(ACTS))
+async def test_the_process_that_declared_it_and_all_others_ask_anew(server: Server, act: Act) -> None:
+    """It came back from Redis once the connection stood again, in the very process that had dropped it."""
+    async with FaultProxy(server.port) as proxy, layer_on(f"{proxy.url}?lag=5s") as one:
+        ask = one.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await one.flush()
+        proxy.refuse = True
+        proxy.cut()
+        await act(one, ask)
+        assert one.stats()["shared"]["owed"] == 1
+        proxy.heal()
+        await eventually(lambda: one.stats()["shared"]["owed"] == 0)
+        assert one.stats()["shared"]["breaker"] == "closed"
+        assert (await ask.outcome("q")).source is Source.BACKEND
+    async with layer_on(server.url) as two:
+        other = two.wrap(Gate(lambda question: "new", opened=True), name="ask", tags=["kb"])
+        assert await other("q") != "answer 1"
+
+
+async def test_as_long_as_it_is_owed_nothing_is_read(own_server: Callable[..., Server]) -> None:
+    """A replica answers reads, and takes no word of what is invalid."""
+    server = own_server()
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await layer.flush()
+        server.do("REPLICAOF", "127.0.0.1", "1")
+        await layer.invalidate(tags=["kb"])
+        outcome = await ask.outcome("q")
+        assert (outcome.answer, outcome.misses["redis"]) == ("answer 2", Reason.BREAKER_OPEN)
+        server.do("REPLICAOF", "NO", "ONE")
+        async with asyncio.timeout(20):
+            while (await ask.outcome("another")).misses.get("redis") is Reason.BREAKER_OPEN:
+                await asyncio.sleep(0.05)
+                await ask.invalidate("another")
+        await layer.flush()
+    async with layer_on(server.url) as two:
+        assert await two.wrap(Gate(lambda q: "new", opened=True), name="ask", tags=["kb"])("q") == "new"
+
+
+async def test_of_very_many_all_is_declared(server: Server) -> None:
+    async with FaultProxy(server.port) as proxy, layer_on(f"{proxy.url}?lag=5s") as one:
+        ask = one.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await one.flush()
+        proxy.refuse = True
+        proxy.cut()
+        await one.invalidate(tags=[f"tag {number}" for number in range(5000)])
+        assert one.stats()["shared"]["owed"] == 1
+        proxy.heal()
+        await eventually(lambda: one.stats()["shared"]["owed"] == 0)
+        assert (await ask.outcome("q")).source is Source.BACKEND
