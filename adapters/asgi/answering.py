@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
@@ -32,6 +33,8 @@ class Answering(Delivery):
     let_in = True
     """Whether the app lets these credentials in: else it has to see them, and nothing kept may answer."""
     watch: Watch | None = None
+    exchange: Exchange | None = None
+    """Through which the app was asked last."""
 
     # asking ------------------------------------------------------------------------------------------------------
 
@@ -52,7 +55,7 @@ class Answering(Delivery):
             return
         tightened = layer.tighten(**self._bounded(tighter)) if tighter else _AS_IT_IS
         with Entered(layer._scope, principal.name, principal.credentials), tightened:
-            exchange = self.r.exchange()
+            exchange = self.exchange = self.r.exchange()
             try:
                 if self.settings.finish:
                     self.r.send = _past_the_end(self.r.send)
@@ -64,9 +67,18 @@ class Answering(Delivery):
                 # what the app does after its response belongs to the request that caused it
                 if not watch.rang and (behind := self._asked(exchange)) is not None:
                     await behind.finished()
+            except CancelledError:
+                if not self.settings.finish:
+                    self._give_up()
+                raise
             finally:
                 exchange.close()
                 exchange.ahead = self.watch = None  # no cycles for the collector
+
+    def _give_up(self) -> None:
+        """Not he left, but what he asked was cancelled, as by a limit of time around all: so is the app's work."""
+        if self.exchange is not None and self.exchange.channel is not None:
+            self.exchange.channel.give_up()
 
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
         """A caller's error rate above the owner's changes nothing."""
@@ -141,7 +153,7 @@ class Answering(Delivery):
         if self.r.asked.only_if_cached:
             await self.r.not_cached("not-cached")
             return
-        exchange = self.r.exchange()
+        exchange = self.exchange = self.r.exchange()
         try:
             with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
                 outcome = await self.served.engine.serve(self.served.call(exchange.ask, fields))

@@ -148,6 +148,11 @@ class ItemsAnswering(Answering):
         )  # fmt: skip
         return self.r.told((name, told.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes)))))
 
+    def _give_up(self) -> None:
+        for exchange in self.items.asked:
+            if exchange.channel is not None:
+                exchange.channel.give_up()
+
     def _asked(self, exchange: Exchange) -> Exchange | None:
         return self.items.exchange
 

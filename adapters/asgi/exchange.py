@@ -149,7 +149,7 @@ class Exchange:
                 channel.close()
             raise
         except BaseException:
-            channel.close()
+            channel.drop()
             raise
         if self.behind and isinstance(answer, Unshared):
             channel.close()
@@ -220,7 +220,7 @@ class Exchange:
     def close(self) -> None:
         """The caller has what he wanted, or left."""
         if self.unshared is not None:
-            self.unshared.channel.close()
+            self.unshared.channel.drop()
 
     @property
     def over(self) -> bool:
@@ -286,7 +286,7 @@ class Events(AsyncIterator[Any]):
 
     async def aclose(self) -> None:
         """Nobody reads any more."""
-        self._channel.close()
+        (self._channel.close if self._over else self._channel.drop)()
 
 
 def _decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:

@@ -42,6 +42,7 @@ class Items:
         self.answering, self.body = answering, body
         keys = [orjson.dumps(item) for item in items]
         self.unique = list(dict.fromkeys(keys))
+        self.asked: list[Exchange] = []
         at = {key: i for i, key in enumerate(self.unique)}
         self.order = [at[key] for key in keys]
         firsts = dict(zip(reversed(keys), reversed(items), strict=True))
@@ -99,6 +100,7 @@ class Items:
 
     def _exchange(self, needed: list[int], whole: bool) -> Exchange:
         exchange = self.answering.r.exchange()
+        self.asked.append(exchange)
         exchange.limit = max(exchange.limit, min(MAX_BATCH, exchange.limit * len(needed)))
         if not whole:
             body = {**self.body, "input": [self.items[at] for at in needed]}

@@ -25,7 +25,9 @@ class Channel:
     _room: asyncio.Future[None] | None = None
     _gone: asyncio.Future[None] | None = None
     _error: BaseException | None = None
-    _over = _closed = False
+    _over = _closed = _given_up = False
+    task: asyncio.Task[Any] | None = None
+    """Of the work, where it did not end at once."""
     sink: Callable[[Any], bool] | None = None
     """Is offered what comes while the reader waits, and takes it in his place where it returns True."""
 
@@ -76,6 +78,22 @@ class Channel:
         _wake(self._gone)
         _wake(self._room)
 
+    def drop(self) -> None:
+        """Nobody reads any more, before the end: work that was given up goes no further."""
+        self.close()
+        if self._given_up:
+            self._cancel()
+
+    def give_up(self) -> None:
+        """He for whom the work is done was cancelled: so is it, at once or as soon as no other reads."""
+        self._given_up = True
+        if self._closed:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self.task is not None and not self._over:
+            self.task.cancel()
+
     async def gone(self) -> None:
         """Return once nobody reads any more."""
         if not self._closed:
@@ -108,6 +126,7 @@ class Channels:
         with _LATER:  # `take` raises it, in its place
             begun, _ = self._starter.start(channel._loop, _run(channel, work))
             if begun is not None:
+                channel.task = begun
                 self._tasks.add(begun)
                 begun.add_done_callback(self._done)
 
