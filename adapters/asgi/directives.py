@@ -53,6 +53,8 @@ NOTHING = Asked()
 
 def allowed(names: Iterable[str]) -> frozenset[str]:
     """The directives that headers may use. Raises ConfigurationError for one that is not understood."""
+    if isinstance(names, str):
+        raise ConfigurationError("allow", names, "give a list of directives, such as ['no-cache']")
     chosen = frozenset(names)
     for name in sorted(chosen - set(DIRECTIVES)):
         raise ConfigurationError("allow", name, f"the directives are {', '.join(DIRECTIVES)}")

@@ -26,7 +26,7 @@ from .pages import Pages
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
 from .responder import Responder
 from .routes import CHAT, COMPLETIONS, DEPLOYMENT, Route
-from .settings import MEDIA, VARY, Authorize, Settings, Trust, kind_of
+from .settings import MEDIA, VARY, Authorize, Settings, Trust, header_names, kind_of
 from .storable import FORM, fresh_for
 
 AZURE: tuple[Route, ...] = (
@@ -148,6 +148,8 @@ class CacheLayerMiddleware:
         ):
             if value not in known:
                 raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
+        if not isinstance(lifespan, bool):
+            raise ConfigurationError("lifespan", lifespan, "give True or False")
         if not (isinstance(trust, bool) or callable(trust)):
             raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
         if not isinstance(max_body, int) or max_body < 1:
@@ -160,7 +162,7 @@ class CacheLayerMiddleware:
             raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
         self.app, self.layer = app, layer
         covered = CREDENTIALS if principal is None else getattr(principal, "covers", ())
-        chosen = frozenset(h.lower().encode() if isinstance(h, str) else h.lower() for h in vary)
+        chosen = header_names("vary", vary)
         settings = Settings(
             principals=Principals(
                 principal, public=public, secret=secret, shared_store=layer._shared is not None

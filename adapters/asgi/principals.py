@@ -131,6 +131,8 @@ class Principals:
     ) -> None:
         if resolver is not None and not callable(resolver):
             raise ConfigurationError("principal", resolver, "give Header(...), JwtClaim(...) or a callable")
+        if not isinstance(public, bool):  # "false" would be true
+            raise ConfigurationError("public", public, "give True or False")
         given = secret if secret is not None else os.environ.get("CACHELAYER_SECRET")
         if given is None and shared_store and resolver is None:
             raise ConfigurationError(

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from cachelayer.errors import ConfigurationError
+
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
 from .pages import Pages
@@ -101,6 +103,7 @@ SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"origin",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
+_NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 MEDIA = b"content-type"
 _USUAL = re.compile(rb'application/json(?:\s*;\s*charset="?utf-?8"?)?', re.IGNORECASE)
 _NOBODY = frozenset({b"", b"bearer"})
@@ -119,6 +122,18 @@ def _of_media(vary: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     told = [value.strip() for name, value in vary if name == MEDIA]
     rest = [header for header in vary if header[0] != MEDIA]
     return rest if len(told) == 1 and _USUAL.fullmatch(told[0]) else [*rest, (MEDIA, b",".join(told))]
+
+
+def header_names(option: str, given: Iterable[str | bytes]) -> frozenset[bytes]:
+    """Names of headers in lower case. Raises ConfigurationError for what is no list of such."""
+    remedy = "give a list of names of headers, such as ['accept-language']"
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ConfigurationError(option, given, remedy)
+    names = [(one, one.encode() if isinstance(one, str) else one) for one in given]
+    for one, name in names:
+        if not (isinstance(name, bytes) and _NAME.fullmatch(name)):
+            raise ConfigurationError(option, one, remedy)
+    return frozenset(name.lower() for _, name in names)
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:

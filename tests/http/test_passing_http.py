@@ -203,7 +203,8 @@ async def test_an_app_that_looks_for_its_client_in_vain_goes_on(layer: CacheLaye
 @pytest.mark.parametrize(("option", "value"), [
     ("layer", None), ("too_large", "maybe"), ("on_leave", "stay"), ("max_body", 0), ("allow", ["x"]),
     ("principal", "x"), ("secret", "short"), ("recheck", -1), ("routes", "twice"), ("routes", ["/x"]),
-    ("pace", "slow"), ("pace", -1), ("authorize", "x"),
+    ("pace", "slow"), ("pace", -1), ("authorize", "x"), ("vary", "accept-language"), ("vary", ["x user"]),
+    ("vary", [1]), ("vary", None), ("allow", "no-cache"), ("public", "false"), ("lifespan", "off"),
 ])  # fmt: skip
 def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: str, value: Any) -> None:
     from cachelayer.adapters.asgi import CHAT as chat
