@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import array
 import datetime
 import functools
+import io
+import ipaddress
 import pathlib
+import struct
 import threading
-from collections import OrderedDict
+import types
+from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import attrs
+import msgspec
 import pydantic
 import pytest
 
@@ -44,6 +52,24 @@ class Made:
         return f"{self.model} {self._tone}"
 
 
+@attrs.define
+class Asked:
+    model: str
+    _tone: str = "dry"
+
+
+class Struct(msgspec.Struct):
+    model: str
+
+
+class OtherStruct(msgspec.Struct):
+    model: str
+
+
+class Link(pydantic.BaseModel):
+    url: pydantic.HttpUrl
+
+
 def in_zone(name: str) -> datetime.datetime:
     return datetime.datetime(2026, 1, 1, tzinfo=ZoneInfo(name))
 
@@ -61,11 +87,75 @@ def in_zone(name: str) -> datetime.datetime:
         (datetime.datetime(2026, 10, 25, 2), datetime.datetime(2026, 10, 25, 2, fold=1)),
         (datetime.time(12), datetime.time(12, tzinfo=ZoneInfo("Europe/Berlin"))),
         (pathlib.PureWindowsPath("a", "b"), pathlib.PurePosixPath("a\\b")),
+        (Asked("m"), Asked("n")),
+        (Asked("m", "dry"), Asked("m", "warm")),
+        (Struct("m"), Struct("n")),
+        (Struct("m"), OtherStruct("m")),
+        (types.SimpleNamespace(a=1), {"a": 1}),
+        (argparse.Namespace(a=1), argparse.Namespace(a=2)),
+        (argparse.Namespace(a=1), types.SimpleNamespace(a=1)),
+        (deque([1]), deque([2])),
+        (deque([1]), deque([1], maxlen=1)),
+        (deque([1]), [1]),
+        (array.array("i", [1]), array.array("I", [1])),
+        (ipaddress.ip_address("10.0.0.1"), "10.0.0.1"),
+        (ipaddress.ip_address("10.0.0.1"), ipaddress.ip_interface("10.0.0.1/32")),
+        (ipaddress.ip_address("fe80::1%a"), ipaddress.ip_address("fe80::1%b")),
+        (ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("10.0.0.0/9")),
+        (ZoneInfo("Europe/Berlin"), ZoneInfo("Europe/Paris")),
+        (datetime.UTC, datetime.timezone(datetime.timedelta(0), "GMT")),
+        (datetime.UTC, datetime.timezone(datetime.timedelta(hours=1))),
+        (Link(url="https://a/"), Link(url="https://b/")),
+        (pydantic.HttpUrl("https://a/"), pydantic.AnyUrl("https://a/")),
+        ({"a": 1}.keys(), {"a": 1}.items()),
+        ({"a": 1, "b": 2}.keys(), {"b": 2, "a": 1}.keys()),
     ],
     ids=repr,
 )
 def test_what_differs_is_told_apart(one: Any, other: Any) -> None:
     assert encode(argument(one)) != encode(argument(other))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Asked("m", "warm"),
+        lambda: Struct("m"),
+        lambda: types.SimpleNamespace(a=[1]),
+        lambda: argparse.Namespace(model="m", layers=[1, 2]),
+        lambda: deque(["a", {"b": 1}], maxlen=3),
+        lambda: array.array("f", [1.5]),
+        lambda: ipaddress.ip_interface("10.0.0.1/24"),
+        lambda: ZoneInfo.no_cache("Europe/Berlin"),
+        lambda: datetime.timezone(datetime.timedelta(hours=1)),
+        lambda: Link(url="https://example.org/?q=1"),
+        lambda: {"a": 1}.keys(),
+    ],
+)
+def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
+    assert encode(argument(make())) == encode(argument(make()))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Asked(threading.Lock()),  # type: ignore[arg-type]
+        deque([object()]),
+        types.SimpleNamespace(lock=threading.Lock()),
+        pydantic.SecretStr("s"),
+        iter([1]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_cannot_be_compared_is_refused_inside_others_too(value: Any) -> None:
+    with pytest.raises(NotKeyable):
+        argument(value)
+
+
+def test_a_zone_without_a_name_is_refused() -> None:
+    file = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, 4) + bytes(6) + b"UTC\0"
+    with pytest.raises(NotKeyable):
+        argument(ZoneInfo.from_file(io.BytesIO(file)))
 
 
 def test_what_is_worked_out_of_a_value_is_no_part_of_it() -> None:

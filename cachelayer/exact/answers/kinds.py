@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from ..keys.members import is_url
+
 ATOMS: frozenset[type] = frozenset({str, int, float, bool, types.NoneType, bytes, complex})
 """Exact classes whose values never change; nine answers in ten are made of these, dicts and lists."""
 
@@ -176,13 +178,6 @@ def plain_base(cls: type) -> type | None:
 def pydantic_base() -> type | None:
     """pydantic's BaseModel where the process has loaded it; it is never imported here."""
     return getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
-
-
-def is_url(cls: type) -> bool:
-    """Whether this is one of pydantic's URL classes; their values never change."""
-    networks = sys.modules.get("pydantic.networks")
-    base = getattr(networks, "_BaseUrl", None) or getattr(networks, "AnyUrl", None)
-    return base is not None and issubclass(cls, base)
 
 
 def _object(cls: type) -> Plan:

@@ -7,24 +7,26 @@ starts with NUL, the type's tag, so that no two types meet; user keys that start
 
 from __future__ import annotations
 
+import array
 import base64
-import dataclasses
 import datetime
 import enum
-import functools
 import json
 import math
 import pathlib
 import uuid
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
 import numpy as np
 import orjson
+
+from .members import is_url, members
 
 Tree = Any
 """None, bool, int, float, str, and lists and str-keyed dicts of these."""
@@ -136,7 +138,7 @@ def _dict(value: Mapping[Any, Any]) -> Tree:
     return out
 
 
-def _list(value: Sequence[Any]) -> Tree:
+def _list(value: Iterable[Any]) -> Tree:
     nested = _NESTED
     out = []
     for item in value:
@@ -156,24 +158,20 @@ def _moment(value: datetime.datetime | datetime.time) -> Tree:
     return told if name is None else [told, str(name)]
 
 
-def _dataclass(value: Any) -> Tree:
-    """Fields, and what else it was given: by a class below it, or by `__post_init__`. Handles are not compared."""
-    kind, names = type(value), [field.name for field in dataclasses.fields(value)]
-    held = {name: tree(getattr(value, name)) for name in names}
-    for name, more in getattr(value, "__dict__", {}).items():
-        if name not in held and not isinstance(getattr(kind, name, None), functools.cached_property):
-            with suppress(*((NotKeyable, RecursionError) if name.startswith("_") else ())):
-                held[name] = tree(more)
-    return [_name(kind), held]
+def _zone(value: datetime.tzinfo) -> Tree:
+    if type(value) is datetime.timezone:
+        return [str(value.utcoffset(None)), value.tzname(None)]
+    if (name := getattr(value, "key", None)) is None:  # one that was read from a file
+        raise NotKeyable(_name(type(value)))
+    return str(name)
 
 
-def _private(model: Any) -> list[Tree]:
-    """A model's private attributes, by which models differ, too; as of a dataclass, handles are not compared."""
+def _members(kind: type, public: dict[str, Any], private: dict[str, Any]) -> Tree:
     held = {}
-    for name, value in (getattr(model, "__pydantic_private__", None) or {}).items():
+    for name, value in private.items():
         with suppress(NotKeyable, RecursionError):
             held[name] = tree(value)
-    return [held] if held else []
+    return [_name(kind), _dict(public), *([held] if held else [])]
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
@@ -209,6 +207,8 @@ def _scalar(value: np.generic) -> Tree:
     return tree(plain)
 
 
+_ADDRESSES = (IPv4Address, IPv6Address, IPv4Network, IPv6Network)
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
     (bytes, "bytes", lambda v: base64.b64encode(v).decode()),
     (bytearray, "buffer", lambda v: base64.b64encode(v).decode()),
@@ -225,6 +225,11 @@ _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] 
     (pathlib.PurePath, "path", str),
     ((set, frozenset), "set", lambda v: sorted(map(argument, v), key=encode)),
     (range, "range", lambda v: [v.start, v.stop, v.step]),
+    (deque, "deque", lambda v: [v.maxlen, _list(v)]),
+    (array.array, "array", lambda v: [v.typecode, base64.b64encode(v.tobytes()).decode()]),
+    (datetime.tzinfo, "zone", _zone),
+    (_ADDRESSES, "ip", lambda v: [type(v).__name__, str(v)]),
+    (_VIEWS, "dictview", lambda v: [type(v).__name__, _list(v)]),
 )
 
 
@@ -239,12 +244,10 @@ def _other(value: Any) -> Tree:
     for types, tag, payload in _TAGGED:
         if isinstance(value, types):
             return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _tag("dataclass", _dataclass(value))
-    if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
-        # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
-        held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
-        return _tag("model", [_name(kind), tree(held), *_private(value)])
+    if (found := members(value)) is not None:
+        return _tag(found.tag, _members(kind, found.public, found.private))
+    if is_url(kind):
+        return _tag("url", [_name(kind), str(value)])
     if isinstance(value, type):
         schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
         return _tag("class", [_name(value), tree(schema)])
@@ -264,7 +267,15 @@ _UNCHANGED = frozenset({str, bool, type(None), int}).issuperset
 
 
 def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:
-    own = kind.__module__ not in ("builtins", "datetime", "numpy", "decimal", "fractions", "pathlib")
+    own = kind.__module__ not in (
+        "builtins",
+        "datetime",
+        "numpy",
+        "decimal",
+        "fractions",
+        "pathlib",
+        "zoneinfo",
+    )
     return own and kind is not types
 
 
@@ -283,13 +294,3 @@ def _subclassed(value: Any, kind: type) -> Tree:
     if isinstance(value, list | tuple):
         return _tag("sub", [_name(kind), [tree(item) for item in value]])
     raise NotKeyable(_name(kind))
-
-
-def plain(value: Any) -> bool:
-    """Whether a value holds nothing but exact None, bool, int, float, str, list, tuple and dict."""
-    kind = type(value)
-    if kind is dict:
-        return all(type(k) is str and plain(v) for k, v in value.items())
-    if kind is list or kind is tuple:
-        return all(map(plain, value))
-    return kind in (str, int, float, bool) or value is None

@@ -9,7 +9,7 @@ import orjson
 from orjson import dumps
 from xxhash import xxh3_64_intdigest
 
-from ..keys.canonical import compact, plain
+from ..keys.canonical import compact
 from .slot import Slot
 from .table import Raws
 
@@ -85,7 +85,7 @@ class Lane:
         call: Any = (args, kwargs) if args and kwargs else args or kwargs
         table = self._mixed if args and kwargs else self.positional if args else self._named
         try:
-            if not (all(map(plain, args)) and all(map(plain, kwargs.values()))):
+            if not (all(map(_plain, args)) and all(map(_plain, kwargs.values()))):
                 return
             raw = dumps(call, None, STRICT)
             if b"null" in raw:
@@ -95,3 +95,13 @@ class Lane:
             return
         raw = compact(raw)
         memory.link(slot, table, xxh3_64_intdigest(raw), raw)
+
+
+def _plain(value: Any) -> bool:
+    """Whether a value holds nothing but exact None, bool, int, float, str, list, tuple and dict."""
+    kind = type(value)
+    if kind is dict:
+        return all(type(k) is str and _plain(v) for k, v in value.items())
+    if kind is list or kind is tuple:
+        return all(map(_plain, value))
+    return kind in (str, int, float, bool) or value is None

@@ -14,7 +14,8 @@ from typing import Any
 
 import xxhash
 
-from ..answers.kinds import Kind, Plan, classify, is_url, plain_base
+from ..answers.kinds import Kind, Plan, classify, plain_base
+from ..keys.members import is_url
 
 _MAX = 4096
 

@@ -1,0 +1,66 @@
+"""What objects with named fields hold: dataclasses, attrs classes, structs, pydantic models, namespaces. Pure."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+import types
+from typing import Any, NamedTuple
+
+
+class Members(NamedTuple):
+    """The fields of an object, by name."""
+
+    tag: str
+    public: dict[str, Any]
+    private: dict[str, Any]
+    """Compared where it can be: locks and connections are not."""
+
+
+def members(value: Any) -> Members | None:
+    """What identifies an object made of named fields; None for classes and any other object."""
+    kind = type(value)
+    if isinstance(value, type):
+        return None
+    if (names := _field_names(kind)) is not None:
+        return _declared(value, names)
+    if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
+        # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
+        held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
+        return Members("model", held, getattr(value, "__pydantic_private__", None) or {})
+    if isinstance(value, (types.SimpleNamespace, *_class("argparse", "Namespace"))):
+        return Members("namespace", vars(value), {})
+    return None
+
+
+def is_url(kind: type) -> bool:
+    """Whether this is one of pydantic's URL classes; their values never change."""
+    return issubclass(kind, _class("pydantic.networks", "_BaseUrl") or _class("pydantic.networks", "AnyUrl"))
+
+
+def _field_names(kind: type) -> list[str] | None:
+    if dataclasses.is_dataclass(kind):
+        return [field.name for field in dataclasses.fields(kind)]
+    if hasattr(kind, "__attrs_attrs__"):
+        return [field.name for field in kind.__attrs_attrs__]
+    if hasattr(kind, "__struct_fields__"):  # msgspec
+        return list(kind.__struct_fields__)
+    return None
+
+
+def _declared(value: Any, names: list[str]) -> Members:
+    """Fields, and what else it was given: by a class below it, or when it was made."""
+    kind = type(value)
+    public: dict[str, Any] = {name: getattr(value, name) for name in names}
+    private: dict[str, Any] = {}
+    for name, more in getattr(value, "__dict__", {}).items():
+        if name not in public and not isinstance(getattr(kind, name, None), functools.cached_property):
+            (private if name.startswith("_") else public)[name] = more
+    return Members("dataclass", public, private)
+
+
+def _class(module: str, name: str) -> tuple[type, ...]:
+    """A class of a module that may not be loaded, as isinstance takes it: a module that is not has no objects."""
+    found = getattr(sys.modules.get(module), name, None)
+    return () if found is None else (found,)
