@@ -111,11 +111,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         _after_fork(self)
 
     def __repr__(self) -> str:
-        similar = (
-            f"similar tier {self._similar.state}"
-            if self._similar is not None
-            else f"exact only ({self._why_off})"
-        )
+        off = f"exact only ({self._why_off})"
+        similar = off if self._similar is None else f"similar tier {self._similar.state}"
         return (
             f"<CacheLayer: {len(self._registry.functions)} functions, {len(self._memory)} entries, {similar}>"
         )
@@ -221,11 +218,13 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
-        """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown."""
+        """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.
+
+        Within a scope: also if it is another tenant's; and one principal takes few answers of others from them all."""
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         if not isinstance(entry, str):
             raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
-        return await self._engine.report_wrong(entry)
+        return await self._engine.report_wrong(entry, self._scope.get() or Scope())
 
     async def change_model(self, embedder: Embedder) -> int:
         """Embed all entries with another model while the old one serves, then switch; returns how many."""

@@ -261,6 +261,11 @@ class Holdings:
                         return memory, slot
         return None
 
+    @staticmethod
+    def belongs(slot: Slot, tenant: str) -> bool:
+        """Whether an answer is this tenant's."""
+        return _within(slot.scope, {"tenant": tenant})
+
     def drop(self, memory: Memory, slot: Slot) -> None:
         """Forget one slot."""
         with self.lock:

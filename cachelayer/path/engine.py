@@ -16,7 +16,7 @@ from ..flow.loops import running_loop
 from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
 from ..flow.within import Alone, Itself
-from ..keep.call import Call, Landing
+from ..keep.call import Call, Landing, Scope
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
@@ -238,19 +238,27 @@ class Engine:
             return self.keeping.record_now(call, answer, started)
         return self.keep(call, answer, started)
 
-    async def report_wrong(self, entry: str) -> bool:
-        """Drop the entry of an outcome's id, in every process, and tell the similar tier; False where it is gone."""
+    async def report_wrong(self, entry: str, by: Scope) -> bool:
+        """Keep the entry of an outcome's id from the request that it was wrong for, and drop it in every process.
+
+        False where it is gone, not the tenant's of `by`, or where its principal reported too much (`Complaints`).
+        """
         shared, found = self.tiers.shared, self.keeper.by_id(entry)
         if found is None:
             digest = key_of(entry)
             return digest is not None and shared is not None and await shared.declared.forget(digest)
         memory, slot = found
-        pair = self.tiers.report_wrong(slot, asked_of(entry))
-        self.keeper.drop(memory, slot)
-        await self.tiers.tell(slot, pair)
-        if shared is not None:
+        if by.tenant is not None and not self.keeper.belongs(slot, by.tenant):
+            return False
+        pair, heard = self.tiers.report_wrong(slot, asked_of(entry), by.principal)
+        if heard:
+            self.keeper.drop(memory, slot)
+        if pair is not None and self.tiers.elsewhere is not None:
+            await self.tiers.elsewhere.keep_apart(pair)
+        if heard and shared is not None:
+            await shared.declared.forget(slot.digest)
             self.keeper.drop_digest(slot.digest)  # what was read from the store before it was told
-        return True
+        return heard or pair is not None
 
     def refresh(self, call: Call) -> None:
         """Make a stale entry fresh on the running loop, unless a flight for it is up already."""

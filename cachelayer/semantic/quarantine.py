@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ..types import Candidate
 from .answers import normalize
 from .asks import Ask
+from .complaints import Complaints
 
 NEAR: Final = 0.6
 """Cosine from which being the nearest entry of a text counts."""
@@ -100,6 +101,10 @@ class Vouching:
         if principal:
             self._authors[entry] = principal
 
+    def author(self, entry: int) -> str:
+        """Who made an entry; '' for no named principal."""
+        return self._authors.get(entry, "")
+
     def vouch(self, entry: int, principal: str) -> None:
         """Another was given the same answer."""
         if principal != self._authors.get(entry, ""):
@@ -148,6 +153,7 @@ class Watch:
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
         self._hubs, self._vouching, self._quota = Hubs(), Vouching(), Quota()
+        self._complaints = Complaints()
         self.withheld = self.over_quota = 0
 
     def sift(self, ask: Ask, found: Sequence[Candidate]) -> list[Candidate]:
@@ -186,6 +192,13 @@ class Watch:
         allowed = self._quota.take(ask.partition, ask.principal, ask.write_quota, self._now())
         self.over_quota += not allowed
         return allowed
+
+    def complaint(self, scope: bytes, entry: int, principal: str, answer: str | None) -> tuple[bool, bool]:
+        """Whether a report takes the entry from everybody, and whether it says something new of the answer."""
+        now, author = self._now(), self._vouching.author(entry)
+        heard = self._complaints.heard(scope, principal, author, now)
+        said = hash(normalize(answer or ""))
+        return heard, heard and not self._complaints.repeated(scope, principal, said, now)
 
     def made(self, entry: int, principal: str) -> None:
         """A new entry is findable."""

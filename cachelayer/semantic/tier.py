@@ -134,10 +134,16 @@ class SimilarTier(Lookup):
         entry = self.entries.get(entry_id)
         return None if entry is None else pair_of(owner, entry.partition, asked, entry)
 
-    def report_wrong(self, entry_id: int) -> None:
-        """The owner says that this entry's answer is wrong, for its own request or one that it was served to."""
-        with self._lock:
-            self.decider.report_wrong(entry_id)
+    def report_wrong(self, entry_id: int, principal: str = "") -> bool:
+        """The owner, or a principal, says that this entry's answer is wrong; whether it is to go for everybody."""
+        entry = self.entries.get(entry_id)
+        if entry is None:
+            return True
+        heard, new = self.watch.complaint(entry.partition, entry_id, principal, entry.answer)
+        if new:
+            with self._lock:
+                self.decider.report_wrong(entry_id)
+        return heard
 
     def stats(self) -> dict[str, Any]:
         """State, number of entries and the decider's statistics."""

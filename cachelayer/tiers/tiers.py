@@ -211,25 +211,17 @@ class Tiers:
         if self.shared is not None and call.identity is not None:
             await self.shared.declared.forget(call.digest)
 
-    def report_wrong(self, slot: Slot, asked: bytes | None) -> bytes | None:
-        """The owner says that an entry's answer was wrong, for another request where that was `asked`.
+    def report_wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
+        """Somebody says that an entry's answer was wrong, for another request where that was `asked`.
 
-        Returns the pair of requests that are apart from now on, for `tell`.
+        Returns the pair of requests that are apart from now on, and whether the entry goes for everybody.
         """
         pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self.every]
-        for tier in self.every:
-            tier.report_wrong(slot.id)
+        heard = [tier.report_wrong(slot.id, principal) for tier in self.every]
         pair = next(filter(None, pairs), None)
         if pair is not None:
             self.apart.add(pair)
-        return pair
-
-    async def tell(self, slot: Slot, pair: bytes | None) -> None:
-        """What was reported holds in every process, and after restarts."""
-        if pair is not None and self.elsewhere is not None:
-            await self.elsewhere.keep_apart(pair)
-        if self.shared is not None:
-            await self.shared.declared.forget(slot.digest)
+        return pair, all(heard)
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""

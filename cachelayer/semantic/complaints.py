@@ -1,0 +1,66 @@
+"""How far one principal's reports of wrong answers reach, where others made the answers. Pure.
+
+A report that is true rids everybody of a wrong answer, one that is false costs everybody a right one; which it is
+shows nowhere at once. So each is heard for the reporter's own request, and takes from all others only so far as the
+others keep up: `FREE` answers an hour, and as many more as all of them report. What a principal made itself it may
+take back, and reports of no named principal are the owner's.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+FREE: Final = 30
+"""Answers of others that one principal may take from a scope in an hour, whatever others report."""
+HOUR: Final = 3600.0
+_SCOPES: Final = 256
+_REPORTERS: Final = 256
+_ACCUSED: Final = 1024
+
+
+class Complaints:
+    """Reports of the present hour, by scope and principal. Bounded; the scope longest without one is forgotten."""
+
+    def __init__(self) -> None:
+        self._scopes: OrderedDict[bytes, _Hour] = OrderedDict()
+
+    def heard(self, scope: bytes, principal: str, author: str, now: float) -> bool:
+        """Whether an answer of `author` goes for everybody; counted."""
+        if not principal or principal == author:
+            return True
+        reports = self._hour(scope, now).reports
+        mine = reports.get(principal, 0)
+        others = sum(reports.values()) - mine
+        if mine >= FREE + others or (not mine and len(reports) >= _REPORTERS):
+            return False
+        reports[principal] = mine + 1
+        return True
+
+    def repeated(self, scope: bytes, principal: str, answer: int, now: float) -> bool:
+        """Whether this principal accused the same answer before, which then says nothing new."""
+        if not principal:
+            return False
+        accused = self._hour(scope, now).accused
+        known = (principal, answer) in accused
+        if not known and len(accused) < _ACCUSED:
+            accused.add((principal, answer))
+        return known
+
+    def _hour(self, scope: bytes, now: float) -> _Hour:
+        hour = self._scopes.pop(scope, None)
+        if hour is None or now - hour.began >= HOUR:
+            hour = _Hour(now)
+        self._scopes[scope] = hour
+        if len(self._scopes) > _SCOPES:
+            self._scopes.popitem(last=False)
+        return hour
+
+
+class _Hour:
+    __slots__ = ("accused", "began", "reports")
+
+    def __init__(self, began: float) -> None:
+        self.began = began
+        self.reports: dict[str, int] = {}
+        self.accused: set[tuple[str, int]] = set()

@@ -1,0 +1,118 @@
+"""What one principal reports of others' answers holds for itself at once, and for everybody within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer, Outcome, Policy
+from cachelayer.semantic.complaints import FREE, HOUR, Complaints
+from cachelayer.testing import WordEmbedder
+from cachelayer.types import Candidate, Query
+
+
+class SameWords:
+    """Two requests take the same answer where they have the same words."""
+
+    identity = "same words"
+
+    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
+        words = set(query.text.split())
+        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
+
+
+def asking(
+    answer: Callable[[str], str] = lambda question: f"answer to {question}",
+) -> tuple[CacheLayer, Any]:
+    policy = Policy(max_error_rate=0.05, shadow=0)
+    layer = CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords())
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return answer(question)
+
+    async def asked(principal: str | None, question: str, tenant: str | None = None) -> Outcome:
+        with layer.scope(principal=principal, tenant=tenant):
+            outcome = await ask.outcome(question)
+        await layer.flush()
+        return outcome
+
+    return layer, asked
+
+
+async def reported(
+    layer: CacheLayer, outcome: Outcome, principal: str | None, tenant: str | None = None
+) -> bool:
+    with layer.scope(principal=principal, tenant=tenant):
+        return await layer.report_wrong(outcome)
+
+
+async def test_one_principal_takes_few_answers_of_others_from_them_and_is_heard_for_its_own_requests() -> (
+    None
+):
+    layer, asked = asking()
+    async with layer:
+        taken = 0
+        for number in range(2 * FREE):
+            one, other = f"red parcel {number:03}x", f"parcel {number:03}x red"
+            made = await asked("ann", one)
+            hit = await asked("bob", other)
+            assert hit.match == "similar" and await reported(layer, hit, "bob")
+            assert (await asked("bob", other)).answer == f"answer to {other}"
+            taken += (await asked("ann", one)).id != made.id
+        assert taken == FREE
+
+
+async def test_what_a_principal_made_it_may_take_back_and_the_owner_everything() -> None:
+    layer, asked = asking()
+    async with layer:
+        for number in range(FREE + 5):
+            assert await reported(layer, await asked("ann", f"blue lamp {number:03}x"), "ann")
+        outcomes = [await asked("ann", f"green chair {number:03}x") for number in range(2 * FREE)]
+        assert [await reported(layer, one, "bob") for one in outcomes] == [True] * FREE + [False] * FREE
+        assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
+
+
+async def test_within_a_tenant_s_scope_no_other_tenant_s_answer_is_reported() -> None:
+    layer, asked = asking()
+    async with layer:
+        outcome = await asked(None, "red parcel", tenant="acme")
+        assert not await reported(layer, outcome, None, tenant="other")
+        assert (await asked(None, "red parcel", tenant="acme")).source == "memory"
+        assert await reported(layer, outcome, None, tenant="acme")
+
+
+async def test_an_answer_is_accused_once_by_a_principal_however_many_requests_have_it() -> None:
+    layer, asked = asking(lambda question: "always this")
+    async with layer:
+        for number in range(9):
+            await asked("ann", f"red parcel {number:03}x")
+        for number in range(8):
+            for name in ("bob", "cid"):
+                assert await reported(layer, await asked(name, f"parcel {number:03}x red"), name)
+        tier = layer._similar
+        assert tier is not None
+        (function,) = tier.decider._functions.values()  # type: ignore[attr-defined]
+        assert [sum(here.hood.answers.wrong) for here in function.scopes.values()] == [4.0]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=300))
+def test_reports_reach_as_far_as_the_others_keep_up(reporters: list[str]) -> None:
+    complaints, counts = Complaints(), dict.fromkeys("abc", 0)
+    for name in reporters:
+        others = sum(counts.values()) - counts[name]
+        heard = complaints.heard(b"scope", name, "", 0.0)
+        assert heard == (counts[name] < FREE + others)
+        counts[name] += heard
+
+
+def test_after_an_hour_they_reach_as_far_again_and_the_scopes_are_bounded() -> None:
+    complaints = Complaints()
+    assert sum(complaints.heard(b"scope", "a", "", 0.0) for _ in range(99)) == FREE
+    assert complaints.heard(b"scope", "a", "", HOUR) and complaints.heard(b"other", "a", "", 0.0)
+    for number in range(5000):
+        complaints.heard(b"%d" % number, "a", "", 0.0)
+    assert len(complaints._scopes) <= 256
