@@ -115,6 +115,12 @@ class Holdings:
         """The name of the function whose answers lie under a scope."""
         return str(decode(scope)[0]) if scope else ""
 
+    @staticmethod
+    def tenant_of(scope: bytes) -> str | None:
+        """The tenant whose answers lie under a scope."""
+        tenant: str | None = decode(scope)[1] if scope else None
+        return tenant
+
     def declared(
         self, wanted: Iterable[Wanted] = (), scopes: Iterable[bytes] = (), **what: Any
     ) -> Invalidation:
@@ -260,11 +266,6 @@ class Holdings:
                     if slot.origin == wanted:
                         return memory, slot
         return None
-
-    @staticmethod
-    def belongs(slot: Slot, tenant: str) -> bool:
-        """Whether an answer is this tenant's."""
-        return _within(slot.scope, {"tenant": tenant})
 
     def drop(self, memory: Memory, slot: Slot) -> None:
         """Forget one slot."""

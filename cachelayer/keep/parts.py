@@ -66,6 +66,12 @@ class Noting:
         self._scope = scope
         self.on = False
 
+    @property
+    def tenant(self) -> str | None:
+        """For whom something is made here."""
+        scope = self._scope.get()
+        return None if scope is None else scope.tenant
+
     def begin(self, call: Call) -> Token[Scope | None]:
         """What is used from here on is noted for `call`.
 

@@ -161,7 +161,8 @@ class Partial:
         if found is None:
             return None
         slot = found[1]
-        return tree(self._named(slot.scope), slot.tags, self._held, self._versions.get)
+        version = functools.partial(self._versions.get, tenant=self._engine.keeper.tenant_of(slot.scope))
+        return tree(self._named(slot.scope), slot.tags, self._held, version)
 
     def _held(self, digest: int) -> tuple[str, Iterable[str]] | None:
         for memory in self._engine.keeper.memories:

@@ -81,28 +81,49 @@ def _only_here(tag: str, inner: dict[str, Node]) -> bool:
 
 
 class Versions:
-    """The version of each document that was seen last. Bounded; a document that was forgotten is new again."""
+    """The version of each document that was seen last, by tenant. Bounded; what was forgotten is new again.
+
+    Tenants may share a document, or have their own under one id. A change is taken for everybody's, since what was
+    built on the old version must go; then those who saw that old version, too, are taken to have seen the new one.
+    """
 
     def __init__(self, most: int = VERSIONS) -> None:
-        self._most = most
-        self._seen: OrderedDict[str, Any] = OrderedDict()
+        self._most, self._held = most, 0
+        self._seen: OrderedDict[str, OrderedDict[str | None, _Seen]] = OrderedDict()
 
-    def get(self, tag: str) -> Any:
-        """The version last seen; None where none is known."""
-        return self._seen.get(tag)
+    def get(self, tag: str, tenant: str | None = None) -> Any:
+        """The version that a tenant saw last, else anybody; None where none is known."""
+        seen = self._seen.get(tag)
+        return None if not seen else seen.get(tenant, seen[next(reversed(seen))]).version
 
-    def see(self, tag: str, version: Any) -> bool:
+    def see(self, tag: str, version: Any, tenant: str | None = None) -> bool:
         """Note a version; True where it differs from the one before, so that what was built on that is outdated."""
         if version is None:
             return False
-        old = self._seen.get(tag)
-        self._seen[tag] = version
+        seen = self._seen.setdefault(tag, OrderedDict())
         self._seen.move_to_end(tag)
-        while len(self._seen) > self._most:
-            self._seen.popitem(last=False)
-        return old is not None and old != version
+        old, known = self.get(tag, tenant), seen.get(tenant)
+        changed = old is not None and old != version
+        if changed and known is not None and known.itself:
+            for other, theirs in list(seen.items()):
+                if theirs.version == old:
+                    seen[other] = _Seen(version, itself=False)
+        self._held += known is None
+        seen[tenant] = _Seen(version, itself=True)
+        seen.move_to_end(tenant)
+        while self._held > self._most:
+            self._held -= len(self._seen.popitem(last=False)[1])
+        return bool(changed)
 
     def forget(self, tags: Iterable[str]) -> None:
         """Documents that were invalidated: any version is news."""
         for tag in tags:
-            self._seen.pop(tag, None)
+            self._held -= len(self._seen.pop(tag, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """`itself`: in what a tenant retrieved, not by what another did."""
+
+    version: Any
+    itself: bool

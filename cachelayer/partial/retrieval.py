@@ -192,9 +192,11 @@ class Retrieval(Undivided):
                 documents = await ask(args, kwargs)
                 if more is not None:
                     self.wide.refused()
-            tags = self._tags(documents)
+            tags, tenant = self._tags(documents), self._engine.noting.tenant
             pairs = zip(tags, documents, strict=True)
-            changed = [tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one))]
+            changed = [
+                tag for tag, one in pairs if self._versions.see(tag, self._reading.version(one), tenant)
+            ]
             if changed:
                 await self._upkeep.invalidate([*changed, ANYTHING], None, False)
             self._engine.noting.note([*tags[:asked], corpus_tag(self.corpus)])

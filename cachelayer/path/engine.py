@@ -248,7 +248,7 @@ class Engine:
             digest = key_of(entry)
             return digest is not None and shared is not None and await shared.declared.forget(digest)
         memory, slot = found
-        if by.tenant is not None and not self.keeper.belongs(slot, by.tenant):
+        if by.tenant is not None and self.keeper.tenant_of(slot.scope) != by.tenant:
             return False
         pair, heard = self.tiers.report_wrong(slot, asked_of(entry), by.principal)
         if heard:

@@ -1,0 +1,64 @@
+"""Which version of a document was seen last: tenants may share it, or have their own under one id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer import CacheLayer
+from cachelayer.partial.graph import Versions
+
+
+async def test_tenants_with_documents_of_their_own_under_one_id_leave_each_other_s_answers_alone() -> None:
+    async with CacheLayer(semantic=False) as layer:
+        calls, versions = {"acme": 0, "globex": 0}, {"acme": 1, "globex": 7}
+
+        asking = "acme"
+
+        async def search(query: str) -> list[dict[str, Any]]:
+            calls[asking] += 1
+            return [{"id": "faq", "version": versions[asking]}]
+
+        retrieve = layer.retrieval(search)
+        for number in range(20):
+            for asking in calls:
+                with layer.scope(tenant=asking):
+                    await retrieve("popular")
+                    told = await retrieve.outcome(f"new {number}")
+                assert f"version {versions[asking]}" in str(layer.explain(told))
+        assert max(calls.values()) <= 22
+        versions["acme"] = 2
+        for asking in calls:
+            with layer.scope(tenant=asking):
+                await retrieve("another")
+                assert (await retrieve("popular"))[0]["version"] == versions[asking]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=60))
+def test_of_a_document_that_tenants_share_nothing_is_left_that_an_older_version_made(
+    steps: list[tuple[str, bool]],
+) -> None:
+    versions, version, built = Versions(), 1, set[int]()
+    for tenant, edited in steps:
+        version += edited
+        if versions.see("tag", version, tenant):
+            built.clear()
+        built.add(version)
+        assert built == {version}
+
+
+def test_who_saw_the_same_old_version_need_not_be_told_again() -> None:
+    versions = Versions()
+    seen = [versions.see("tag", version, tenant) for version in (1, 2) for tenant in ("a", "b", "c")]
+    assert seen == [False, False, False, True, False, False]
+
+
+def test_all_tenants_of_all_documents_count() -> None:
+    versions = Versions(most=100)
+    for number in range(4_000):
+        versions.see(f"d{number % 50}", 1, f"tenant {number}")
+    assert versions._held == sum(map(len, versions._seen.values())) <= 100
+    versions.forget([f"d{number}" for number in range(50)])
+    assert versions._held == 0
