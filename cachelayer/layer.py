@@ -191,7 +191,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
     @contextmanager
     def tighten(self, **fields: Any) -> Iterator[None]:
-        """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`.
+        """Make calls inside stricter: `no_cache`, `no_store`, `no_similar`, `max_error_rate`, `max_age`, `max_stale`.
 
         Raises LooseningError if a field would loosen what is already set.
         """

@@ -227,6 +227,8 @@ class Tightening(_Settings):
     max_error_rate: float | None = None
     max_age: float | None = None
     """Seconds; an older answer is a miss."""
+    max_stale: float | None = None
+    """Seconds; an answer that expired longer ago is a miss."""
 
     def and_(self, own: float | None = None, /, **fields: Any) -> Tightening:
         """The stricter of these and the given fields. Raises LooseningError if a given one is looser.
@@ -238,7 +240,7 @@ class Tightening(_Settings):
         for name, new in fields.items():
             if name == "max_error_rate":
                 _share(name, new)
-            elif name == "max_age":
+            elif name in ("max_age", "max_stale"):
                 new = seconds(name, new, most=math.inf)
             else:
                 _either(name, new)

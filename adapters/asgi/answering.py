@@ -53,7 +53,8 @@ class Answering(Delivery):
         if not let_in and asked.only_if_cached:
             await self.r.not_cached("unknown-credentials")
             return
-        tightened = layer.tighten(**self._bounded(tighter)) if tighter else _AS_IT_IS
+        tighter = self._bounded(tighter) if tighter else tighter
+        tightened = layer.tighten(**tighter) if tighter else _AS_IT_IS
         with Entered(layer._scope, principal.name, principal.credentials), tightened:
             exchange = self.exchange = self.r.exchange()
             try:
@@ -81,8 +82,10 @@ class Answering(Delivery):
             self.exchange.channel.give_up()
 
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
-        """A caller's error rate above the owner's changes nothing."""
+        """A caller's error rate above the owner's changes nothing, nor what he says of stale answers where none are."""
         rate = tighter.get("max_error_rate")
+        if not self.served.policy.stale_while_revalidate:
+            tighter = {name: value for name, value in tighter.items() if name != "max_stale"}
         own = self.served.policy.max_error_rate
         return tighter if rate is None or rate <= own else {**tighter, "max_error_rate": own}
 
@@ -140,12 +143,13 @@ class Answering(Delivery):
         return unknown or (slot is not None and self._too_old(outcome, slot))
 
     def _too_old(self, outcome: Outcome, slot: Any) -> bool:
-        """Whether `min-fresh`, `max-stale`, or `max-age` for what came old exclude an entry that the policy serves."""
+        """Whether `min-fresh`, `max-stale` where the app fails, or `max-age` for what came old exclude what is kept."""
         asked, (age, fresh_for) = self.r.asked, self.served.raws.age(slot)
         if asked.max_age is not None and age + self.came_aged(slot.answer) > asked.max_age:
             return True
         if outcome.source is Source.STALE:
-            return asked.min_fresh is not None or -fresh_for > (asked.max_stale or float("inf"))
+            late = asked.max_stale is not None and -fresh_for > asked.max_stale
+            return late or asked.min_fresh is not None
         return asked.min_fresh is not None and outcome.source in _KEPT and fresh_for < asked.min_fresh
 
     async def _alone(self, fields: Fields, *, keep: bool = False) -> None:

@@ -34,10 +34,12 @@ class Asked(NamedTuple):
 
     def tightening(self) -> dict[str, Any]:
         """The fields for `CacheLayer.tighten`."""
+        stale = None if self.max_stale == _FOREVER else self.max_stale
         given = {
             "no_cache": self.no_cache or None,
             "no_store": self.no_store or None,
             "max_age": self.max_age,
+            "max_stale": stale if self.min_fresh is None else 0.0,
             "no_similar": self.no_similar or None,
             "max_error_rate": self.max_error_rate,
         }

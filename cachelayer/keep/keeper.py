@@ -23,7 +23,7 @@ from .call import Call, Function, Landing
 from .holdings import Holdings
 from .parts import tags_with
 from .streams import replay_of, seen_of, short, stream_of, whole
-from .terms import lifetime, own_tags
+from .terms import bears, lifetime, own_tags
 
 _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
@@ -92,7 +92,7 @@ class Keeper(Holdings):
             self._link(call, slot)
             return self.landing(slot, MEMORY, now)
         call.stale = slot
-        return self.landing(slot, STALE, now) if now < slot.ends + function.revalidate else None
+        return self.landing(slot, STALE, now) if now < slot.ends + bears(call) else None
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""

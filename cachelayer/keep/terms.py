@@ -12,6 +12,12 @@ from ..types import Reason
 from .call import Call
 
 
+def bears(call: Call) -> float:
+    """Seconds that an answer may have expired before and still serve, while it is made anew."""
+    most, asked = call.function.revalidate, call.tightening.max_stale
+    return most if asked is None else min(most, asked)
+
+
 def lifetime(call: Call, answer: Any, faults: Faults) -> float:
     """Seconds for which `answer` is fresh, before any jitter; 0 where that cannot be told."""
     function = call.function

@@ -16,6 +16,7 @@ from ..flow.breaker import CLOSED, Breaker
 from ..flow.waiting import within
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
+from ..keep.terms import bears
 from ..protocols import Clock, Lease, Store
 from ..types import Reason, Record
 from .declared import Declared
@@ -154,7 +155,7 @@ class SharedTier:
         with self.decoding:
             answer = (call.function.codec or self.codec).decode(record.payload)
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
-            if late < call.function.revalidate:
+            if late < bears(call):
                 return landing
             call.stale = landing.slot  # for where the backend fails
             return Reason.EXPIRED

@@ -145,6 +145,23 @@ async def test_the_ttl_may_be_a_function_of_the_answer(clock: ManualClock) -> No
     assert outcome.stored is Reason.TTL_ZERO and await ask("b") == "answer 3"
 
 
+async def test_who_wants_nothing_that_stale_is_answered_anew_by_one_call(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    layer = make(clock, ttl=10, stale_while_revalidate=60)
+    ask = layer.wrap(gate, name="ask")
+    await ask("q")
+    clock.advance(30)
+    with layer.tighten(max_stale="15s"):
+        told = await ask.explain("q")
+        outcome = await ask.outcome("q")
+    assert told.reasons["memory"] is outcome.misses["memory"] is Reason.EXPIRED
+    await layer.flush()
+    assert (outcome.answer, gate.calls) == ("answer 2", 2)
+    clock.advance(20)
+    with layer.tighten(max_stale="15s"):
+        assert (await ask.outcome("q")).source is Source.STALE
+
+
 async def test_stale_while_revalidate_answers_at_once_and_refreshes_once(clock: ManualClock) -> None:
     gate = Gate(opened=True)
     ask = make(clock, ttl=10, stale_while_revalidate=60).wrap(gate, name="ask")

@@ -1,0 +1,39 @@
+"""Stale answers over HTTP: within the owner's window, and within the caller's."""
+
+from __future__ import annotations
+
+import pytest
+from test_manners_http import made
+from upstream import Upstream
+
+from cachelayer.testing import ManualClock
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+async def test_stale_answers_serve_within_the_owners_window_and_the_callers(
+    upstream: Upstream, clock: ManualClock
+) -> None:
+    c = made(upstream, clock, {"stale_while_revalidate": 600})
+    await c.chat("hello")
+    clock.advance(3700)
+    impatient = await c.chat("hello", headers={"cache_control": "max-stale=60"})
+    assert not impatient.hit
+    clock.advance(3700)
+    stale = await c.chat("hello", headers={"cache_control": "max-stale=200"})
+    assert "; hit; ttl=-100; detail=stale" in stale.header("cache-status")
+
+
+@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5"])
+async def test_who_refuses_what_is_stale_costs_one_call(
+    upstream: Upstream, clock: ManualClock, told: str
+) -> None:
+    c = made(upstream, clock, {"stale_while_revalidate": 600})
+    await c.chat("hello")
+    clock.advance(3700)
+    assert not (await c.chat("hello", headers={"cache_control": told})).hit
+    await c.app.layer.flush()
+    assert len(upstream.requests) == 2 and (await c.chat("hello")).hit
