@@ -141,10 +141,9 @@ class Partial:
             remedy = f"embeddings need a layer that compares by meaning; this one does not: {self._why_off}"
             raise ConfigurationError("texts", texts[:1], remedy)
         await self._similar.start()
-        embedder = self._similar.embedder
         if not texts:
-            return np.zeros((0, embedder.dimension), np.float32)
-        return (await embedder.embed(texts)).vectors.copy()
+            return np.zeros((0, self._similar.embedder.dimension), np.float32)
+        return (await self._similar.vectors(texts, self._engine.noting.tenant)).vectors.copy()
 
     def used(self, **parts: Any) -> None:
         """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""

@@ -57,6 +57,8 @@ class Ask:
     """The entry that answers it."""
     judge: Same | None = None
     """The owner's comparison of answers; None for the built-in one."""
+    tenant: str | None = None
+    """Whose request it is."""
     argument: Any = None
     """The input of the owner's embedder, if what is compared is not text."""
     timings: dict[str, float] = field(default_factory=dict)

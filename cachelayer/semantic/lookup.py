@@ -6,8 +6,8 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .answers import READ_AFTER, read_ahead
 from .apart import Apart
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
+from .embed.cache import CachedEmbedder
 from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .pairs.closely import CloseReader
@@ -192,7 +193,7 @@ class Lookup:
             READ_AFTER, self._faults.attempt_now, "verify", read_ahead, self.decider, self._lock, ask.text
         )
         try:
-            embedded = await self._faults.attempt("embed", self.embedder.embed([ask.subject]), budget)
+            embedded = await self._faults.attempt("embed", self.vectors([ask.subject], ask.tenant), budget)
         finally:
             reading.cancel()
         ask.timings["embed"] = time.monotonic() - started
@@ -203,6 +204,13 @@ class Lookup:
             made = Reason.BAD_VECTOR if embedded.complete[0] else Reason.TOO_LONG
         ask.query, lost = (None, made) if isinstance(made, Reason) else (made, None)
         return lost
+
+    def vectors(self, texts: Sequence[Any], tenant: str | None) -> Awaitable[Embedded]:
+        """What a tenant asks, embedded; remembered for it alone."""
+        embedder = self.embedder
+        return (
+            embedder.embed(texts, tenant) if isinstance(embedder, CachedEmbedder) else embedder.embed(texts)
+        )
 
     def _query(self, ask: Ask, embedded: Embedded) -> Query | None:
         vector = np.asarray(embedded.vectors[0], np.float32)
@@ -259,7 +267,7 @@ class Lookup:
         if chosen is None or ask.query is None or ask.argument is not None:
             return False
         started, budget = time.monotonic(), None if budgets is None else float(budgets.embed)  # type: ignore[arg-type]
-        reading = self._closely.read(self.embedder, ask.query, chosen)
+        reading = self._closely.read(self.embedder, ask.query, chosen, ask.tenant)
         read = await self._faults.attempt("verify", reading, budget)
         ask.timings["verify"] += time.monotonic() - started
         if read is None or isinstance(read, Reason) or ask.generation != self.generation:

@@ -27,7 +27,7 @@ class SimilarTier(Lookup):
             return False
         if ask.query is None or ask.generation != self.generation:
             ask.generation = self.generation
-            ask.query = self._query(ask, await self.embedder.embed([ask.subject]))
+            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
             if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()
@@ -47,7 +47,7 @@ class SimilarTier(Lookup):
         if known is not None and known.shape == (self.embedder.dimension,):
             ask.query = Query(ask.text, known, ask.turns, ask.principal)
         else:
-            ask.query = self._query(ask, await self.embedder.embed([ask.text]))
+            ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
         answer = await tell(self.decider, self.embedder, answer, ask)
         return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
 

@@ -130,6 +130,7 @@ class Arrivals:
         if has_tool_calls(seen := seen_of(function, slot.answer)):
             return False
         ask = Ask(item.function, item.partition, item.text, item.turns, 0.0, arrival.record.principal)
+        ask.tenant = item.tenant
         same_model = item.identity == self.similar.embedder.identity
         vector = item.vector if same_model else None
         return await self.similar.adopt(ask, slot.id, text_of(seen), slot, vector)

@@ -60,6 +60,7 @@ class Meaning:
         policy, who = call.policy, call.principal
         ask = Ask(call.function.name, identity.partition(), text_of(call), identity.turns, self._bound(call),
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
+        ask.tenant = call.tenant
         ask.judge = self._shadows.judge(call.function)
         ask.argument = call.function.compared(call.args, call.kwargs)
         return ask

@@ -74,8 +74,8 @@ async def test_the_least_recently_used_text_goes_first():
     counted = Counted()
     cached = CachedEmbedder(wrap(counted), max_bytes=3 * (400 + 1 + DIMENSION * 4))
     for text in "abcad":
-        await cached.embed([text])
-    await cached.embed(["a", "b"])
+        await cached.embed([text], None)
+    await cached.embed(["a", "b"], None)
     assert counted.batches == [["a"], ["b"], ["c"], ["d"], ["b"]]
 
 

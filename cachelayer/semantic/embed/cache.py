@@ -21,10 +21,15 @@ _OVERHEAD = 400
 """Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
 
 
-class CachedEmbedder:
-    """The embedder `inner`, asked once per text while the text is remembered.
+OWN = ""
+"""In the place of a tenant: what the layer embeds for itself, such as answers."""
 
-    Texts are compared in full. The least recently used go first; `max_bytes` bounds texts, vectors and
+
+class CachedEmbedder:
+    """The embedder `inner`, asked once per text and tenant while the text is remembered.
+
+    Apart by tenant, because a text that is known is embedded in microseconds, which tells whoever asks it that somebody
+    did before. Texts are compared in full. The least recently used go first; `max_bytes` bounds texts, vectors and
     the overhead per entry. A text given twice in one call is embedded once.
     """
 
@@ -50,17 +55,18 @@ class CachedEmbedder:
     async def start(self) -> None:
         await self.inner.start()
 
-    async def embed(self, texts: Sequence[str]) -> Embedded:
+    async def embed(self, texts: Sequence[str], tenant: str | None = OWN) -> Embedded:
+        """See `Embedder.embed`. `tenant`: whose texts they are, None for nobody's; left out, the layer's own."""
         check_texts(texts)
         if len(texts) == 1:
-            return await self._one(texts)
-        found = self._look_up(texts)
+            return await self._one(texts, tenant)
+        found = self._look_up(texts, tenant)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
             made = await self.inner.embed(missing)
             for i, text in enumerate(missing):
                 found[text] = (made.vectors[i], bool(made.complete[i]))
-                self.put(text, *found[text])
+                self.put(text, *found[text], tenant)
         entries = [found[text] for text in texts]
         return Embedded(
             vectors=np.stack([entry[0] for entry in entries]),
@@ -72,9 +78,9 @@ class CachedEmbedder:
         read = getattr(self.inner, "read_tokens", None)
         return [None] * len(texts) if read is None else await read(texts)
 
-    async def _one(self, texts: Sequence[str]) -> Embedded:
+    async def _one(self, texts: Sequence[str], tenant: str | None) -> Embedded:
         """The same for what lookups ask."""
-        (text,) = texts
+        text = _key(texts[0], tenant)
         with self._lock:
             entry = self._entries.get(text)
             if entry is not None:
@@ -86,11 +92,16 @@ class CachedEmbedder:
             vector, complete = entry
             return Embedded(vector[None], np.array([complete]))
         made = await self.inner.embed(texts)
-        self.put(text, made.vectors[0], bool(made.complete[0]))
+        self._put(text, made.vectors[0], bool(made.complete[0]))
         return made
 
-    def put(self, text: str, vector: NDArray[np.float32], complete: bool = True) -> None:
+    def put(
+        self, text: str, vector: NDArray[np.float32], complete: bool = True, tenant: str | None = OWN
+    ) -> None:
         """Remember a vector that is known already, as from a loaded index."""
+        self._put(_key(text, tenant), vector, complete)
+
+    def _put(self, text: str, vector: NDArray[np.float32], complete: bool) -> None:
         entry: Entry = (vector.copy(), complete)  # a row of a batch would keep the whole batch
         size = _size(text, entry)
         with self._lock:
@@ -112,7 +123,7 @@ class CachedEmbedder:
         """Remember what `save` wrote; returns how many texts. A damaged file or another model's is none; blocks."""
         entries = load_entries(path, self.identity)
         for text, (vector, complete) in entries:
-            self.put(text, vector, complete)
+            self._put(text, vector, complete)
         return len(entries)
 
     def clear(self) -> None:
@@ -130,13 +141,13 @@ class CachedEmbedder:
         behind: dict[str, Any] = getattr(self.inner, "stats", dict)()
         return {**behind, "entries": len(self), "bytes": self.bytes, "hits": self.hits, "misses": self.misses}
 
-    def _look_up(self, texts: Sequence[str]) -> dict[str, Entry]:
+    def _look_up(self, texts: Sequence[str], tenant: str | None) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
         with self._lock:
             for text in texts:
-                entry = self._entries.get(text)
+                entry = self._entries.get(key := _key(text, tenant))
                 if entry is not None:
-                    self._entries.move_to_end(text)
+                    self._entries.move_to_end(key)
                     found[text] = entry
             self.hits += sum(text in found for text in texts)
             self.misses += sum(text not in found for text in texts)
@@ -146,6 +157,13 @@ class CachedEmbedder:
         entry = self._entries.pop(text, None)
         if entry is not None:
             self.bytes -= _size(text, entry)
+
+
+def _key(text: str, tenant: str | None) -> str:
+    """No two of different tenants are equal, whatever their names and texts."""
+    if tenant is None:
+        return text if not text.startswith("\0") else f"\0-:{text}"
+    return f"\0{len(tenant)}:{tenant}{text}"
 
 
 def _size(text: str, entry: Entry) -> int:

@@ -22,7 +22,7 @@ class CloseReader:
     """Reads pairs closely with an embedder that shows its tokens (`read_tokens`); with another it reads nothing."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Tokens] = OrderedDict()
+        self._known: OrderedDict[tuple[str | None, str], Tokens] = OrderedDict()
         self._forgotten = 0
         self._lock = threading.Lock()
 
@@ -32,9 +32,12 @@ class CloseReader:
             self._known.clear()
             self._forgotten += 1
 
-    async def read(self, embedder: Any, query: Query, candidate: Candidate) -> Query | None:
+    async def read(
+        self, embedder: Any, query: Query, candidate: Candidate, tenant: str | None = None
+    ) -> Query | None:
         """The query with what a close reading of the candidate shows; None where a text cannot be read whole.
 
+        What was read for one tenant is read anew for another, whom its haste would tell of the text.
         Raises what the embedder raises.
         """
         read = getattr(embedder, "read_tokens", None)
@@ -42,7 +45,7 @@ class CloseReader:
             return None
         texts = (query.text, candidate.text)
         with self._lock:
-            found = {text: self._known[text] for text in texts if text in self._known}
+            found = {text: self._known[tenant, text] for text in texts if (tenant, text) in self._known}
             forgotten = self._forgotten
         missing = [text for text in texts if text not in found]
         if missing:
@@ -50,16 +53,16 @@ class CloseReader:
                 if tokens is None:
                     return None
                 found[text] = tokens
-        self._remember(found, forgotten)
+        self._remember(tenant, found, forgotten)
         measures = closeness(found[query.text], found[candidate.text])
         return replace(query, close=(candidate.entry, tuple(measures)), before=query.first)
 
-    def _remember(self, found: dict[str, Tokens], forgotten: int) -> None:
+    def _remember(self, tenant: str | None, found: dict[str, Tokens], forgotten: int) -> None:
         with self._lock:
             if forgotten != self._forgotten:
                 return
             for text, tokens in found.items():
-                self._known[text] = tokens
-                self._known.move_to_end(text)
+                self._known[tenant, text] = tokens
+                self._known.move_to_end((tenant, text))
             while len(self._known) > TEXTS:
                 self._known.popitem(last=False)
