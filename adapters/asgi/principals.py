@@ -9,6 +9,7 @@ import hmac
 import inspect
 import math
 import os
+import re
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -21,6 +22,7 @@ from cachelayer.errors import ConfigurationError
 HttpScope = Mapping[str, Any]
 CREDENTIALS = (b"authorization", b"cookie", b"api-key", b"x-api-key")
 """Request headers by which callers are told apart."""
+_NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class Resolver(Protocol):
@@ -43,6 +45,14 @@ class Principal(NamedTuple):
     """Keyed hash, 16 bytes."""
 
 
+def header_name(option: str, given: str | bytes) -> bytes:
+    """The name of a header in lower case. Raises ConfigurationError for what is none (RFC 9110, section 5.1)."""
+    name = given.encode() if isinstance(given, str) else given
+    if not (isinstance(name, bytes) and _NAME.fullmatch(name)):
+        raise ConfigurationError(option, given, "give the name of a header, such as 'x-tenant'")
+    return name.lower()
+
+
 def header_of(scope: HttpScope, wanted: bytes) -> str | None:
     """The value of a header that comes once; None where it is absent or comes twice."""
     found = [value for name, value in scope["headers"] if name == wanted]
@@ -53,7 +63,7 @@ class Header:
     """The principal is what a header says. For behind a proxy that sets it, and removes it from what clients send."""
 
     def __init__(self, name: str) -> None:
-        self._wanted = name.lower().encode("ascii")
+        self._wanted = header_name("name", name)
         self.covers = frozenset({self._wanted})
 
     def __call__(self, scope: HttpScope, /) -> str | None:
@@ -72,9 +82,13 @@ def JwtClaim(
     Tokens of other kinds: verify them in a callable of your own.
     """
     secret = key.encode() if isinstance(key, str) else key
+    if not isinstance(secret, bytes):
+        raise ConfigurationError(
+            "key", type(key).__name__, "give what tokens are signed with, as text or bytes"
+        )
     if len(secret) < 32:
         raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
-    wanted = header.lower().encode("ascii")
+    wanted = header_name("header", header)
     clock = now or _unix
 
     def resolve(scope: HttpScope, /) -> str | None:

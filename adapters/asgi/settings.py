@@ -13,7 +13,7 @@ from cachelayer.errors import ConfigurationError
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
 from .pages import Pages
-from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals
+from .principals import CREDENTIALS, Accepted, HttpScope, Principal, Principals, header_name
 from .storable import CARRIERS
 
 Authorize = Callable[..., Any]
@@ -103,7 +103,6 @@ SPECIAL = frozenset({
     b"cache-control", b"pragma", b"cachelayer", b"content-length", b"content-encoding", b"range", b"origin",
 })  # fmt: skip
 """No `upgrade`: the server did not take it up, so it is as if it were not there (RFC 9110, section 7.8)."""
-_NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 MEDIA = b"content-type"
 _USUAL = re.compile(rb'application/json(?:\s*;\s*charset="?utf-?8"?)?', re.IGNORECASE)
 _NOBODY = frozenset({b"", b"bearer"})
@@ -126,14 +125,11 @@ def _of_media(vary: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 def header_names(option: str, given: Iterable[str | bytes]) -> frozenset[bytes]:
     """Names of headers in lower case. Raises ConfigurationError for what is no list of such."""
-    remedy = "give a list of names of headers, such as ['accept-language']"
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise ConfigurationError(option, given, remedy)
-    names = [(one, one.encode() if isinstance(one, str) else one) for one in given]
-    for one, name in names:
-        if not (isinstance(name, bytes) and _NAME.fullmatch(name)):
-            raise ConfigurationError(option, one, remedy)
-    return frozenset(name.lower() for _, name in names)
+        raise ConfigurationError(
+            option, given, "give a list of names of headers, such as ['accept-language']"
+        )
+    return frozenset(header_name(option, one) for one in given)
 
 
 def kind_of(authorize: Authorize | None) -> Authorize | None:

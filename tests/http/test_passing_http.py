@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgi_client import Call, Client, ask
-from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, JwtClaim
 from hypothesis import given
 from hypothesis import strategies as st
 from upstream import Upstream
@@ -212,6 +213,21 @@ def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: 
     options: dict[str, Any] = {"layer": layer, option: [chat, chat] if value == "twice" else value}
     with pytest.raises(ConfigurationError, match=option):
         CacheLayerMiddleware(upstream, **options)
+
+
+@pytest.mark.parametrize("make", [
+    lambda: Header(""), lambda: Header("x user"), lambda: Header("é"),
+    lambda: JwtClaim("org", key="k" * 32, header="a b"),
+])  # fmt: skip
+def test_a_header_that_is_none_is_named(make: Callable[[], Any]) -> None:
+    with pytest.raises(ConfigurationError, match="give the name of a header"):
+        make()
+
+
+def test_a_key_that_is_none_is_told_by_its_kind_alone() -> None:
+    for key, kind in ((None, "NoneType"), ({"k": "hunter2"}, "dict")):
+        with pytest.raises(ConfigurationError, match=f"^key='{kind}': give what tokens are signed with"):
+            JwtClaim("org", key=key)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("kind", "method", "path"), [
