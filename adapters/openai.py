@@ -6,7 +6,7 @@ Answers to `chat.completions` and `responses` (`create`, `parse` and `stream`), 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -44,6 +44,8 @@ def wrap(client: ClientT, *, layer: CacheLayer | None = None, **options: Any) ->
     """
     if type(client) is _Wrapped or not isinstance(client, OpenAI | AsyncOpenAI):
         raise ConfigurationError("client", client, "give openai.OpenAI(...) or openai.AsyncOpenAI(...)")
+    if not (layer is None or isinstance(layer, CacheLayer)):
+        raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
     return cast(ClientT, _Wrapped(client, "", _Endpoints(layer or CacheLayer(), client, options)))
 
 
@@ -151,6 +153,9 @@ class _Wrapped:
     def __class__(self) -> type:
         """The class of what is wrapped: whoever is given a client asks whether it is one of `openai`'s."""
         return type(self._inner)
+
+    def __dir__(self) -> Iterable[str]:
+        return dir(self._inner)
 
     def __repr__(self) -> str:
         return f"<cached {self._inner!r}>"

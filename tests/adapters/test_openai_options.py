@@ -34,3 +34,14 @@ def test_two_clients_of_a_layer_have_one_policy_for_an_endpoint() -> None:
         with pytest.raises(ConfigurationError, match=told + r".*chat\.completions\.create with"):
             other.chat.completions.create  # noqa: B018
     assert client(layer, ttl="30d").embeddings.create  # nobody else has options for these
+
+
+def test_a_layer_that_is_none_is_refused_where_it_is_given() -> None:
+    with pytest.raises(ConfigurationError, match="layer='redis://x': give a cachelayer"):
+        client("redis://x")  # type: ignore[arg-type]
+
+
+def test_a_notebook_completes_what_a_wrapped_client_has() -> None:
+    wrapped = client(CacheLayer(semantic=False))
+    assert {"chat", "embeddings", "responses", "with_options"} <= {*dir(wrapped)}
+    assert {"create", "parse", "with_raw_response"} <= {*dir(wrapped.chat.completions)}
