@@ -50,6 +50,10 @@ class Explanation:
             lines.append(f"  differs most often between misses: {self.differs_most}")
         return "\n".join(lines)
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What a notebook shows: the text for people."""
+        printer.text(str(self))
+
 
 async def explain(engine: Engine, call: Call) -> Explanation:
     """Walk the tiers for `call`; nothing is counted, kept or called."""

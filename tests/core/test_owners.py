@@ -174,6 +174,18 @@ async def test_explain_says_why_and_changes_nothing() -> None:
     assert "compared exactly: 'q'" in str(told)
 
 
+async def test_a_notebook_shows_the_text_of_an_explanation() -> None:
+    class Printer:
+        shown = ""
+
+        def text(self, given: str) -> None:
+            self.shown += given
+
+    printer, told = Printer(), await make().wrap(Gate(opened=True), name="ask").explain("q")
+    told._repr_pretty_(printer, False)
+    assert printer.shown == str(told)
+
+
 async def test_stats_name_the_scope_field_that_differs_most() -> None:
     layer = make()
 
