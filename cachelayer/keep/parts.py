@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from ..errors import ConfigurationError
+from ..policy import check_names
 from .call import Build, Call, Landing, Scope
 
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
@@ -148,23 +149,28 @@ def tags_with(tags: tuple[str, ...], build: Build) -> tuple[str, ...]:
     return (*tags, ANYTHING) if len(found) > MOST or ANYTHING in found else (*tags, *found)
 
 
-def tags_for(
-    *,
-    documents: Iterable[Any] | None = None,
-    corpus: str | None = None,
-    tools: Sequence[str] = (),
-    prompts: Sequence[str] = (),
-) -> list[str]:
+class Parts(TypedDict, total=False):
+    """What answers are built from, as `layer.invalidate` and `layer.used` name it."""
+
+    documents: Iterable[Any] | None
+    corpus: str | None
+    tools: Sequence[str]
+    prompts: Sequence[str]
+
+
+def tags_for(parts: Parts, *beside: str) -> list[str]:
     """The tags to declare where parts changed; ids of documents are whatever retrievers return as such.
 
-    Raises ConfigurationError for what is no list or holds no names, TypeError for other kinds of parts.
+    Raises ConfigurationError for what is no list or holds no names, and for other kinds of parts: it suggests the
+    nearest name, also among those that stand `beside` the parts.
     """
+    check_names("argument", {**parts}, [*Parts.__annotations__, *beside])
+    documents, corpus = parts.get("documents"), parts.get("corpus")
     if corpus is not None:
         check_corpus(corpus)
     made = [document_tag(corpus or DEFAULT, id) for id in _ids(documents)]
-    made += [tool_tag(name) for name in _names("tools", tools)] + [
-        prompt_tag(name) for name in _names("prompts", prompts)
-    ]
+    made += [tool_tag(name) for name in _names("tools", parts.get("tools", ()))]
+    made += [prompt_tag(name) for name in _names("prompts", parts.get("prompts", ()))]
     if corpus is not None and documents is None:
         made.append(corpus_tag(corpus))
     return [*made, ANYTHING] if made else []

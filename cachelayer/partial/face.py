@@ -6,13 +6,13 @@ import functools
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from ..durations import Duration
 from ..errors import ConfigurationError
-from ..keep.parts import ANYTHING, DEFAULT, tags_for
+from ..keep.parts import ANYTHING, DEFAULT, Parts, tags_for
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..semantic.tier import SimilarTier
@@ -145,14 +145,14 @@ class Partial:
             return np.zeros((0, self._similar.embedder.dimension), np.float32)
         return (await self._similar.vectors(texts, self._engine.noting.tenant)).vectors.copy()
 
-    def used(self, **parts: Any) -> None:
+    def used(self, **parts: Unpack[Parts]) -> None:
         """Declare what the answer being made depends on, named as for `invalidate`: for steps not wrapped here."""
         if not self._engine.noting.on:
             self._engine.noting.on = True
             self._engine.keeper.declare(
                 everything=True
             )  # what is made right now was not noted from its beginning
-        self._engine.noting.note(tag for tag in tags_for(**parts) if tag != ANYTHING)
+        self._engine.noting.note(tag for tag in tags_for(parts) if tag != ANYTHING)
 
     def explain(self, outcome: Outcome | str) -> Node | None:
         """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""
@@ -179,7 +179,7 @@ class Partial:
         tags: Sequence[str] = (),
         scope: dict[str, str] | None = None,
         dry_run: bool = False,
-        **parts: Any,
+        **parts: Unpack[Parts],
     ) -> int:
         """Drop answers by tag, scope (`{"tenant": ..., "function": ...}`) or what they were built from; how many went.
 
@@ -187,7 +187,7 @@ class Partial:
         depends on them is dropped, too. When it returns, nothing older is served, and no answer that was being made
         meanwhile is stored. `dry_run=True` only counts.
         """
-        tags, named = names("tags", tags), tags_for(**parts)
+        tags, named = names("tags", tags), tags_for(parts, "tags", "scope", "dry_run")
         if not tags and not named and any(given is not None for given in parts.values()):
             return 0  # lists of nothing: what changed since yesterday, say
         if not dry_run:

@@ -72,11 +72,8 @@ class Registry:
         if isinstance(fn, classmethod | staticmethod):
             made = decorator.OfClass if isinstance(fn, classmethod) else staticmethod
             return made(self.wrap(fn.__func__, options=options, wire=wire))
-        if not callable(fn):
-            remedy = (
-                "put @property above the layer's decorator" if isinstance(fn, property) else "give a callable"
-            )
-            raise ConfigurationError("fn", fn, remedy)
+        if (remedy := self._refused(fn)) is not None:
+            raise ConfigurationError("fn", type(fn).__name__ if isinstance(fn, Policy) else fn, remedy)
         options = dict(with_told(fn, options))
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
@@ -94,6 +91,22 @@ class Registry:
         )
         self.wrapped[function.name] = cached = decorator.wrapped(handle, kind, fn, self._scope)
         return cached
+
+    def _refused(self, fn: Any) -> str | None:
+        """What to do instead of wrapping `fn`; None where it can be wrapped."""
+        if isinstance(fn, property):
+            return "put @property above the layer's decorator"
+        if isinstance(fn, type):
+            return (
+                "a class is not cached as a whole: decorate its methods, or a function that makes its objects"
+            )
+        if isinstance(fn, Policy):
+            return (
+                "give its fields as options, as in cached(ttl='10m'), or the policy to the layer: policy=..."
+            )
+        if any(fn is one for one in self.wrapped.values()):
+            return "this layer has wrapped it already: decorate it once"
+        return None if callable(fn) else "give a callable"
 
     def _function(
         self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool

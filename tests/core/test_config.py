@@ -22,6 +22,10 @@ async def _later(*given: Any) -> bool:
     return False
 
 
+def _twice(layer: CacheLayer) -> Any:
+    return layer.cached(layer.cached(_later))
+
+
 @pytest.mark.parametrize(
     ("make", "field", "remedy"),
     [
@@ -78,6 +82,9 @@ async def _later(*given: Any) -> bool:
         (lambda: CacheLayer(types=dict), "types=", "list of classes"),  # type: ignore[arg-type]
         (lambda: CacheLayer(types=[dict, "Page"]), "types=", "list of classes"),  # type: ignore[list-item]
         (lambda: CacheLayer(semantic=False).cached(property(len)), "fn=", "put @property above"),  # type: ignore[arg-type]
+        (lambda: CacheLayer(semantic=False).cached(Budgets), "fn=<class", "decorate its methods"),
+        (lambda: CacheLayer(semantic=False).cached(Policy(ttl=5)), "fn='Policy'", "cached(ttl='10m')"),  # type: ignore[arg-type]
+        (lambda: _twice(CacheLayer(semantic=False)), "fn=<function", "decorate it once"),
         (
             lambda: CacheLayer(semantic=False).wrap(_later, tags=["x:{given"]),
             "tags='x:{given'",
@@ -283,3 +290,10 @@ async def test_what_names_nothing_invalidates_nothing_in_silence_it_is_refused(w
 def test_errors_cross_processes_whole(error: Exception) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+@pytest.mark.parametrize(("given", "meant"), [("tag", "tags"), ("document", "documents"), ("scop", "scope")])
+async def test_a_mistyped_part_is_refused_with_the_nearest_name(given: str, meant: str) -> None:
+    layer = CacheLayer(semantic=False)
+    with pytest.raises(ConfigurationError, match=f"unknown argument; did you mean '{meant}'"):
+        await layer.invalidate(**{given: ["kb"]})  # type: ignore[call-overload]
