@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+import upstream as openai_like
+from redis_servers import Server
 
-for place in (".", "../redis", "../http"):
-    sys.path.insert(0, str(Path(__file__).parent / place))  # helpers; test directories are no packages
-
-import upstream as openai_like  # noqa: E402 - found in the directories above
-from redis_servers import Server  # noqa: E402
-
-from cachelayer import CacheLayer  # noqa: E402
+from cachelayer import CacheLayer
 
 
 @pytest.fixture(scope="session")

@@ -10,18 +10,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 
-from cachelayer.types import Candidate, Query
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
-
 
 class Counting(BaseChatModel):
     """Answers with the number of the call; asks for a tool where one is bound. `finish`: why it ended."""

@@ -25,8 +25,9 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
-from langchain_models import Counting, SameWords
+from langchain_models import Counting
 from redis_servers import Server
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.exact.wire.codec import CorruptPayload

@@ -9,7 +9,8 @@ from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, Cache
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableLambda
-from langchain_models import Counting, SameWords
+from langchain_models import Counting
+from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Reason
 from cachelayer.testing import WordEmbedder

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
-
-sys.path.insert(0, str(Path(__file__).parent / "standins"))
-
 from serve_server import ServeStandin
 from triton_server import TritonServer
 

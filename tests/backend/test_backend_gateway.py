@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from asgi_client import Client
 from script import prompt
 from serve_server import ServeStandin
 
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.serve.gateway import Gateway
 from cachelayer.cli.serve.models import TEMPLATES
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "http"))
-from asgi_client import Client
 
 PATH = "/v1/chat/completions"
 

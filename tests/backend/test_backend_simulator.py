@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sim import engine, replay, rivals
 
-FOLDER = Path(__file__).parents[2] / "benchmarks/backend"
-
-
-def _load(name: str) -> ModuleType:
-    if str(FOLDER) not in sys.path:
-        sys.path.insert(0, str(FOLDER))
-    return importlib.import_module(f"sim.{name}")
-
-
-engine, replay, rivals = _load("engine"), _load("replay"), _load("rivals")
 SMALL = engine.Parameters(kv_tokens=40 * 512, max_batch=4, max_num_tokens=1024)
 
 jobs = st.lists(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from index_rows import DIMENSION
+from numpy_device import CpuGpu, NumpyGpu
 
 from cachelayer.protocols import VectorIndex
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.reference import NumpyIndex
-
-sys.path.insert(0, str(Path(__file__).parent / "kit"))  # helpers; test directories are no packages
-
-from index_rows import DIMENSION
-from numpy_device import CpuGpu, NumpyGpu
 
 
 def faiss_cpu(dimension: int) -> VectorIndex:

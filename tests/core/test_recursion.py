@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Query
 
 PATIENT = Policy(rider_wait="1h")
 
@@ -102,16 +102,6 @@ async def test_so_does_a_plain_generator_in_a_thread_and_on_a_loop() -> None:
 
         assert [list(count("a")), list(count("a"))] == [[1, 2, 3]] * 2
         assert list(await count.aio("b")) == [4, 5, 6] == list(count("b"))
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 async def test_a_function_that_asks_itself_in_other_words_has_an_answer_made() -> None:

@@ -21,7 +21,6 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "redis"))  # the servers that tests start
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("**/*.md")])
 
 NEEDS = r"(?:<!-- needs: (?P<needs>[\w., ]+?) -->\n+)?"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -11,14 +10,12 @@ from typing import Any
 
 import pytest
 from asgi_client import Client
+from redis_servers import Server as Redis
 from upstream import Server, Upstream
 
 from cachelayer import CacheLayer
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.serve.gateway import Gateway
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "redis"))
-from redis_servers import Server as Redis
 
 KEYS = [
     {"tenant": n, "sha256": hashlib.sha256(n.encode()).hexdigest(), "trusted": True} for n in ("acme", "b")

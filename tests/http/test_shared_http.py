@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from redis_servers import Server as Redis
 from upstream import Server, Upstream
 
 from cachelayer import Budgets, CacheLayer, Policy
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "redis"))
-from redis_servers import Server as Redis
 
 SECRET = "the same in every process"
 PATIENT = Policy(budgets=Budgets(store="2s"))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
+from transformers_server import transformers_server
 
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.serve.gateway import Gateway
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "backend" / "standins"))
-from transformers_server import transformers_server
 
 pytestmark = pytest.mark.soak
 

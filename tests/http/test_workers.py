@@ -15,10 +15,8 @@ from typing import Any
 
 import openai
 import pytest
-from upstream import Server, Upstream
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "redis"))
 from redis_servers import Server as Redis
+from upstream import Server, Upstream
 
 
 @pytest.fixture(params=["redis", "unix"])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # helpers; test directories are no packages
-
 from redis_servers import Cluster, Server
 
 from cachelayer.exact.redis import RedisStore

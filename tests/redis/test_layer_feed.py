@@ -6,27 +6,16 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from redis_records import eventually
 from redis_servers import Server
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.exact.redis import RedisStore
 from cachelayer.testing import Gate, WordEmbedder
-from cachelayer.types import Candidate, Query
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 def layer_on(store: Any, **options: Any) -> CacheLayer:
@@ -40,7 +29,7 @@ FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel 
 
 CHILD = """
 import asyncio, json, sys, time
-sys.path[:0] = [sys.argv[2]]
+sys.path[:0] = [sys.argv[2], sys.argv[2] + "/../kit"]
 from test_layer_feed import layer_on, FORWARDS, BACKWARDS
 from cachelayer import Source
 calls = []

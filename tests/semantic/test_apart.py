@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
 from cachelayer.exact.wire.pair_log import PairLog
 from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, said
 from cachelayer.testing import Gate, WordEmbedder
-from cachelayer.types import Candidate, Query, Turn
+from cachelayer.types import Candidate, Turn
 
 FORWARDS, BACKWARDS, SIDEWAYS = (
     "where is my red parcel today",
     "today where is my parcel red",
     "my red parcel today where is",
 )
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 def make(**options: Any) -> CacheLayer:

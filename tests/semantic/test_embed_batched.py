@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from embedding_server import DIMENSION, hashed, hashed_all
 
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.flow.batcher import Overloaded
@@ -18,10 +17,6 @@ from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Embedded
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
-from embedding_server import DIMENSION, hashed, hashed_all
 
 
 def wrap(function) -> CallableEmbedder:

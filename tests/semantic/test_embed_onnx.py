@@ -8,20 +8,16 @@ import os
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
+import tiny_bert
 
 from cachelayer.errors import ConfigurationError, MissingExtra
 from cachelayer.semantic.embed import bert, sources
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.embed.session import open_session
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
-import tiny_bert
 
 pytest.importorskip("onnxruntime")
 tokenizers = pytest.importorskip("tokenizers")

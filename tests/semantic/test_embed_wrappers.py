@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
+from embedding_server import DIMENSION, EmbeddingServer, hashed, hashed_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,10 +18,6 @@ from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.from_callable import CallableEmbedder
 from cachelayer.semantic.embed.http import HttpEmbedder
 from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
-from embedding_server import DIMENSION, EmbeddingServer, hashed, hashed_all
 
 
 class Counted:

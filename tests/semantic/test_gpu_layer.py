@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
 from index_rows import DIMENSION, unit
 from numpy_device import NumpyDevice, NumpyGpu
 

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
 from index_rows import unit
 
 pytest.importorskip("faiss")

@@ -5,18 +5,14 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 import time
 from pathlib import Path
 
 import pytest
-
-from cachelayer.semantic.index import persistent
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
 from index_rows import ids
 from index_scripts import ROWS, apply, contents, opened, script, states
+
+from cachelayer.semantic.index import persistent
 
 
 def killed_once(directory: Path, seed: int) -> None:

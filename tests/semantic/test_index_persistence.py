@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from index_rows import DIMENSION, ids
+from index_scripts import ROWS, apply, contents, opened, script, states
 
 from cachelayer.errors import ConfigurationError
 from cachelayer.semantic.index import persistent
 from cachelayer.semantic.index.journal import Journal
 from cachelayer.semantic.index.snapshot import Part, write_snapshot
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
-from index_rows import DIMENSION, ids
-from index_scripts import ROWS, apply, contents, opened, script, states
 
 
 @given(

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from index_rows import DIMENSION, unit
 
 from cachelayer.flow.batcher import Overloaded
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.searches import Searches
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
-
-from index_rows import DIMENSION, unit
 
 ROWS = unit(np.random.default_rng(11), 300)
 PARTS = [b"a", b"b", b"c"]

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contracts" / "kit"))
 
 from index_scripts import apply, contents, opened, script, states
 

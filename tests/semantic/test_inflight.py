@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder
-from cachelayer.types import Candidate, Query
 
 FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 def make(**policy: Any) -> CacheLayer:

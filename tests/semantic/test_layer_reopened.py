@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Query
 
 TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 class Held(WordEmbedder):

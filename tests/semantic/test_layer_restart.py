@@ -9,29 +9,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.exact.wire.entry_log import EntryLog
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Findable, Query, Record
+from cachelayer.types import Findable, Record
 
 TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
 
 
 def layer_in(directory: Path, **options: Any) -> CacheLayer:
@@ -213,7 +204,7 @@ async def test_a_second_layer_in_the_same_directory_is_told_so(tmp_path: Path) -
 CHILD = """
 import asyncio, sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = [sys.argv[2], sys.argv[2] + "/../kit"]
 from test_layer_restart import Backend, layer_in, question
 async def main():
     layer = layer_in(Path(sys.argv[1]))

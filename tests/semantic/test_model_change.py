@@ -7,20 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Source
 from cachelayer.testing import Gate, WordEmbedder
-from cachelayer.types import Candidate, Embedded, Query
-
-
-class SameWords:
-    """Two requests take the same answer where they have the same words."""
-
-    identity = "same words"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        words = set(query.text.split())
-        return [(0.999 if set(one.text.split()) == words else 0.0, "") for one in candidates]
+from cachelayer.types import Embedded
 
 
 class Slow(WordEmbedder):
