@@ -13,6 +13,7 @@ from typing import Final
 
 from ...types import Candidate, Query, Turn
 from ..guards.courses import courses
+from ..guards.mentions import mentions
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
@@ -134,7 +135,8 @@ class PairVerifier:
         for name, about in asked.items():
             told = load_judge(name).probabilities([row for *_, row in about]) if about else []
             for (at, other, _), p in zip(about, told, strict=True):
-                out[at] = (p, veto(mine.signature, other.signature) if p < DOUBTFUL else "")
+                guard = late(mine, other) if p >= DOUBTFUL else veto(mine.signature, other.signature)
+                out[at] = (0.0 if guard and p >= DOUBTFUL else p, guard)
         return out
 
     def _in_context(
@@ -167,7 +169,14 @@ class PairVerifier:
 def _repeated(a: Reading, b: Reading) -> bool:
     if not a.core or not (a.core == b.core or slipped(a, b, words().spelling)):
         return False
-    return not any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS)
+    if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
+        return False
+    return not mentions(a, b)
+
+
+def late(a: Reading, b: Reading) -> str:
+    """The name of a guard that forbids a pair that all others let pass, or ''. Few pairs come so far."""
+    return "mention" if mentions(a, b) else ""
 
 
 def forbidding(a: Reading, b: Reading, table: Words) -> str:

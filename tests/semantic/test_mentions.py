@@ -1,0 +1,50 @@
+"""What a text shows as an example, it shows mark for mark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.types import Candidate, Query
+
+ZERO = np.zeros(384, np.float32)
+OTHER = [
+    ("Fix the punctuation: where are you", "Fix the punctuation: where are you?"),
+    ("Proofread this: No I can not go", "Proofread this: No, I can not go"),
+    ("Capitalize correctly: i live in paris", "Capitalize correctly: I live in Paris"),
+    ("Correct any mistakes: i dont know him", "Correct any mistakes: I don't know him"),
+    ("convert this to lowercase: HELLO World", "convert this to lowercase: hello world"),
+    ("How many commas are in this? a, b, c", "How many commas are in this? a b c"),
+    ('Is "i" capitalized correctly here: Me and I', 'Is "i" capitalized correctly here: me and I'),
+    (
+        "Does this sentence need a comma?\nIf it rains we stay",
+        "Does this sentence need a comma?\nIf it rains, we stay",
+    ),
+    ('What is meant by "let\'s eat grandma"?', 'What is meant by "let\'s eat, grandma"?'),
+    ("what does ; do in a shell", "what does , do in a shell"),
+    ("When should I use \u201c and \u201d in a text", "When should I use \u2018 and \u2019 in a text"),
+]
+SAME = [
+    ("how do i turn off grammar checking in word", "How do I turn off grammar checking in Word?"),
+    ("Check grammar: Its a nice day", "check grammar: Its a nice day"),
+    ('When do I need a comma before "and"?', 'when do I need a comma before "and"'),
+    ('Where is the "Dark Mode" switch?', "where is the \u201cdark mode\u201d switch"),
+    ("hello , how do I reset the hub", "hello, how do I reset the hub"),
+    ("I have two letters: how do i send them", "i have two letters, how do I send them?"),
+]
+
+
+def judge(a: str, b: str) -> tuple[float, str]:
+    return PairVerifier().judge(Query(a, ZERO), [Candidate(1, 0.999, b, None)])[0]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_another_comma_capital_or_mark_is_another_example(a: str, b: str) -> None:
+    assert judge(a, b)[0] == judge(b, a)[0] == 0.0
+    assert PairVerifier().repeated(Query(a, ZERO), [Candidate(1, 1.0, b, None)]) is None
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_the_same_habits_mean_nothing_where_nothing_is_shown(a: str, b: str) -> None:
+    assert judge(a, b)[0] > 0.99 < judge(b, a)[0]
