@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...types import Candidate, Query, Turn
+from ..guards.compounds import compounds
 from ..guards.courses import courses
 from ..guards.mentions import mentions
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
+from ..guards.strangers import strangers
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
@@ -135,7 +137,7 @@ class PairVerifier:
         for name, about in asked.items():
             told = load_judge(name).probabilities([row for *_, row in about]) if about else []
             for (at, other, _), p in zip(about, told, strict=True):
-                guard = late(mine, other) if p >= DOUBTFUL else veto(mine.signature, other.signature)
+                guard = late(mine, other, table) if p >= DOUBTFUL else veto(mine.signature, other.signature)
                 out[at] = (0.0 if guard and p >= DOUBTFUL else p, guard)
         return out
 
@@ -174,8 +176,10 @@ def _repeated(a: Reading, b: Reading) -> bool:
     return not mentions(a, b)
 
 
-def late(a: Reading, b: Reading) -> str:
+def late(a: Reading, b: Reading, table: Words) -> str:
     """The name of a guard that forbids a pair that all others let pass, or ''. Few pairs come so far."""
+    if compounds(a, b, table) or strangers(a, b, table):
+        return "strangers"
     return "mention" if mentions(a, b) else ""
 
 

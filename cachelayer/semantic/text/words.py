@@ -59,7 +59,8 @@ class Words:
         if i is None or j is None:
             if b in opposites(a) or a in opposites(b):
                 return OPPOSITE
-            return SLIP if (i is not None or j is not None) and slip(a, b) else OTHER
+            written = (i is not None or self.spelling.known(a)) and (j is not None or self.spelling.known(b))
+            return SLIP if not written and (i is not None or j is not None) and slip(a, b) else OTHER
         senses_a, kinds_a, against_a, kin = self._meanings.get(i) or self._mean(i)
         senses_b, kinds_b, against_b, _ = self._meanings.get(j) or self._mean(j)
         if j in against_a or i in against_b:
@@ -111,10 +112,15 @@ _JOINTS: Final = frozenset("._/+#")
 
 
 def slip(a: str, b: str) -> bool:
-    """Whether one word is the other with a letter dropped, doubled or changed, or two swapped; of keys none is."""
+    """Whether one word is the other with a letter dropped, doubled or changed, or two swapped; of keys none is.
+
+    Of words of four letters one has the other's: 'issn' is not 'isbn'.
+    """
     if abs(len(a) - len(b)) > 1 or min(len(a), len(b)) < 4 or a[0] != b[0]:
         return False
     if not _JOINTS.isdisjoint(a) or not _JOINTS.isdisjoint(b):
+        return False
+    if len(a) == len(b) == 4 and sorted(a) != sorted(b):
         return False
     short, long = (a, b) if len(a) <= len(b) else (b, a)
     i = next((k for k, c in enumerate(short) if c != long[k]), len(short))

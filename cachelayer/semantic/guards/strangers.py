@@ -1,0 +1,34 @@
+"""One rare word in the place of another: 'dose of prednisone' / 'dose of prednisolone'. Words that the table does not
+have are names of things, the nearer in letters the easier to take for one another; only a slip of the pen is none."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from ..text.reading import Reading
+from ..text.words import Words, slip
+
+
+def strangers(a: Reading, b: Reading, table: Words) -> bool:
+    """All that differs is one word each, neither is in the table, and they are not one word."""
+    mine, theirs = _lone(a, b), _lone(b, a)
+    if len(mine) != 1 or len(theirs) != 1:
+        return False
+    one, other = _plain(mine.pop()), _plain(theirs.pop())
+    if one == other or one in table.ids or other in table.ids or not (one.isalpha() and other.isalpha()):
+        return False
+    spelling = table.spelling
+    if spelling.forms.get(one, one) == spelling.forms.get(other, other):
+        return False
+    return not slip(one, other) or (spelling.known(one) and spelling.known(other))
+
+
+def _plain(word: str) -> str:
+    """Without hyphens and accents."""
+    word = word.replace("-", "")
+    return word if word.isascii() else "".join(c for c in unicodedata.normalize("NFD", word) if c.isalpha())
+
+
+def _lone(r: Reading, other: Reading) -> set[str]:
+    """Words of content that the other has in no form."""
+    return {word for word, short in zip(r.content, r.stems, strict=True) if short not in other.stems}
