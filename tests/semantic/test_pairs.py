@@ -95,6 +95,20 @@ def test_a_foreign_text_is_served_to_its_repeat_alone() -> None:
     assert judge("wie kündige ich meinen Vertrag?", "Wie kündige ich meinen Vertrag")[0] > 0.9
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("le chat mange la souris", "la souris mange le chat"),
+        ("¿Juan le debe dinero a Pedro?", "¿Pedro le debe dinero a Juan?"),
+        ("der Hund beißt den Mann", "den Hund beißt der Mann"),
+        ("Bilgisayar telefondan pahalı mı", "Telefondan bilgisayar pahalı mı"),
+        ("犬 が 猫 を 見た", "猫 が 犬 を 見た"),
+    ],
+)
+def test_who_does_what_in_another_language_is_told_by_the_order_of_its_words(a: str, b: str) -> None:
+    assert judge(a, b, 0.99)[0] == judge(b, a, 0.99)[0] == 0.0
+
+
 FOREIGN = [
     ("Annuler ma commande", "Confirmer ma commande"),
     ("abra a conta", "feche a conta"),

@@ -150,8 +150,9 @@ _OPEN: Final = ("", "other", "yesno")
 
 
 def language(a: Signature, b: Signature) -> bool:
-    """One text only is English, or neither is and their words differ: word classes cannot be read."""
-    return a.english != b.english or (not a.english and a.stems != b.stems)
+    """One text only is English, or neither is and their words or the order of these differ: what words do in a sentence
+    cannot be read."""
+    return a.english != b.english or (not a.english and a.words != b.words)
 
 
 GUARDS: Final[tuple[tuple[str, Guard], ...]] = (

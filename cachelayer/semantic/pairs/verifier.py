@@ -188,7 +188,7 @@ def forbidding(a: Reading, b: Reading, table: Words) -> str:
     for name, guard in _SURE:
         if guard(a.signature, b.signature):
             return name
-    if (a.foreign or b.foreign) and a.signature.stems != b.signature.stems:
+    if (a.foreign or b.foreign) and a.signature.content != b.signature.content:
         return "language"
     if courses(a, b, table):
         return "relations"
