@@ -28,6 +28,7 @@ from .phrases import apart
 from .plain import modality
 from .spans import spans
 from .tenses import rooted, tenses
+from .trades import lettered, trades
 from .units import units
 from .voices import voices
 from .wishes import wishes
@@ -89,6 +90,8 @@ _ANYWHERE: Final = (
     both,
     wishes,
     degrees,
+    trades,
+    lettered,
 )
 """What tells two texts apart though they share few words."""
 

@@ -1,0 +1,35 @@
+"""Two words that trade places, and letters that stand for one another."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.text.signature import signature
+
+OTHER = [
+    ("old friends in new houses", "new friends in old houses"),
+    ("call the parent constructor in a java subclass", "call the subclass constructor from a java parent"),
+    ("is x a subset of y", "is y a subset of x"),
+    ("does red paint cover blue walls", "does blue paint cover red walls"),
+    ("is group a full", "is group b full"),
+    ("what does the letter \xe9 mean", "what does the letter e mean"),
+]
+SAME = [
+    ("oil price in texas today", "price of oil in texas today"),
+    ("the difference between xml and json", "the difference between json and xml"),
+    ("how far is zurich airport from basel", "how far is basel airport from zurich"),
+    ("when interest rates rise what happens to bonds", "what happens to bonds when interest rates rise"),
+    ("did anna invite ben to dinner", "was ben invited to dinner by anna"),
+    ("i lost my card", "my card is lost"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_what_trades_places_is_another_request(a: str, b: str) -> None:
+    assert relations(signature(a), signature(b)) and relations(signature(b), signature(a))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_what_is_told_in_another_order_is_not(a: str, b: str) -> None:
+    assert not relations(signature(a), signature(b)) and not relations(signature(b), signature(a))
