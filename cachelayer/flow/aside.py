@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Generator
 from contextlib import suppress
 from typing import Any
 
-from .eager import Starter
+from .eager import Starter, heard
 
 Work = Coroutine[Any, Any, None]
 _LATER = suppress(Exception)
@@ -29,7 +29,7 @@ class Aside:
                 self._error = error  # `ended` raises it
                 raise
             if self._task is not None:
-                self._task.add_done_callback(_heard)
+                self._task.add_done_callback(heard)
 
     async def ended(self) -> None:
         """Wait for the end. Raises what the work raised; whoever is cancelled meanwhile cancels the work."""
@@ -49,8 +49,3 @@ async def whole_turn() -> None:
     """Let what was begun before take its first step, even where a task of `Starter` goes on in the turn under way."""
     await asyncio.sleep(0)
     await asyncio.sleep(0)
-
-
-def _heard(task: asyncio.Task[Any]) -> None:
-    if not task.cancelled():
-        task.exception()

@@ -77,6 +77,12 @@ def first_step(
             _enter_task(loop, caller)
 
 
+def heard(done: asyncio.Future[Any]) -> None:
+    """Nobody else asks what became of it: asyncio need not complain of an error."""
+    if not done.cancelled():
+        done.exception()
+
+
 class _Standby:
     """A task that waits to be given the rest of a coroutine; until then asyncio does not list it."""
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from ..errors import CacheLayerError
-from .eager import Starter
+from .eager import Starter, heard
 from .readers import Reader
 from .relay import Hand, Relay
 
@@ -79,17 +79,11 @@ class Recording:
 
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
-        begun: asyncio.Task[Any] | None = None
         # the source's own; the pump keeps it for the readers
         with suppress(Exception, asyncio.CancelledError):
-            begun, _ = starter.start(self._loop, self._pump())
-        if begun is not None:
-            self._task = begun
-            begun.add_done_callback(self._stopped)
-        else:
-            self.ended = True
-            # not before the landing that carries this recording was handed out
-            self._loop.call_soon(self._over)
+            self._task, _ = starter.start(self._loop, self._pump())
+        if self._task is not None:
+            self._task.add_done_callback(heard)
 
     @property
     def readers(self) -> int:
@@ -117,10 +111,11 @@ class Recording:
                     await self._demanded()
             if self.complete:
                 self._finish(list(self._chunks))
+            self._end(None)
         except BaseException as error:
-            self.error, self._trace = error, error.__traceback__
+            self._end(error)
             raise
-        finally:
+        finally:  # nobody waits for this, nor is told of its faults
             await _close(self._source)
 
     def fed(self, item: Any) -> bool:
@@ -192,17 +187,19 @@ class Recording:
             if not sleeper.done():
                 sleeper.set_result(None)
 
-    def _wake_all(self) -> None:
+    def _end(self, error: BaseException | None) -> None:
+        """The source ended, with that error; its readers are told, whatever becomes of it when it is closed."""
+        if self.ended or self._loop.is_closed():
+            return
+        self.ended, self.error = True, error
+        self._trace = None if error is None else error.__traceback__
         self._wake()
         for relay in self._relays.values():
             relay.wake()
-
-    def _stopped(self, task: asyncio.Task[Any]) -> None:
-        self.ended = True
-        self.error = (self.error or asyncio.CancelledError()) if task.cancelled() else task.exception()
-        self._trace = None if self.error is None else self.error.__traceback__
-        self._wake_all()
-        self._over()
+        if self._task is not None:
+            self._over()
+        else:  # not before the landing that carries this recording was handed out
+            self._loop.call_soon(self._over)
 
     def _over(self) -> None:
         self._closed()
@@ -262,7 +259,7 @@ class Recording:
             if not self.complete:
                 self._trim()
             self._supply()
-        elif self._task is not None and not self._task.done():
+        elif self._task is not None and not self.ended:
             # riders who were told in the same turn have theirs first, and the task's first step is taken over by then
             self._loop.call_soon(self._abandon, self._task)
 
@@ -272,7 +269,7 @@ class Recording:
             self._loop.call_soon_threadsafe(self.leave, reader)
 
     def _abandon(self, task: asyncio.Task[Any]) -> None:
-        if not self._positions and not task.done():
+        if not self._positions and not self.ended:
             self.complete = False  # who comes yet makes the call himself
             self._closed()
             task.cancel()

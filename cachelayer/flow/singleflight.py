@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ..protocols import Clock
-from .eager import Starter
+from .eager import Starter, heard
 from .loops import needed_loop, running_loop
 from .within import MOST, WITHIN, Alone, Made, apart, outside
 
@@ -163,7 +163,7 @@ class SingleFlight:
         if self._up(key, proof, max_age) is None:
             loop = get_running_loop()
             nobody: asyncio.Future[Any] = loop.create_future()
-            nobody.add_done_callback(_heard)
+            nobody.add_done_callback(heard)
             made = Made(proof)
             task = loop.create_task(start(), context=apart(made))
             self._wait(self._flying(key, Flight(self._now(), loop, proof, made), task), nobody, loop)
@@ -276,11 +276,6 @@ def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
         waiter.set_exception(error)
     else:
         waiter.set_result(result)
-
-
-def _heard(waiter: asyncio.Future[Any]) -> None:
-    if not waiter.cancelled():
-        waiter.exception()
 
 
 def _give_up(waiter: asyncio.Future[Any]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from cachelayer import CacheLayer
 from cachelayer.flow.recording import READ_AHEAD
 
@@ -38,3 +40,45 @@ async def test_a_client_s_stream_that_has_no_aclose_is_closed_when_its_readers_l
     assert client.given > READ_AHEAD and not client.closed.is_set()  # it waits for its reader
     await stream.aclose()
     await asyncio.wait_for(client.closed.wait(), 10)
+
+
+@pytest.mark.parametrize("fault", [None, ConnectionError("cut")], ids=["whole", "broken"])
+@pytest.mark.parametrize("hangs", [False, True], ids=["fails", "hangs"])
+async def test_readers_have_the_end_of_a_stream_whatever_becomes_of_closing_its_client(
+    hangs: bool, fault: Exception | None
+) -> None:
+    """Who reads a stream to its end closes nothing, and would not have met this without a cache."""
+    never = asyncio.Event()
+
+    class Client:
+        given = 0
+
+        def __aiter__(self) -> Client:
+            return self
+
+        async def __anext__(self) -> str:
+            await asyncio.sleep(0)
+            self.given += 1
+            if self.given <= 3:
+                return "word"
+            raise fault or StopAsyncIteration
+
+        async def aclose(self) -> None:
+            if hangs:
+                await never.wait()
+            raise OSError("the connection was gone already")
+
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def ask(question: str) -> Any:
+        return Client()
+
+    async with asyncio.timeout(10):
+        for _ in range(2):
+            stream, had = await ask("how?"), []
+            with pytest.raises(type(fault) if fault else StopAsyncIteration) as end:
+                while True:
+                    had.append(await anext(stream))
+            assert had == ["word"] * 3 and (fault is None or end.value is fault)
+    assert layer.stats()["flights"] == 0 and layer.stats()["entries"] == int(fault is None)
