@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from ..errors import CacheLayerError
+
 T = TypeVar("T")
 
 
@@ -37,6 +39,11 @@ class Portal:
         """Whether the thread was needed yet."""
         return self._loop is not None
 
+    @property
+    def here(self) -> bool:
+        """Whether this is the portal's own thread, in which nobody may wait for it."""
+        return self._thread is threading.current_thread()
+
     def soon(self, act: Callable[..., Any], *args: Any) -> None:
         """Do it now on the running loop, or soon on the portal's in a thread where none runs."""
         try:
@@ -47,7 +54,15 @@ class Portal:
             act(*args)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, run on the portal's loop; blocks this thread, so never call it from that loop."""
+        """The result of `work`, run on the portal's loop; blocks this thread.
+
+        Raises CacheLayerError in the portal's own, where plain code runs that coroutines of the layer call.
+        """
+        if self.here:
+            work.close()
+            raise CacheLayerError(
+                "the layer's own loop calls this, which waits for that loop: await it instead"
+            )
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:

@@ -52,7 +52,7 @@ class Shelf(Undivided):
         """`look` for plain functions: the caller's thread waits for what lies beyond the process."""
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
-        if found is None and self._asks_further(call):
+        if found is None and self._asks_further(call) and not self._engine.portal.here:
             found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
         return self._told(call, found)
 
@@ -70,7 +70,7 @@ class Shelf(Undivided):
         """`look_each` for plain functions."""
         calls = [self.handle.now(args, {}) for args in requests]
         found = [self._remembered(call) for call in calls]
-        if not any(
+        if self._engine.portal.here or not any(
             landing is None and self._asks_further(call) for call, landing in zip(calls, found, strict=True)
         ):
             return list(map(self._told, calls, found))

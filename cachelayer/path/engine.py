@@ -218,7 +218,7 @@ class Engine:
         return told(call, landing, led)
 
     def _lead_now(self, call: Call) -> Landing:
-        if self.tiers.wanted(call):
+        if self.tiers.wanted(call) and not self.portal.here:
             look = partial(self.tiers.find, call, patient=running_loop() is None)
             found = self.faults.attempt_now(
                 "lookup", lambda: self.portal.run(look())

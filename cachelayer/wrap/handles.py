@@ -187,8 +187,15 @@ class PlainHandle(Handle):
         for call in calls:
             gone += self.engine.keeper.forget_call(call)
             if self.engine.tiers.shared is not None:
-                self.engine.portal.run(self.engine.tiers.forget(call))
+                self._forget_elsewhere(call)
         return gone
+
+    def _forget_elsewhere(self, call: Call) -> None:
+        tiers, portal = self.engine.tiers, self.engine.portal
+        if portal.here:
+            tiers.background.spawn(partial(tiers.forget, call), owed=True)
+        else:
+            portal.run(tiers.forget(call))
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
-from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
+from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock
 from cachelayer.types import Record
 
@@ -139,3 +140,33 @@ async def test_a_stale_answer_from_the_store_stands_in_for_a_failing_backend() -
 def test_similar_answers_need_memory() -> None:
     with pytest.raises(ConfigurationError, match="max_bytes=0: similar answers are served from memory"):
         Policy(max_bytes=0, semantic=True)
+
+
+def test_what_the_layer_s_own_loop_calls_may_call_plain_functions_of_the_layer() -> None:
+    """A refresh of a plain function asks its owner there; who waited for that loop in it waited for ever."""
+    clock, refused = ManualClock(), list[CacheLayerError]()
+    layer = CacheLayer(store=Shelf(), semantic=False, clock=clock)
+    kept = threading.Event()
+
+    @layer.cached
+    def judged(answer: str) -> bool:
+        return True
+
+    def wanted(answer: str) -> bool:
+        if threading.current_thread() is not threading.main_thread():
+            judged.invalidate("another answer")
+            with pytest.raises(CacheLayerError, match="await it instead") as fault:
+                judged.explain(answer)
+            refused.append(fault.value)
+            kept.set()
+        return judged(answer)
+
+    @layer.cached(ttl=10, ttl_jitter=0, stale_while_revalidate="1h", cache_if=wanted)
+    def ask(question: str) -> str:
+        return question.upper()
+
+    assert ask("q") == "Q"
+    clock.advance(30)
+    assert ask.outcome("q").source is Source.STALE
+    assert kept.wait(10) and refused and layer._portal.run(asyncio.sleep(0, True))
+    asyncio.run(layer.aclose())
