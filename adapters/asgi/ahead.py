@@ -1,4 +1,4 @@
-"""The caller whose own request went to the app has its answer first; keeping it comes after and is not in his way."""
+"""Sends an answer to the caller whose request went to the app first, and stores it afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages that may read an answer (CORS, in the Fetch standard), where the app behind says so itself."""
+"""CORS of an app that handles it itself (Fetch standard): which web pages may read a cached answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which loop attends to something for all others, and what is done once none does, however its loop ended."""
+"""Which event loop does something on behalf of all others, and what happens once none does, however its loop ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers and bounded waits for those who may not make them themselves."""
+"""Timers and bounded waits, for packages that may not create their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A block that is cancelled when its caller leaves."""
+"""A block of code that is cancelled when its caller disconnects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls the code that runs here is part of: they wait for it, so that nothing here may wait for them."""
+"""Which calls the running code is part of. They wait for it, so it must never wait for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Entries by conversation.
+"""Entries by the turns that came before them.
 
-So a request finds what was asked at the very same point of a conversation, however many others ended in the same
-words.
+So a request finds what was asked at the same point of the same conversation, even if many other conversations ended in
+the same words.
 """
 
 from __future__ import annotations

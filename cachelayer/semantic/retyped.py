@@ -1,5 +1,7 @@
-"""Entries by what is left of their words, so that a request which was only typed otherwise is found without a vector:
-in microseconds, where an embedder takes milliseconds. Whoever decides compares both texts in full."""
+"""Entries by what remains of their words once they are normalized: finds a request that was only typed differently.
+
+This needs no vector: it takes microseconds, where an embedder takes milliseconds. The decider then compares both texts
+in full."""
 
 from __future__ import annotations
 

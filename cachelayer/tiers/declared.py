@@ -1,7 +1,7 @@
-"""What is declared invalid: the store is told of it for others, and tells of what others declared.
+"""Invalidations between processes: this one's are written to the shared store, and those of others are read from it.
 
-What it could not be told is owed, and told as soon as it can be. Until then nothing is read there, or what was declared
-invalid here would come back.
+What could not be written is owed, and written as soon as possible. Until then nothing is read from the store, or an
+answer that was invalidated here would come back from it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What other processes make and report, through the shared store; and what this one makes, told to them."""
+"""New findable entries and reports of wrong answers, from other processes and to them, through the shared store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sending: open loop by arrival times, closed loop by so many at a time. Nothing that is late is forgotten."""
+"""Sends the requests: open loop, by arrival times, or closed loop, N at a time. Late requests count in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages that may ask the gateway (CORS, in the Fetch standard): their preflights, and a word on each answer."""
+"""CORS for the gateway (Fetch standard): which web pages may call it; preflights, and the headers of each answer."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""uvicorn's HTTP/1.1, but that trailers are no headers, a request which offers another protocol keeps its body, and who
-sends a head without end, or nothing more of what he began, is not waited for.
+"""uvicorn's HTTP/1.1 protocol, mended in three places: trailers, `Upgrade`, and clients that send slowly or endlessly.
 
-httptools tells of a trailer as of a header, after whoever reads those has begun, and of a request with `Upgrade` it
-drops the body. Java's HttpClient and `curl --http2` offer HTTP/2 so. Who does not take it up answers as if nothing were
-offered (RFC 9110, section 7.8). Neither it nor uvicorn has a limit for what a client who is not known yet may send or
-leave unsent.
+httptools reports a trailer as if it were a header, after the headers have been read; here it is not one. It also drops
+the body of a request with `Upgrade`, by which Java's HttpClient and `curl --http2` offer HTTP/2; a server that does not
+accept the offer answers as if there were none (RFC 9110, section 7.8). And neither httptools nor uvicorn limits what a
+client may send, or for how long it may send nothing, before it is known who it is.
 """
 
 from __future__ import annotations

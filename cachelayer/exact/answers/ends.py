@@ -1,4 +1,4 @@
-"""Why a model's reply ended, in OpenAI's words, whoever says so."""
+"""Why a model's reply ended (`finish_reason`), translated to OpenAI's terms from those of other providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as it is kept, and why one cannot be."""
+"""An answer as it is stored in memory, and the reasons why one cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kind of value a class makes: fixed, a container that can be copied truthfully, or neither."""
+"""What kind of values a class has: immutable ones, containers that can be copied faithfully, or neither."""
 
 from __future__ import annotations
 

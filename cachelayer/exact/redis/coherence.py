@@ -1,4 +1,4 @@
-"""What this process knows of epochs and deletions, kept true by what the servers push; and its news for others.
+"""What this process knows of epochs and deletions, kept up to date by what the servers push.
 
 Chosen: RESP3 client-side tracking in broadcasting mode on one prefix, on a connection of its own per node
 (https://redis.io/docs/latest/develop/reference/client-side-caching/). The server itself says what changed, so that no

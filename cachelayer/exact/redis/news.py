@@ -1,4 +1,4 @@
-"""What the servers pushed, told to whoever keeps copies: keys of entries, and tags and scopes by name."""
+"""Passes on what the servers pushed to those who keep copies: keys of entries, and tags and scopes by name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Reading again what was read before: an entry whose beginning and canonical bytes are as they were is known at once.
+"""Entries that were read before are recognized, so that reading them again skips most of the parsing and checking.
 
-The beginning holds the header, its checksum of all the rest among it, and the epochs. What says where things stand in
-the entry was checked when it was read first; reading it again compares, and leaves the payload's own checksum to its
-codec. The replies of one turn of the loop are opened together, before their callers wake.
+An entry is recognized if its first part and its canonical bytes are unchanged. The first part holds the header, with a
+checksum of everything else, and the epochs. Its offsets were checked at the first reading, and the payload has a
+checksum of its own, which its codec checks. The replies of one turn of the loop are opened together, before their
+callers wake.
 """
 
 from __future__ import annotations

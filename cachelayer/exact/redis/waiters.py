@@ -1,4 +1,4 @@
-"""Who waits for replies: a future; something that acts at once; those who read in one turn of the loop."""
+"""What waits for a reply: a future, a callback that runs at once, or all the reads of one turn of the event loop."""
 
 from __future__ import annotations
 

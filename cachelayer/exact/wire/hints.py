@@ -1,4 +1,4 @@
-"""The classes that a type annotation speaks of, and a fingerprint of what a class looks like."""
+"""The classes that a type annotation names, and a fingerprint of a class's fields."""
 
 from __future__ import annotations
 

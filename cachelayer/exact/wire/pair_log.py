@@ -1,4 +1,4 @@
-"""Records of one size on disk, the latest of them: small, few, and each of use by itself, so that none is checked."""
+"""The latest records of one fixed size, on disk. They are few and independent of each other, so none has a checksum."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""How what was foretold compares with what came, for one function.
+"""Calibration: how the predicted risk compares with the answers that turned out to be wrong, for one function.
 
-Functions differ most in how sharp the same evidence is: where wordings are clean, a foretold risk of .005 comes true
-one time in a thousand; where labels are noisy, more often than foretold; and near a half both are right. So the
-log odds of a foretold risk are turned about a pivot and shifted, and both numbers have a posterior (Platt
-1999, here by Bayes on a grid, so that few labels move little and requests of middling risk, whose truth misses
-show all the time, speak for those of least risk, whose truth is seldom seen). Beside it each band of risk keeps its own
-count of wrong answers (Gamma-Poisson ratio, smoothed over neighbouring bands), for what a line cannot say.
+Functions differ most in what the same evidence is worth: with clean wordings, a predicted risk of .005 comes true one
+time in a thousand; with noisy labels, more often than predicted; near one half, both are right. So the log odds of a
+predicted risk are scaled about a pivot and shifted (Platt 1999). Slope and shift have a posterior, by Bayes on a grid,
+so few labels move them little. Requests of medium risk, whose true answers the misses reveal all the time, also inform
+those of least risk, whose true answers are seldom seen. In addition each band of risk keeps its own count of wrong
+answers (Gamma-Poisson ratio, smoothed over neighbouring bands), for what a line cannot express.
 
-Where both numbers start is known from how functions differ (empirical Bayes: Robbins 1956, Efron & Morris 1975): in 27
-streams of five sources, three orders of each and of four with traps, each foretold by weights that were fitted without
-its source, the shift was -.41 to .18 (mean -.10, standard deviation .14) and the slope .84 to 1.36 (1.05, .14). The
-prior is nearly twice as wide: streams of one source are alike.
+The prior of slope and shift comes from how functions differ (empirical Bayes: Robbins 1956, Efron & Morris 1975): in 27
+streams of five sources, three orders of each and of four with traps, each predicted by weights fitted without its
+source, the shift was -.41 to .18 (mean -.10, standard deviation .14) and the slope .84 to 1.36 (1.05, .14). The
+prior is nearly twice as wide, because streams of one source are alike.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Too much of it and more of it: 'the music is too loud' / 'make the music louder', in whatever words around them."""
+"""Guard: one text says that there is too much of something, the other asks for more of it.
+
+'The music is too loud' / 'make the music louder', in whatever wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What may be done and what must be, of one deed: 'How many days may I take?' / 'How many days do I have to take?'."""
+"""Guard: one text asks how much may be done, the other how much must be.
+
+'How many days may I take?' / 'How many days do I have to take?'."""
 
 from __future__ import annotations
 

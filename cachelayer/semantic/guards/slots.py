@@ -1,5 +1,6 @@
-"""Long texts that are one but for a single place: a template filled in otherwise, a document with a sentence changed.
-Who words a request anew changes it everywhere; who changes one place means it, little as it weighs in the whole."""
+"""Guard: two long texts differ in a single place: a template filled in with other values, a document with one edit.
+
+A rewording changes a text in many places. A change in only one is meant, although it hardly moves the vector."""
 
 from __future__ import annotations
 

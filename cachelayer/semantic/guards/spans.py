@@ -1,4 +1,6 @@
-"""When it begins and how long it lasts: 'turn it off in two hours' / 'for two hours', in whatever other words."""
+"""Guard: one text says when something begins, the other how long it lasts.
+
+'Turn it off in two hours' / 'turn it off for two hours', in whatever wording."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""All that is asked of a single word, compiled once for each word that is public: one look a word, not twenty.
+"""Everything that is asked about a single word, in one lookup instead of twenty; remembered for known words only.
 
-Words that neither the shipped table nor the lexicon has are compiled each time and never remembered: they are
-somebody's.
+Words that are neither in the shipped table nor in the lexicon may be private (names, numbers), so they are compiled
+each time and never remembered.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts that were read, kept as signatures: the rest is five times as large and made again in microseconds."""
+"""Remembers texts that were read, as signatures; the rest of a reading is five times as large, and is made again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was learned elsewhere and ships with the package: flat arrays, no pickle. See benchmarks/decide."""
+"""Trained tables that ship with the package, as flat arrays, without pickle. See benchmarks/decide."""
 
 from __future__ import annotations
 
