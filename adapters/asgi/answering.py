@@ -77,12 +77,12 @@ class Answering(Delivery):
                 exchange.ahead = self.watch = None  # no cycles for the collector
 
     def _give_up(self) -> None:
-        """Not he left, but what he asked was cancelled, as by a limit of time around all: so is the app's work."""
+        """Cancel the app's work: the request was cancelled, by a time limit for example, though the caller is there."""
         if self.exchange is not None and self.exchange.channel is not None:
             self.exchange.channel.give_up()
 
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
-        """A caller's error rate above the owner's changes nothing, nor what he says of stale answers where none are."""
+        """The caller's directives that change anything: an error rate above the owner's, or `max-stale`, may not."""
         rate = tighter.get("max_error_rate")
         if not self.served.policy.stale_while_revalidate:
             tighter = {name: value for name, value in tighter.items() if name != "max_stale"}
@@ -94,7 +94,7 @@ class Answering(Delivery):
             continue
 
     def _asked(self, exchange: Exchange) -> Exchange | None:
-        """Through which the app was asked and has answered, where it may not have returned yet."""
+        """The exchange if the app has answered through it but may not have returned yet, else None."""
         return exchange if exchange.status and not (exchange.over or exchange.behind) else None
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
@@ -153,7 +153,7 @@ class Answering(Delivery):
         return asked.min_fresh is not None and outcome.source in _KEPT and fresh_for < asked.min_fresh
 
     async def _alone(self, fields: Fields, *, keep: bool = False) -> None:
-        """The app's answer for this caller; with `keep` in place of the one that was of no use to him."""
+        """Ask the app for this caller alone. `keep`: store the answer in place of the one that did not suit."""
         if self.r.asked.only_if_cached:
             await self.r.not_cached("not-cached")
             return
@@ -171,7 +171,7 @@ class Answering(Delivery):
         finally:
             exchange.close()
         if keep and not exchange.begun:
-            await self._alone(fields)  # it rode on another's call again
+            await self._alone(fields)  # it joined another caller's call again
 
     # the app's own answer ----------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ _JSON, _EVENTS = b"application/json", b"text/event-stream; charset=utf-8"
 
 
 class Again(Exception):
-    """Another caller's answer is of no use to this one: the app is asked for him."""
+    """Another caller's answer does not suit this one, for whom the app is asked again."""
 
 
 class Delivery:

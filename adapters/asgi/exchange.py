@@ -213,12 +213,12 @@ class Exchange:
         return self.unshared
 
     def set_aside(self) -> None:
-        """The caller has another answer: who asks the app through this one from now on does so behind his back."""
+        """The caller gets another answer: the app is asked through this exchange in the background only."""
         self.behind = True
         self.close()
 
     def close(self) -> None:
-        """The caller has what he wanted, or left."""
+        """The caller has its answer, or left."""
         if self.unshared is not None:
             self.unshared.channel.drop()
 
@@ -228,7 +228,7 @@ class Exchange:
         return self.channel is None or self.channel.ended
 
     async def finished(self) -> None:
-        """Wait for what the app does after its response. Raises what it raises."""
+        """Wait until the app returns, after its response. Raises what the app raises."""
         if self.channel is not None:
             await self._served.channels.finished(self.channel)
 

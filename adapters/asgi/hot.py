@@ -62,7 +62,7 @@ Known = tuple[bytes, Grant, Principal]
 
 
 class Hot:
-    """Knows by their digest the credentials that were let in before, and at sight those of the last moments."""
+    """Recognizes credentials that the app let in before: recent ones by their bytes, others by their digest."""
 
     def __init__(self, served: Served) -> None:
         settings = served.settings
@@ -84,7 +84,7 @@ class Hot:
         """By entry."""
 
     def learn(self, principal: Principal, prefix: bytes) -> None:
-        """From now on these credentials, with nothing beside them, are known at sight."""
+        """Remember credentials, so that requests with them and no other special header are recognized at once."""
         if principal.own and self._served.settings.authorize is None:
             grant = self._served.settings.accepted.grant(key_of(principal, self._served.route.path))
             if grant is None:
@@ -96,7 +96,7 @@ class Hot:
     async def serve(
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> list[Message] | Told | None:
-        """None where it served; else what it read and found out of the request, for those who go on."""
+        """None if it served the request; otherwise what it has read of it, for the code that goes on."""
         kind, credential, origin, code_of = 0, b"", b"", self._headers.get
         for name, value in scope["headers"]:
             code = code_of(name)

@@ -67,7 +67,7 @@ class Items:
         return outcome
 
     def close(self) -> None:
-        """The caller has what he wanted, or left: what comes from now on is for those who share it."""
+        """The caller has its answer, or left; what arrives later is for the others who share it."""
         self._over = True
         self._keep(None)
 
@@ -93,7 +93,7 @@ class Items:
         return answers
 
     async def _renew(self, needed: list[int]) -> Sequence[Any]:
-        """The same behind the caller's back, who has stale ones."""
+        """Fetch in the background, for a caller who was given stale ones."""
         exchange = self._exchange(needed, len(needed) == len(self.order)).again()
         answers, _ = _read(await exchange.ask(), len(needed))
         return answers

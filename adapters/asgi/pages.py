@@ -9,7 +9,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class Pages:
-    """What the app told pages of an origin last: kept answers say it to them again. At most `capacity` origins."""
+    """The CORS headers that the app last sent to each origin, at most `capacity`; cached answers repeat them."""
 
     def __init__(self, capacity: int = 1024) -> None:
         self._capacity = capacity
@@ -20,7 +20,7 @@ class Pages:
         return self._told.get((path, origin))
 
     def heard(self, path: str, origin: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """What the app answered."""
+        """Note the headers of the app's answer."""
         lower = [(name.lower(), value) for name, value in headers]
         told = [one for one in lower if one[0].startswith(b"access-control-")]
         varies = b",".join([value.lower() for name, value in lower if name == b"vary"])

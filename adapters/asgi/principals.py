@@ -195,11 +195,11 @@ class Accepted:
         self._grants: OrderedDict[tuple[bytes, str | None, str], Grant] = OrderedDict()
 
     def grant(self, key: tuple[bytes, str | None, str]) -> Grant | None:
-        """What stands for these credentials for as long as they are known here."""
+        """The grant of these credentials; None if they are not known here."""
         return self._grants.get(key)
 
     def heard(self, key: tuple[bytes, str | None, str], status: int, now: float) -> None:
-        """What the app answered: 2xx lets in, 401 and 403 shut out at once."""
+        """Note the app's status: 2xx lets the credentials in, 401 and 403 remove them at once."""
         if 200 <= status < 300:
             grant = self._grants.setdefault(key, Grant())
             grant.until = now + self._seconds

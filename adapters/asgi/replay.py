@@ -1,4 +1,4 @@
-"""Kept answers as messages for one caller: whole or streamed as he asked, under a fresh identity."""
+"""Stored answers as ASGI messages for one caller: whole or streamed, as requested, with a fresh id and time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def without_usage(events: bytes) -> bytes:
 
 
 class Replayed:
-    """Recorded pieces in, what this caller gets out: whole events, a fresh identity, usage only if he asked."""
+    """Turns recorded pieces into what this caller gets: whole events, a fresh id, usage only if it was requested."""
 
     def __init__(self, *, openai: bool, usage: bool, recorded_usage: bool) -> None:
         self._framer = Framer()

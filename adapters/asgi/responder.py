@@ -158,7 +158,7 @@ class Responder:
         return Answering(self).ask({**fields, **beside} if beside else fields, raw, let_in)
 
     def beside(self) -> dict[str, Any]:
-        """What identifies an answer beside the request's body."""
+        """What identifies an answer in addition to the request's body."""
         query = self.scope.get("query_string", b"")
         if not query and not self.vary:
             return {}

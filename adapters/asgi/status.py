@@ -62,10 +62,10 @@ def _missed(
 
 
 class Veiled(bytes):
-    """What a caller is told who is not to learn whether an entry exists."""
+    """The header for a caller that must not learn whether an entry exists."""
 
     told: bytes
-    """What it would be for others: for the owner's log."""
+    """The full header, for the owner's log."""
 
 
 def veiled(header: Header) -> Header:

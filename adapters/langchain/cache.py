@@ -63,16 +63,16 @@ class CacheLayerCache(Undivided, BaseCache):
         return self._waiting.noted(await self.aseek(prompt, llm_string))
 
     def update(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep what the model answered."""
+        """Store what the model answered."""
         asked = self._shelf.asked(messages_of(prompt), llm_string)
         self.keep(self._waiting.taken(asked), return_val)
 
     async def aupdate(self, prompt: str, llm_string: str, return_val: RETURN_VAL_TYPE) -> None:
-        """Keep what the model answered; what lies behind the process is written behind the caller's back."""
+        """Store what the model answered; tiers outside the process are written to in the background."""
         self.update(prompt, llm_string, return_val)
 
     def seek(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | Absent:
-        """`lookup`, for who hands on to `keep` what it says of an answer that is not there."""
+        """`lookup` for callers that pass on to `keep` what it returns for a miss."""
         raw = self._raw_of(prompt, llm_string)
         slot = None if raw is None else self._raw.find(raw)
         if slot is not None:
@@ -139,15 +139,15 @@ class CacheLayerCache(Undivided, BaseCache):
 class _Waiting:
     """Lookups that missed, until their answers come; the oldest give way.
 
-    LangChain hands on nothing from one to the other, but makes both in one task, or one thread: others who ask the same
-    have lookups of their own, maybe of before or after an invalidation.
+    LangChain passes nothing from a lookup to the update that follows, but makes both in one task or thread, which tells
+    them from those of others who ask the same: an invalidation may lie between the two lookups.
     """
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[int, bytes], Absent] = OrderedDict()
 
     def noted(self, found: RETURN_VAL_TYPE | Absent) -> RETURN_VAL_TYPE | None:
-        """What LangChain is told of a lookup."""
+        """The result of a lookup as LangChain takes it; a miss is remembered."""
         if not isinstance(found, Absent):
             return found
         if found.call.reason is None:
@@ -157,20 +157,20 @@ class _Waiting:
         return None
 
     def taken(self, asked: Absent) -> Absent:
-        """The lookup of the same by whoever is here now; `asked` itself where there was none."""
+        """The lookup of the same request by the current task or thread; `asked` itself if there was none."""
         return self._held.pop(_asking(asked), asked)
 
 
 def _asking(absent: Absent) -> tuple[int, bytes]:
-    """Who is here, and what he asks, whichever variant of an answer it was looked for."""
+    """The current task or thread, and the request without the variant of the answer that was looked for."""
     task, identity = None if running_loop() is None else asyncio.current_task(), absent.call.identity
     who = threading.get_ident() if task is None else id(task)
     return who, b"" if identity is None else identity.canonical
 
 
 def _nameless(made: Generation) -> Generation:
-    """An answer without the id of the run that made it: each that is served is a message of its own. LangGraph takes
-    a second message of one id for the first one, changed."""
+    """An answer without the id of the run that made it, because each one served is another message: LangGraph takes a
+    second message with the same id for a new version of the first."""
     if not isinstance(made, ChatGeneration) or made.message.id is None:
         return made
     return made.model_copy(update={"message": made.message.model_copy(update={"id": None})})

@@ -104,7 +104,7 @@ class Fleet:
         return None
 
     async def healthy(self) -> bool:
-        """Whether any replica is: one that says nothing holds up nobody who asks."""
+        """Whether any replica is healthy; returns as soon as one is."""
         able = [m.transport for m in self.members.values() if not m.replica.draining]
         return await any_of(transport.healthy() for transport in able)
 
@@ -195,7 +195,7 @@ class Fleet:
                 gate.leave(verdict.ticket, verdict.ticket.started)
 
     async def _served(self, request: Request) -> AsyncGenerator[Event, None]:
-        """Try replicas until one speaks."""
+        """Try replicas until one sends something."""
         loop = asyncio.get_running_loop()
         try:
             data = prompt_bytes(request.messages, request.prompt, request.params.get("tools"))

@@ -83,12 +83,12 @@ class Replica:
     probing: bool = False
     draining: bool = False
     quiet: float | None = None
-    """Since when a stream waits there while nobody hears anything."""
+    """Since when a stream has waited for the replica while it sent nothing to anybody; None while it is not silent."""
     mutes: int = 0
-    """How often it was passed over for that, since it was last heard."""
+    """How many trial requests it got while it was silent, since it last sent something."""
 
     def heard(self) -> None:
-        """It said something to somebody."""
+        """The replica sent something, to any caller."""
         self.quiet, self.mutes = None, 0
 
 
@@ -179,11 +179,11 @@ class Router:
         return now >= replica.open_until and not replica.probing
 
     def _mute(self, replica: Replica, now: float) -> bool:
-        """One that hangs fails nobody's request, and would be sent more for as long as it looks idle."""
+        """Whether the replica hangs: it fails no request, so it looks idle and would be sent more and more."""
         return replica.quiet is not None and now >= replica.quiet + self.policy.silence
 
     def _asked_again(self, replica: Replica, now: float) -> bool:
-        """Whether a mute one gets one request, to see whether it speaks."""
+        """Whether to send a hanging replica one request, to see whether it answers again."""
         pause = self.policy.cooldown * 2 ** min(replica.mutes, 4)
         if replica.quiet is None or now < replica.quiet + self.policy.silence + pause:
             return False
@@ -216,12 +216,13 @@ class Router:
         replica.index.add(choice.blocks, now, replica.queued)
 
     def ended(self, choice: Choice) -> None:
-        """The whole answer came. Told before `finished`."""
+        """The whole answer came. Called before `finished`."""
         choice.replica.failures = 0
 
     def finished(self, choice: Choice, now: float, *, begun: bool, late: bool = False) -> None:
-        """The request is over, well or by its caller's leave. `begun` says whether `first` was told, `late` whether
-        its time had passed."""
+        """The request is over: it was answered, failed, or its caller left.
+
+        `begun`: whether `first` was called. `late`: whether its deadline had passed."""
         replica = choice.replica
         if not begun and not late and replica.waiting == 1 and not replica.mutes:
             replica.quiet = None  # its only caller left early: that says nothing
@@ -239,7 +240,7 @@ class Router:
         replica.queued -= len(choice.blocks)
 
     def failed(self, choice: Choice, now: float) -> None:
-        """The replica was at fault. Told beside `finished`."""
+        """The replica was at fault. Called in addition to `finished`."""
         replica = choice.replica
         if replica.failures >= self.policy.failures and not choice.probe:
             return  # it was sent before the breaker opened: of the same failure

@@ -104,7 +104,7 @@ class ServeTransport:
         return not await self._ill()
 
     async def _ill(self) -> str:
-        """What speaks against the server. Of other makes not all have a /health: that one answers is enough."""
+        """Why the server is unhealthy, or "". Some servers have no /health: for those, any answer is enough."""
         try:
             status, _ = await self._http.whole("GET", "/health", within=self._patience, headers=self._headers)
         except HttpFault as fault:

@@ -15,7 +15,7 @@ _LATER = suppress(Exception)
 
 
 class Aside:
-    """One work, which neither holds up who began it nor fails there."""
+    """A piece of work that neither delays the code that starts it nor raises there."""
 
     _task: asyncio.Task[Any] | None = None
     _error: BaseException | None = None
@@ -32,7 +32,7 @@ class Aside:
                 self._task.add_done_callback(heard)
 
     async def ended(self) -> None:
-        """Wait for the end. Raises what the work raised; whoever is cancelled meanwhile cancels the work."""
+        """Wait for the end. Raises what the work raised; a caller that is cancelled meanwhile cancels the work."""
         if self._task is not None:
             await self._task
         if self._error is not None:
@@ -41,7 +41,7 @@ class Aside:
 
 @types.coroutine
 def turn() -> Generator[None, None, None]:
-    """Give the loop a turn: what was written to a socket goes out in it."""
+    """Let the event loop turn once, which sends what was written to a socket."""
     yield
 
 

@@ -12,13 +12,13 @@ from typing import Any
 from .attempt import Faults
 
 REST = 0.001
-"""Seconds for which work rests: who asks again as soon as he has his answer is served, and has his reply, before it."""
+"""Seconds before the work is done: a caller that asks again at once is served, and its reply sent, before it."""
 MOST = 128
-"""Works put off at a time: a caller that never waits gives the loop no turn."""
+"""Pieces of work put off at a time: a caller that never waits does not let the loop get to them."""
 
 
 class Behind:
-    """Works by key, done in their order. Whoever finds his own among those `due` settles all."""
+    """Work by key, done in order. A caller whose key is among those `due` does all of it first."""
 
     __slots__ = ("_guard", "_loop", "due")
 
@@ -46,7 +46,7 @@ class Behind:
             loop.call_later(REST, self._rested)
 
     def _rested(self) -> None:
-        """One work a turn of the loop: whoever comes meanwhile waits for one at most."""
+        """Do one piece of work per turn of the loop, so that a caller who comes meanwhile waits for one at most."""
         self._settle_one()
         if self.due:
             get_running_loop().call_soon(self._rested)
@@ -54,7 +54,7 @@ class Behind:
             self._loop = None
 
     def settle(self) -> None:
-        """Do all that was put off, now. Safe in every thread."""
+        """Do everything that was put off, now. Safe in every thread."""
         while self.due:
             self._settle_one()
 

@@ -29,7 +29,7 @@ class Channel:
     task: asyncio.Task[Any] | None = None
     """Of the work, where it did not end at once."""
     sink: Callable[[Any], bool] | None = None
-    """Is offered what comes while the reader waits, and takes it in his place where it returns True."""
+    """Is offered each item that arrives while the reader waits; where it returns True, the reader does not get it."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -72,20 +72,20 @@ class Channel:
         return self._over and self._error is None
 
     def close(self) -> None:
-        """Nobody reads any more."""
+        """The reader leaves; the work may go on."""
         self._closed, self.sink = True, None
         self._items.clear()
         _wake(self._gone)
         _wake(self._room)
 
     def drop(self) -> None:
-        """Nobody reads any more, before the end: work that was given up goes no further."""
+        """The reader leaves before the end. Work that was given up is cancelled."""
         self.close()
         if self._given_up:
             self._cancel()
 
     def give_up(self) -> None:
-        """He for whom the work is done was cancelled: so is it, at once or as soon as no other reads."""
+        """The caller that the work is done for was cancelled: cancel it too, now or once nobody else reads."""
         self._given_up = True
         if self._closed:
             self._cancel()

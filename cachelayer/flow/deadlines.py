@@ -35,7 +35,7 @@ class Deadlines:
         self._armed = False
 
     def watch(self, waiting: Waiting) -> None:
-        """From now on."""
+        """Let `waiting` fail if it is not done within the budget from now."""
         self._buckets[0].append(waiting)
         if not self._armed:
             self._armed = True

@@ -140,7 +140,7 @@ def steps(
     while True:
         sent = None
         try:
-            # who waits for his next turn only has it with the task's own
+            # a bare `yield` waits only for the next turn, which comes with the task's own
             if thrown is None and (waits_for is not None or stepped):
                 sent = yield waits_for
         except GeneratorExit:

@@ -107,7 +107,7 @@ class Answer:
         self._response.close()
 
     def cut(self) -> None:
-        """The client is closed: whoever reads is told. aiohttp itself would let him wait for ever."""
+        """The client is closed: fail the reader, which aiohttp itself would leave waiting for ever."""
         self._response.content.set_exception(self._http.closed())
 
 

@@ -270,7 +270,7 @@ class Recording:
 
     def _abandon(self, task: asyncio.Task[Any]) -> None:
         if not self._positions and not self.ended:
-            self.complete = False  # who comes yet makes the call himself
+            self.complete = False  # whoever comes later makes a call of its own
             self._closed()
             task.cancel()
 

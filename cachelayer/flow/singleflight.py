@@ -71,10 +71,11 @@ class SingleFlight:
         max_age: float,
         proof: bytes = b"",
     ) -> tuple[Any, bool] | Coroutine[Any, Any, tuple[Any, bool]]:
-        """(result, whether this caller led); to be awaited but where he led and the call, `start(given)`, never waited.
+        """(result, whether this caller led). An awaitable of it, unless the caller led and `start(given)` never waited.
 
-        Seconds: `wait` bounds a rider's patience, `max_age` who may still join. Raises Alone to a rider who should
-        call for himself, Itself to one for whom the flight waits, and whatever the call raised.
+        `wait`: seconds that a rider waits at most. `max_age`: of a flight that may still be joined, in seconds. Raises
+        Alone to a rider that should make a call of its own, Itself to one that the flight itself waits for, and
+        whatever the call raised.
         """
         loop, around = needed_loop(), WITHIN.get()
         if around:
@@ -260,9 +261,10 @@ class SingleFlight:
 
 
 def _unread(flight: Flight) -> None:
-    """One who was to read a live stream left before he had it; where nobody else reads, its source is left, too.
+    """A rider left before it read a live stream: close the source if nobody else reads.
 
-    Not before those who were told in this turn read it. In a flight without a loop the leader waits for nobody.
+    That is decided in the next turn of the loop, when the riders woken in this one have begun to read. A flight without
+    a loop needs none of this: its leader waits for nobody.
     """
     recording = getattr(flight.result, "recording", None)
     if recording is not None and flight.loop is not None:

@@ -130,7 +130,7 @@ class Tee:
             self._positions.pop(reader, None)
             if self._positions or self.ended:
                 return
-            self.ended, self.complete = True, False  # who comes yet makes the call himself
+            self.ended, self.complete = True, False  # whoever comes later makes a call of its own
             self.error = StreamOverrun("everybody else left this shared stream before its end: ask again")
         self._closed()
         close = getattr(self._source, "close", None)

@@ -107,7 +107,7 @@ class _Batch:
         self._left = 0
 
     def leave(self, member: int) -> None:
-        """A member waits no more."""
+        """A member stops waiting."""
         if self.task is None:
             del self.needed[member]
             return

@@ -28,7 +28,7 @@ async def settled(future: asyncio.Future[Any], seconds: float) -> bool:
 
 
 class Turns:
-    """One at a time, on whatever loops. Whose loop stands still is not waited for."""
+    """One caller at a time, across event loops. A holder whose loop has stopped is not waited for."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for one's turn, and have it."""
+        """Wait for a turn, and hold it."""
         done: Future[None] = Future()
         while (before := self._before(done)) is not None:
             await settled(asyncio.wrap_future(before), 0.1)
@@ -46,7 +46,7 @@ class Turns:
             done.set_result(None)
 
     def _before(self, mine: Future[None]) -> Future[None] | None:
-        """Who is to be waited for; None where it is our turn now."""
+        """The holder to wait for; None if it is our turn now."""
         with self._lock:
             if self._latest is not None:
                 loop, process, theirs = self._latest
@@ -71,7 +71,7 @@ class Ticker:
         self._tick()
 
     def stop(self) -> None:
-        """No tick after this."""
+        """Stop ticking."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None
@@ -86,7 +86,7 @@ class Mailbox(Generic[T]):
         self._reader: asyncio.Future[None] | None = None
 
     def put(self, item: T) -> None:
-        """Never waits."""
+        """Add an item; never waits."""
         if len(self._items) >= self._limit:
             self._items.clear()
             item = self._overflow
@@ -95,14 +95,14 @@ class Mailbox(Generic[T]):
             self._reader.set_result(None)
 
     async def get(self) -> T:
-        """The oldest item, waited for."""
+        """The oldest item; waits for one."""
         while not self._items:
             self._reader = asyncio.get_running_loop().create_future()
             await self._reader
         return self._items.popleft()
 
     async def get_all(self) -> list[T]:
-        """All that is there, oldest first; the first is waited for."""
+        """All items, oldest first; waits until there is one."""
         items = [await self.get(), *self._items]
         self._items.clear()
         return items

@@ -11,8 +11,8 @@ from typing import Any, Self
 class Watch:
     """`with Watch(sign) as watch:` cancels its body once `sign()` returns, and swallows that cancellation.
 
-    `watch.rang` tells it happened. A cancellation from elsewhere passes. What `sign` raises counts as the sign.
-    With `rounds` the watch begins when these come by: work that is done by then pays for next to nothing.
+    `watch.rang` says whether it did. A cancellation from elsewhere passes through. An exception from `sign` counts as
+    its return. With `rounds` the watch starts a moment later, so that work which is done by then costs next to nothing.
     """
 
     __slots__ = ("_cancelling", "_over", "_round", "_rounds", "_sign", "_task", "_watcher", "rang")
@@ -40,12 +40,12 @@ class Watch:
     def _ring(self, watcher: asyncio.Task[None]) -> None:
         if not watcher.cancelled():
             watcher.exception()
-            if not self._over:  # a sign that is told of after the block ended is none
+            if not self._over:  # once the block has ended it is too late to cancel
                 self.rang = True
                 self._task.cancel()
 
     def end(self) -> None:
-        """From now on the sign means nothing; where it was given before, that stands."""
+        """Stop watching. If the body was cancelled already, that stands."""
         self._over = True
         if self._round is not None:
             self._round.leave(self)
@@ -66,14 +66,14 @@ class Watch:
 
 
 class Rounds:
-    """Begins the watches of all who joined, `grace` seconds after each at most, with one timer for many."""
+    """Starts the watches that joined, each within `grace` seconds, with one timer for many."""
 
     def __init__(self, grace: float) -> None:
         self._step = grace / 2
         self._round: _Round | None = None
 
     def join(self, watch: Watch, loop: asyncio.AbstractEventLoop) -> _Round:
-        """From now on; returns where to leave."""
+        """Add a watch; returns the round that it can leave."""
         made = self._round
         if made is None or made.loop is not loop:
             made = self._round = _Round(loop, self._step)
@@ -85,14 +85,14 @@ class Rounds:
 
 
 class _Round:
-    """Those of one loop."""
+    """The watches of one event loop that have not started yet."""
 
     __slots__ = ("_late", "_step", "armed", "early", "loop")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, step: float) -> None:
         self.loop, self._step = loop, step
         self.early: set[Watch] = set()
-        """Who joined since the last round."""
+        """Watches that joined since the last tick."""
         self._late: set[Watch] = set()
         self.armed = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextvars import Context, ContextVar, copy_context
 
 MOST = 64
-"""Calls remembered, the innermost: a task that outlives the call that began it, and begins others, adds to them."""
+"""Calls remembered, innermost ones: a task that outlives its call and keeps starting others would add without end."""
 
 
 class Alone(Exception):
@@ -13,7 +13,7 @@ class Alone(Exception):
 
 
 class Itself(Alone):
-    """Raised to who asks, while he makes a call, for that very call: it waits for him."""
+    """Raised to code that asks for the very call that it is part of, which waits for it."""
 
 
 class Made:

@@ -77,7 +77,7 @@ class Histogram:
         return {"count": self.count, "mean": mean, "p50": self.quantile(0.5), "p99": self.quantile(0.99)}
 
     def shown(self) -> Shown:
-        """As metrics show it."""
+        """The histogram as it is exported to metrics."""
         below = np.cumsum(self._counts)
         counts = zip((*SHOWN, math.inf), [*below[_SHOWN_AT].tolist(), int(below[-1])], strict=True)
         return Shown(tuple(counts), self.total)

@@ -25,7 +25,7 @@ _REQUEST = re.compile(rb"[A-Z]+ [^\s]+ HTTP/1\.1\r\n")
 
 
 class Careful:
-    """For before uvicorn's protocol of one connection."""
+    """A mixin that goes before uvicorn's protocol class; one object per connection."""
 
     cycle: Any
     parser: Any
@@ -35,23 +35,23 @@ class Careful:
     headers: list[tuple[bytes, bytes]]
     patience = PATIENCE
     _unread = _heard = _begun = 0
-    """Bytes since the last end of a head or piece of a body, pieces that came, requests that began."""
+    """Bytes since a head or a piece of a body was complete; pieces received; requests begun."""
     _mark: tuple[int, int] | None = (0, 0)
-    """How far the client was at the last look; None where he was not waited for."""
+    """How far the client was at the last look; None if it was not waited for."""
     _look: asyncio.TimerHandle
 
     def connection_made(self, transport: Any) -> None:
-        """From now on it is looked after."""
+        """Start watching the connection."""
         super().connection_made(transport)  # type: ignore[misc]
         self._look = self.loop.call_later(self.patience, self._looked)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nor is it any more."""
+        """Stop watching it."""
         self._look.cancel()
         super().connection_lost(exc)  # type: ignore[misc]
 
     def _looked(self) -> None:
-        """Close the connection where the client has not gone on since the last look."""
+        """Close the connection if the client is waited for and has sent nothing since the last look."""
         cycle, mark = self.cycle, None
         if cycle is None or cycle.response_complete:
             mark = self._begun, 0
@@ -64,7 +64,7 @@ class Careful:
             self._look = self.loop.call_later(self.patience, self._looked)
 
     def on_headers_complete(self) -> None:
-        """What comes now are trailers; nobody reads them."""
+        """Headers that come from now on are trailers, which nobody reads."""
         self._unread = 0
         self._begun += 1
         super().on_headers_complete()  # type: ignore[misc]
@@ -72,12 +72,12 @@ class Careful:
             self.headers = []
 
     def on_body(self, body: bytes) -> None:
-        """This much has its place."""
+        """A piece of the body is complete."""
         self._unread = 0
         super().on_body(body)  # type: ignore[misc]
 
     def data_received(self, data: bytes) -> None:
-        """Where a request begins, its offer is left out."""
+        """Parse what arrived, without the `Upgrade` header of a request that begins here."""
         self._unread += len(data)
         self._heard += 1
         if data.find(b"pgrade:", 0, _HEAD) > 0 and not (self.cycle and self.cycle.more_body):
@@ -93,7 +93,7 @@ class Careful:
 
 @cache
 def protocol() -> Any:
-    """What uvicorn is to make of each connection."""
+    """The protocol class for uvicorn, or "auto" without httptools."""
     try:
         own = importlib.import_module("uvicorn.protocols.http.httptools_impl").HttpToolsProtocol
     except ImportError:  # no httptools: uvicorn has another, which keeps bodies

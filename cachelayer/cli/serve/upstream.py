@@ -88,7 +88,7 @@ class Upstream:
         await self._acting.aclose()
 
     async def answers(self) -> bool:
-        """Whether it says anything."""
+        """Whether the upstream answers at all, with whatever status."""
         try:
             await self.http.whole("GET", "/health", within=self.part.connect_timeout)
         except HttpFault:
@@ -108,7 +108,7 @@ class Upstream:
 
 
 class Upstreams:
-    """The app: forwards every request. Tries another upstream while the caller has had nothing.
+    """The app: forwards every request. Tries another upstream as long as nothing was sent to the caller.
 
     `own_keys`: the clients' keys are the gateway's own and go no further. `telling`: headers by which requests are told
     apart; they are sent on even where a client calls them its connection's. `tell`: the log.
@@ -134,11 +134,11 @@ class Upstreams:
             await one.aclose()
 
     async def ready(self) -> bool:
-        """Whether any upstream answers at all: one that does not holds up nobody who asks."""
+        """Whether any upstream answers; returns as soon as one does."""
         return await any_of(one.answers() for one in self.all)
 
     def order(self, model: str | None) -> list[Upstream]:
-        """Who is asked first: the least busy of those that serve the model, if one is named; who failed lately last."""
+        """The upstreams that serve the model (all, if none is named), the least busy first, recent failures last."""
         able = [one for one in self.all if model is None or not one.part.models or model in one.part.models]
         now = time.monotonic()
         return sorted(able, key=lambda one: (now < one.last_until, one.inflight))
@@ -179,7 +179,7 @@ class Upstreams:
                 told, why = _told(broken)
                 self._failed(one, why)
                 if once and broken.asked:
-                    refused = None  # he is told of the one that may have acted
+                    refused = None  # the caller is told of the upstream that may have acted
                     break
         wait = None
         if refused is not None:
@@ -187,7 +187,7 @@ class Upstreams:
         await send_error(send, *told, "upstream_error", retry_after=wait)
 
     def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
-        """Asked last from now on; told of once for as long as it goes on."""
+        """Ask this upstream last for a while, and log it, once for as long as it keeps failing."""
         now = time.monotonic()
         if self._tell is not None and now >= one.last_until and not self._closed:
             self._tell("upstream_failed", upstream=redacted(one.part.url), why=why)
@@ -196,8 +196,9 @@ class Upstreams:
     async def _forward(
         self, one: Upstream, scope: Any, body: bytes, send: Any, *, once: bool, last: bool
     ) -> Answer | None:
-        """None where the caller was answered, else what another upstream may do better. Raises HttpFault while he was
-        told nothing."""
+        """Forward the request: None if the caller was answered, else a response that another upstream may improve on.
+
+        Raises HttpFault if the upstream failed before anything was sent to the caller."""
         one.inflight += 1
         try:
             response = await one.send(scope, body)
@@ -218,13 +219,13 @@ class Upstreams:
 
 
 async def left(receive: Any) -> None:
-    """Until the caller is gone."""
+    """Return when the caller has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         continue
 
 
 async def body_of(receive: Any, send: Any) -> bytes | None:
-    """The request's body; None where its caller left before its end, or was told that it is too large."""
+    """The request's body; None if the caller left before its end, or was answered that it is too large."""
     parts, size = [], 0
     while True:
         message = await receive()
@@ -242,7 +243,7 @@ async def body_of(receive: Any, send: Any) -> bytes | None:
 
 
 def _listed(parts: Sequence[UpstreamPart]) -> bytes:
-    """The models that the owner named, in OpenAI's form: each upstream would tell of its own alone."""
+    """The models that the owner named, in OpenAI's form, because each upstream would list only its own."""
     named = dict.fromkeys(name for part in parts for name in part.models)
     data = [{"id": name, "object": "model", "created": 0, "owned_by": "gateway"} for name in named]
     return orjson.dumps({"object": "list", "data": data})
@@ -254,8 +255,8 @@ def _cached(scope: Any) -> bool:
 
 
 def _once(scope: Any) -> bool:
-    """Whether a request that an upstream may have got is sent no other time: it may upload, start a batch or call a
-    tool. One whose answer may be kept only asks."""
+    """Whether a request must not be sent again once an upstream may have got it: it may upload, start a batch or call
+    a tool. A request whose answer may be cached only asks."""
     return scope["method"] in _ONCE and not _cached(scope)
 
 

@@ -13,10 +13,10 @@ Joins = Callable[[Mould, Sequence[Any]], Any]
 
 
 def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
-    """The chunk that says what all of these say; None where that cannot be told.
+    """One chunk that says what all of these say; None if that cannot be determined.
 
-    A chunk with a text of ours in the place of a piece shows what the pieces are: what is said, which a stream's reader
-    joins anyway, or something that it does not look at.
+    A probe, a chunk with a text of ours in the place of the piece, shows what the pieces are: text that a reader of the
+    stream joins anyway, or something that it does not look at.
     """
     if type(pieces[0]) is not str:
         return None

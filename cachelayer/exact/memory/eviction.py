@@ -140,7 +140,7 @@ class Eviction:
         return once, window
 
     def _learn(self, ghost: Ghost | None) -> Calendar:
-        """Where a newcomer is to wait; what it tells, where it was here before, is learnt."""
+        """The queue that a new entry goes to. An entry that returns (`ghost`) also adjusts the policy."""
         # Two returns too late for any recency outweigh one other miss.
         if ghost is not None and ghost.idle > self._reach:
             self.stubbornness = min(1.0, self.stubbornness + 2.0 / self._count)

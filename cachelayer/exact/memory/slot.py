@@ -8,7 +8,7 @@ from typing import Any
 class Slot:
     """One answer in the in-process tier. Times are monotonic seconds, `cost` is seconds to regenerate.
 
-    The caller fills what the constructor takes, and `tokens` and `meta` as he likes. A hit may read the slot, add one
+    The caller fills what the constructor takes, and `tokens` and `meta` as needed. A hit may read the slot, add one
     to `hits` and set `used` to its time without any lock: nothing is moved on a hit, both are looked at when
     eviction comes by (`used` left alone is taken for that moment, which makes a coarser order).
     Once the slot left the memory, `fresh_until` is -inf; `answer`, `canonical` and `ends` stay, so that a hit that

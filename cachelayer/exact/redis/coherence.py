@@ -204,7 +204,7 @@ class Coherence:
         return int(1000 * max(TTL, 3 * (until - self._clock.time())))
 
     def touches(self) -> list[Request]:
-        """What keeps the epochs in use from being evicted, for whoever has a minute."""
+        """Requests that keep the epochs in use from being evicted, to be sent every minute or so."""
         names = [self._names.epoch(digest) for digest in self.table]
         return [Request(name, [pack(b"TOUCH", name)]) for name in names]
 

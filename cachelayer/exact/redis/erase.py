@@ -70,7 +70,7 @@ class Eraser:
                 return
 
     async def _doomed(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
-        """Entries under what is wanted, and what lies beside entries that are gone."""
+        """Which of `names` to remove: entries under the wanted names, and what made findable entries that are gone."""
         beside = {name: entry for name in names if (entry := self._names.entry_beside(name)) is not None}
         entries = [name for name in names if name not in beside]
         pipe = await node.writer.ready()

@@ -50,12 +50,12 @@ class RedisLease:
         return self._leases.now() < self._until
 
     def stop(self) -> None:
-        """Renew no more."""
+        """Stop renewing."""
         self._ticker.stop()
         self._until = float("-inf")
 
     async def release(self) -> None:
-        """Let the next one in; those who wait are told. Raises StoreFault; then it expires by itself."""
+        """Give the lease up, and wake those who wait for it. Raises StoreFault; the lease then expires by itself."""
         self._leases.retire(self)
         await (await self._leases.here()).let_go(self)
 
@@ -66,7 +66,7 @@ class RedisLease:
             self._renewing = self._leases.spawn(self)
 
     async def renew(self) -> None:
-        """Make it last another `ttl` seconds, or learn that it is lost."""
+        """Extend the lease by `ttl` seconds, or find out that it is lost."""
         until = self._leases.now() + self.ttl
         try:
             kept = await self._leases.keep(self)

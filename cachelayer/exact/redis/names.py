@@ -52,11 +52,11 @@ class Names:
         return self._near + hexlify(key) + b"}"
 
     def near_of(self, entry: bytes) -> bytes:
-        """What lies beside the entry of this name."""
+        """The name under PREFIX:n: that goes with an entry's name."""
         return self._near + entry[len(self._entry) :]
 
     def entry_beside(self, near: bytes) -> bytes | None:
-        """The entry that what is called `near` lies beside; None where it is no such name."""
+        """The entry's name that goes with a name under PREFIX:n:; None for any other name."""
         return self._entry + near[len(self._near) :] if near.startswith(self._near) else None
 
     def lease(self, key: bytes) -> bytes:

@@ -63,11 +63,11 @@ class Reads:
         self._limit = limit
 
     def sent(self, many: Many) -> None:
-        """They leave now."""
+        """These reads are sent now: start their time limit."""
         self._limit.watch(many)
 
     def open(self, many: Many, values: Sequence[Any]) -> Sequence[Any]:
-        """What those who wait are given: all of one turn at once, so that each costs little."""
+        """What the waiting callers get for the values; called once for all of one turn, so that each costs little."""
         return values
 
 
@@ -88,7 +88,7 @@ class Many:
         """For `reads` to use."""
 
     def done(self) -> bool:
-        """Whether the reply came: to those who gave up waiting as well."""
+        """Whether the reply came, whether or not anybody still waits for it."""
         return not self.futures
 
     def set_result(self, reply: Any, /) -> None:
