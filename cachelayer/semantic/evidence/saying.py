@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..answers import is_prose
 from ..text import lexicon as lx
 from ..text.lexemes import stem
+from ..text.marks import AND_MARKS
 from ..text.opposites import ANTONYMS
 from ..text.signature import signature
 
@@ -38,7 +39,7 @@ CERTAIN: Final = 3
 MAX_ATOMS: Final = 1024
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_WORD: Final = re.compile(rf"[^\W\d_]+{AND_MARKS}(?:['\u2019-][^\W\d_]+{AND_MARKS})*")
 _EMPTY: Final = lx.FUNCTION_WORDS - lx.NEGATIONS - frozenset(ANTONYMS)
 APART, ONE, OPEN = "apart", "one", "open"
 

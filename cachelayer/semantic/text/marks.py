@@ -7,11 +7,18 @@ written that way is kept as it stands, in order and in its own case.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
 from .lexemes import NONE
 
+_LETTERED: Final = "".join(
+    chr(at) for at in range(0x300, 0x1E00) if unicodedata.category(chr(at)) in ("Mn", "Mc")
+)
+"""Vowels of Hindi, Bengali and Tamil, tones of Thai, points of Hebrew and Arabic. Emoji have marks further on."""
+AND_MARKS: Final = f"(?:[{_LETTERED}][^\\W_]*)*"
+"""What goes on a word of `[^\\W_]*`: to a pattern these are no letters, and 'boy' and 'girl' differ in one alone."""
 _HINTS: Final = ("(", "[", "{", "\\", " -", "--", " .", "\n ", "\n\t", ")", "]", "}")
 _FORMAL: Final = re.compile(
     r"[\[\]{}\\]"  # lists, patterns, objects, escapes
