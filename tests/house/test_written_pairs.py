@@ -12,6 +12,8 @@ REPORTED = (
     "fresh_natural_pairs.txt",
     "read_natural_pairs.txt",
     "unread_natural_pairs.txt",
+    "read_kinds_pairs.txt",
+    "unread_kinds_pairs.txt",
     "handmade_pairs.txt",
     "blind_pairs.txt",
     "late_pairs.txt",
