@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
+
+from . import forks
 
 T = TypeVar("T")
 
@@ -31,7 +32,7 @@ class Turns:
     """One caller at a time, across event loops. A holder whose loop has stopped is not waited for."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._latest: tuple[asyncio.AbstractEventLoop, int, Future[None]] | None = None
 
     @asynccontextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import threading
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import Any
 
 from ..exact.keys.canonical import compact, decode, encode
 from ..exact.memory.table import Gone, Memory, Slot
+from ..flow import forks
 from ..flow.behind import Behind
 from .call import MAX_LANES, Call, Function
 
@@ -59,6 +59,7 @@ class Holdings:
 
     def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
         self._gone, self.behind = gone, behind
+        self.lock = forks.whole_lock()
         self._names: set[str] = set()
         self._log: deque[Invalidation] = deque()
         self._past = self.unheard = 0
@@ -70,11 +71,10 @@ class Holdings:
         self.reset()
 
     def reset(self) -> None:
-        """A fresh lock: after a fork another thread's hold on the old one would last forever.
+        """After a fork what was put off is the parent's.
 
         Ids begin where no other process's do: whoever is told one may name it to any of them.
         """
-        self.lock = threading.RLock()
         self.behind.reset()
         self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
 

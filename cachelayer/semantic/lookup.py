@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..flow import forks
 from ..flow.attempt import Faults, interrupted
 from ..flow.background import Background, later, offload
 from ..flow.waiting import Turns
@@ -55,7 +55,7 @@ class Lookup:
         self._talks = Conversations()
         self._retyped, self._closely = Retyped(), CloseReader()
         self._gone: deque[int] = deque()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self.state = State.COLD
         self._maintaining = False
         self.repaired = 0

@@ -7,10 +7,10 @@ of its leaves by one compiled display is faster than parsing any text and many t
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...flow import forks
 from .kinds import Plan
 from .takers import Taker, taker
 from .tokens import Shape, T, compiled
@@ -47,7 +47,7 @@ class Shapes:
         self.capacity = capacity
         self._deep = deep
         self._credit = _CREDIT
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._known: dict[Shape, Made] = {}
 
     def __len__(self) -> int:

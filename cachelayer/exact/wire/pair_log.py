@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
+
+from ...flow import forks
 
 _MAGIC = b"CLPAIR01"
 
@@ -15,7 +16,7 @@ class PairLog:
 
     def __init__(self, path: Path, size: int, most: int) -> None:
         self.path, self._size, self._most = path, size, most
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def load(self) -> list[bytes]:
         """The latest records, oldest first. A torn one at the end is cut, and a file that is no such log emptied."""

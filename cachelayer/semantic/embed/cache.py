@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...flow import forks
 from ...protocols import Embedder
 from ...types import Embedded
 from ..pairs.closeness import Tokens
@@ -39,7 +39,7 @@ class CachedEmbedder:
         self.inner, self.max_bytes = inner, max_bytes
         self.bytes = self.hits = self.misses = 0
         self._entries: OrderedDict[str, Entry] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     @property
     def identity(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...flow import forks
 from ...flow.pool import Pool
 from ...types import Embedded
 from ..pairs.closeness import Tokens
@@ -48,7 +48,7 @@ class OnnxEmbedder:
         self._model, self._precision, self._download = model, precision, download
         self._encoder: _Encoder | None = None
         self._pool = Pool(workers, "cachelayer-embed")
-        self._loading = threading.Lock()
+        self._loading = forks.lock()
         self._calls = self._items = self._under_way = 0
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class _Encoder:
         self._unknown = self._tokenizer.token_to_id("[UNK]")
         self._end = self._tokenizer.encode("").ids[-1]
         self._recent: OrderedDict[str, _Run] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def encode(self, texts: Sequence[str]) -> Embedded:
         runs = [self._run(text) for text in texts]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConfigurationError
+from ...flow import forks
 from ...types import Embedded
 from .checks import CHARS_PER_TOKEN, check_texts, normalized, readable
 
@@ -40,7 +40,7 @@ class SentenceTransformersEmbedder:
         self._half, self._batch = half, batch
         self._model: Any = None
         self._pool: ThreadPoolExecutor | None = None
-        self._loading = threading.Lock()
+        self._loading = forks.lock()
 
     async def start(self) -> None:
         """Load the model off the loop."""

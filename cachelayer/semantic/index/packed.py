@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...flow import forks
 from ...types import Vectors
 from .checks import check_k, check_queries, check_rows
 from .pages import PAGE, Page, Partition, Repacked, View
@@ -37,8 +37,8 @@ class PackedIndex:
         self._partitions: dict[bytes, Partition] = {}
         self._page_of: dict[int, Page] = {}
         self._due: set[bytes] = set()
-        self._lock = threading.Lock()
-        self._maintaining = threading.Lock()
+        self._lock = forks.lock()
+        self._maintaining = forks.lock()
         self._closed = False
 
     def __len__(self) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ...flow import forks
 from ...types import Vectors
 from .checks import check_k, check_queries, check_rows
 
@@ -18,7 +17,7 @@ class NumpyIndex:
         self.dimension = dimension
         self._rows: dict[bytes, dict[int, NDArray[np.float32]]] = {}
         self._partition_of: dict[int, bytes] = {}
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def add(self, partition: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
         check_rows(ids, vectors, self.dimension)

@@ -6,11 +6,11 @@ backend though a candidate is likely. Tokens are not kept with entries: they tak
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from dataclasses import replace
 from typing import Any, Final
 
+from ...flow import forks
 from ...types import Candidate, Query
 from .closeness import Tokens, closeness
 
@@ -24,7 +24,7 @@ class CloseReader:
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str | None, str], Tokens] = OrderedDict()
         self._forgotten = 0
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
 
     def clear(self) -> None:
         """Forget every text that was read; what is being read just now is not remembered either."""

@@ -1,0 +1,58 @@
+"""Locks of a process that forks while its threads work: in the child none of them is there to let go of one."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import cache
+from typing import Any
+from weakref import WeakSet
+
+_free: WeakSet[Any] = WeakSet()
+_whole: WeakSet[Any] = WeakSet()
+_forking = threading.Lock()
+_held: list[Any] = []
+
+
+def lock() -> threading.Lock:
+    """A lock that a forked child finds free. What it guards may be found half changed, and must bear that."""
+    _watch()
+    made = threading.Lock()
+    _free.add(made)
+    return made
+
+
+def whole_lock() -> threading.RLock:
+    """A lock that is waited for before the process forks, so that the child finds whole what it guards.
+
+    Whoever holds it must wait for none of its like.
+    """
+    _watch()
+    made = threading.RLock()
+    with _forking:
+        _whole.add(made)
+    return made
+
+
+@cache
+def _watch() -> None:
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)
+
+
+def _before() -> None:
+    _forking.acquire()
+    _held.extend(_whole)
+    for one in _held:
+        one.acquire()
+
+
+def _after() -> None:
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+def _in_child() -> None:
+    for one in _free:
+        one._at_fork_reinit()
+    _after()

@@ -1,0 +1,83 @@
+"""A process that forks while its threads are at work leaves its child nothing that is locked for ever or half done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from cachelayer import CacheLayer
+from cachelayer.flow import forks
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+def in_a_fork(holds: Callable[[], object]) -> bool:
+    """Whether it holds in a child, where it is given ten seconds."""
+    child = os.fork()
+    if not child:
+        signal.alarm(10)
+        code = 1
+        try:
+            code = 0 if holds() else 2
+        finally:
+            os._exit(code)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_a_lock_that_another_thread_held_is_free_in_the_child() -> None:
+    lock, held, over = forks.lock(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            over.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert held.wait(10)
+    free = in_a_fork(lambda: lock.acquire(timeout=5))
+    assert lock.locked()
+    over.set()
+    thread.join()
+    assert free
+
+
+class Slow(str):
+    """A tag that takes its time: who keeps an answer under it is in the middle of that until told to go on."""
+
+    inside, go = threading.Event(), threading.Event()
+    armed = False
+
+    def __hash__(self) -> int:
+        if Slow.armed and threading.current_thread() is not threading.main_thread():
+            Slow.inside.set()
+            Slow.go.wait(10)
+        return str.__hash__(self)
+
+
+def test_an_answer_that_a_thread_is_keeping_is_kept_before_the_process_forks() -> None:
+    """The child had it in part: it was never evicted, or evicting it failed."""
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(tags=[Slow("kb")])
+    def ask(question: str) -> str:
+        return question.upper()
+
+    ask("before")
+    os.register_at_fork(before=Slow.go.set)  # which come in the reverse order: this fork is under way
+    Slow.armed = True
+    keeping = threading.Thread(target=ask, args=("q",))
+    keeping.start()
+    assert Slow.inside.wait(10)
+
+    def whole() -> bool:
+        layer._keeper.memories[0].check()
+        return len(layer._keeper.memories[0]) == 2 and ask("another") == "ANOTHER"
+
+    good = in_a_fork(whole)
+    keeping.join()
+    assert good
