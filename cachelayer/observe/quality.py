@@ -184,7 +184,7 @@ def verdicts(path: Path | str) -> list[tuple[Hit, bool]]:
 
 
 def slices_of(hit: Hit) -> Iterator[tuple[str, str]]:
-    """(slice, value): function, language, length in words, what spoke, the guard that objected, confidence."""
+    """(slice, value): function, language, length in words, what decided, the guard that objected, confidence."""
     words = len(hit.question.split())
     yield "function", hit.function
     yield "language", language_of(hit.question)

@@ -56,7 +56,7 @@ def test_a_terminal_gets_a_live_table(tally: Tally) -> None:
     with screen_for(tally, out) as screen:
         screen.show()
     assert "memory, exact" in out.getvalue()
-    assert "a guard spoke" in out.getvalue()
+    assert "a guard objected" in out.getvalue()
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
@@ -90,7 +90,7 @@ def test_facts_state_what_was_avoided_wrong_and_refused(tally: Tally) -> None:
     assert facts["backend calls avoided"] == "5 of 11 (45%)"
     assert facts["backend calls made"] == "6, 1 of them to check similar hits"
     assert facts["wrong by the cache"] == "1 of 3 similar answers (33.33%)"
-    assert facts["similar tier refused"] == "a guard spoke 5"
+    assert facts["similar tier refused"] == "a guard objected 5"
 
 
 def test_an_empty_run_is_shown_without_a_fault() -> None:

@@ -65,7 +65,7 @@ def _ridges(arms: Sequence[Arm]) -> str:
         if groups:
             drawn.append(report.figure(ridges(groups), f"{NAMES[series]}, from when the request was due"))
     return report.section(
-        "Latencies", "Each hump is as tall as the others; read where it lies and how wide it is.", *drawn
+        "Latencies", "Where each hump lies and how wide it is matters; all are drawn equally tall.", *drawn
     )
 
 
@@ -114,7 +114,7 @@ def _tool(figures: Mapping[str, Any]) -> str:
     doubts = (
         report.prose(*tool["warnings"])
         if tool["warnings"]
-        else report.prose("Nothing says that it was in the way.")
+        else report.prose("No sign that the tool itself limited or distorted the figures.")
     )
     lag = {name: arm["lag"] for name, arm in figures["arms"].items()}
     rows = [[name, figure(of, 0.5) if of["count"] else NOTHING, figure(of, 0.99)] for name, of in lag.items()]

@@ -56,7 +56,7 @@ def page(tally: Tally, facts: Facts, corpus: Corpus) -> str:
         ),
         report.section(
             "How long callers waited",
-            "Each hump is one way to an answer. Solid line: median; dashed: 99th percentile.",
+            "Each hump is one way of getting an answer. Solid line: median; dashed: 99th percentile.",
             report.figure(charts.ridges([_ridge(lane, tally) for lane in Lane])),
         ),
         report.section(

@@ -20,7 +20,7 @@ NAMES = {
 REASONS: dict[str, str] = {
     Reason.NO_CANDIDATE: "nothing near",
     Reason.UNSURE: "not sure enough",
-    Reason.GUARD: "a guard spoke",
+    Reason.GUARD: "a guard objected",
     Reason.BUDGET: "out of time",
     Reason.WARMING: "still loading",
 }

@@ -121,6 +121,6 @@ def notes(found: Replayed) -> Iterator[str]:
             for bound, told in bounds.items():
                 if isinstance(told, dict) and "state" in told:
                     again = told.get("repeats_checked", 0)
-                    beside = f", and {again} of repeats, which the budget does not cover" if again else ""
-                    checks = f"{told.get('checks', 0)} checks{beside}"
-                    yield f"{run.name}: {told['state']} under {bound} ({name}), {checks}"
+                    beside = f"; {again} more of retyped requests, which it does not cover" if again else ""
+                    checks = f"{told.get('checks', 0)} shadow checks{beside}"
+                    yield f"{run.name}: error budget {bound} of {name}: {told['state']} after {checks}"

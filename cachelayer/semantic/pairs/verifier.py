@@ -34,7 +34,7 @@ REMEMBERED: Final = 16 * 2**20
 QUERIES: Final = 64
 """Queries for which the judgements of their candidates are remembered."""
 DOUBTFUL: Final = 0.8
-"""Probability under which the guard that spoke is named."""
+"""Probability under which the guard that objected is named."""
 _SURE: Final = (
     *((name, guard) for name, guard in GUARDS if name in (*FACTS, "language")),
     ("relations", relations),
