@@ -43,14 +43,10 @@ class Rides:
         patience = call.function.rider_wait
         if call.deadline is not None:
             patience = min(patience, max(call.deadline - self._clock.monotonic(), 0.0))
-        landing = await self._faults.attempt("ride", flight.wait(), patience)
-        decision = call.similar.decision
-        late = (
-            isinstance(landing, Landing) and landing.epoch < call.since
-        )  # begun before an invalidation that we know
-        if late or not isinstance(landing, Landing) or not landing.shareable or decision is None:
-            why = Reason.INVALIDATED if late else Reason.ABSENT
-            call.misses["similar"] = landing if isinstance(landing, Reason) else why
+        landing: Any = await self._faults.attempt("ride", flight.wait(), patience)
+        decision, why = call.similar.decision, self._unfit(call, landing)
+        if why is not None or decision is None:
+            call.misses["similar"] = why or Reason.ABSENT
             return None
         own = Landing(Source.COALESCED)
         own.frozen, own.recording, own.slot = landing.frozen, landing.recording, landing.slot
@@ -58,6 +54,19 @@ class Rides:
         own.seconds, own.match, own.build = landing.seconds, "similar", landing.build
         own.similarity, own.confidence = decision.similarity, decision.confidence
         return own
+
+    def _unfit(self, call: Call, landing: Any) -> Reason | None:
+        """Why the answer of a flight cannot be shared with this call; None where it can."""
+        if isinstance(landing, Reason):
+            return landing
+        if not isinstance(landing, Landing):
+            return Reason.ABSENT
+        if landing.epoch < call.since:  # begun before an invalidation that we know
+            return Reason.INVALIDATED
+        # it may have landed some time ago, if what makes it findable is late
+        if landing.slot is not None and landing.slot.fresh_until <= self._clock.monotonic():
+            return Reason.EXPIRED
+        return None if landing.shareable else Reason.ABSENT
 
     def landed(self, call: Call, landing: Landing | None) -> None:
         """The call has its answer, or none; newcomers may still join until its entry is findable."""

@@ -10,15 +10,15 @@ import pytest
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
 
 
-def make(**policy: Any) -> CacheLayer:
+def make(clock: ManualClock | None = None, **policy: Any) -> CacheLayer:
     patient = Budgets(embed="20s", search="20s", verify="20s")
     settings = Policy(**{"max_error_rate": 0.05, "shadow": 0, "budgets": patient, **policy})
-    return CacheLayer(policy=settings, embedder=WordEmbedder(), verifier=SameWords())
+    return CacheLayer(policy=settings, embedder=WordEmbedder(), verifier=SameWords(), clock=clock)
 
 
 async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
@@ -40,6 +40,18 @@ async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
         await layer.flush()
         assert len(tier.inflight) == 0
         assert layer.stats()["similar"]["joined"] == 1
+
+
+@pytest.mark.parametrize("question", [FORWARDS, BACKWARDS])
+async def test_an_answer_that_expired_before_it_was_findable_is_not_shared(question: str) -> None:
+    gate, clock = Gate(opened=True), ManualClock()
+    layer = make(clock=clock, ttl=60)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        await ask(FORWARDS)
+        clock.advance(61)  # the index has not been written to yet
+        outcome = await ask.outcome(question)
+        assert (outcome.source, outcome.answer) == (Source.BACKEND, "answer 2")
 
 
 async def test_what_the_rules_refuse_makes_its_own_call() -> None:
