@@ -114,7 +114,8 @@ class Registry:
         name = options.get("name") or name_of(fn)
         before, given = self.functions.get(name), {**fields, **options}
         if before is not None and not defined_again(fn, before.fn, named=bool(options.get("name"))):
-            raise ConfigurationError("name", name, "another function is wrapped under it; give another name=")
+            remedy = "give another name=, or wrap a function once and not wherever it is called"
+            raise ConfigurationError("name", name, f"another function is wrapped under it: {remedy}")
         policy = self._policy.override(**fields)
         version = "" if before is None else apart(fn, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)
