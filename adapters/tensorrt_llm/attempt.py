@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -74,31 +74,13 @@ class Attempt:
         try:
             if choice.probe or member.capabilities is None:
                 await member.begin(warm, clock())
-            # it came later than the fleet was asked what it can do
-            if (
-                self.request.salt is not None
-                and member.capabilities is not None
-                and not member.capabilities.salt
-            ):
-                raise Unavailable(f"{member.transport.name} cannot honour a tenant salt")
+            self._check_salt()
             lead = await member.flight.enter(blocks, self.request.deadline)
             self._sent = clock()
             async with aclosing(member.transport.events(self.request)) as events:
                 async for event in events:
-                    if type(event) is Delta:
-                        choice.replica.heard()
-                        finish.saw(event)
-                        self._deltas += 1
-                        if not self._begun:
-                            self._begun = True
-                            lead.warm()
-                            self._told_first(clock())
-                    elif type(event) is Usage:
-                        self._usage = event
-                    elif type(event) is End:
-                        finish.end()
-                        self.router.ended(choice)
-                        self._told_end(clock())
+                    if self._noted(event, finish, clock):
+                        lead.warm()
                     if self.request.stream:
                         self.spoke = self._begun
                         yield event
@@ -119,6 +101,30 @@ class Attempt:
             self.router.finished(choice, now, begun=self._begun, late=late)
             if lead is not None:
                 lead.close()
+
+    def _check_salt(self) -> None:
+        """Raise Unavailable if the server knows no tenant salts; it may have come up after the fleet asked."""
+        capabilities = self.member.capabilities
+        if self.request.salt is not None and capabilities is not None and not capabilities.salt:
+            raise Unavailable(f"{self.member.transport.name} cannot honour a tenant salt")
+
+    def _noted(self, event: Event, finish: Finish, clock: Callable[[], float]) -> bool:
+        """Count an event, and tell the router; whether it is the first delta."""
+        if type(event) is Delta:
+            self.choice.replica.heard()
+            finish.saw(event)
+            self._deltas += 1
+            if not self._begun:
+                self._begun = True
+                self._told_first(clock())
+                return True
+        elif type(event) is Usage:
+            self._usage = event
+        elif type(event) is End:
+            finish.end()
+            self.router.ended(self.choice)
+            self._told_end(clock())
+        return False
 
     def _told_first(self, now: float) -> None:
         self._first = now
