@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import random
-import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
@@ -15,6 +13,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from .durations import Duration, seconds
 from .errors import ConfigurationError
+from .flow import forks
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
@@ -108,7 +107,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
         self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._keeper)
-        _after_fork(self)
+        forks.anew(self, _reset)
 
     def __repr__(self) -> str:
         off = f"exact only ({self._why_off})"
@@ -283,17 +282,11 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             yield
 
 
-def _after_fork(layer: CacheLayer) -> None:
-    alive = weakref.ref(layer)
-
-    def reset() -> None:
-        mine = alive()
-        if mine is not None:
-            tiers = mine._tiers
-            for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
-                part.reset()
-            for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere):
-                if tier is not None:
-                    tier.reset()
-
-    os.register_at_fork(after_in_child=reset)
+def _reset(mine: CacheLayer) -> None:
+    """After a fork: what goes on in the parent is none of the child's."""
+    tiers = mine._tiers
+    for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
+        part.reset()
+    for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere):
+        if tier is not None:
+            tier.reset()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from functools import cache
-from typing import Any
-from weakref import WeakSet
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
+T = TypeVar("T")
 _free: WeakSet[Any] = WeakSet()
 _whole: WeakSet[Any] = WeakSet()
+_anew: WeakKeyDictionary[Any, Callable[[Any], None]] = WeakKeyDictionary()
 _forking = threading.Lock()
 _held: list[Any] = []
 
@@ -34,6 +37,13 @@ def whole_lock() -> threading.RLock:
     return made
 
 
+def anew(owner: T, reset: Callable[[T], None]) -> None:
+    """In a forked child `reset(owner)` is called, if there still is one."""
+    _watch()
+    with _forking:
+        _anew[owner] = reset
+
+
 @cache
 def _watch() -> None:
     os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_in_child)
@@ -56,3 +66,5 @@ def _in_child() -> None:
     for one in _free:
         one._at_fork_reinit()
     _after()
+    for owner, reset in tuple(_anew.items()):
+        reset(owner)

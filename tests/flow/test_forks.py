@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -81,3 +82,17 @@ def test_an_answer_that_a_thread_is_keeping_is_kept_before_the_process_forks() -
     good = in_a_fork(whole)
     keeping.join()
     assert good
+
+
+def test_a_layer_that_is_gone_leaves_nothing_to_do_in_children() -> None:
+    """Functions that are called after a fork cannot be taken back."""
+
+    def objects() -> int:
+        for _ in range(100):
+            CacheLayer(semantic=False)
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects()
+    before = objects()
+    assert objects() < before + 50
