@@ -37,8 +37,9 @@ gateway.toml (docs/gateway.md lists every setting with its default):
   tenant = "acme"
   sha256 = "..."               # printf %s KEY | sha256sum
 
-Clients point their base_url at http://HOST:PORT/v1. The Cache-Status header of each answer says whether it was a
-hit, and if not, why. /healthz tells whether the process is alive, /readyz whether it takes requests and an upstream
+Clients point their base_url at http://HOST:PORT/v1. Requests without an Authorization header or the like go upstream
+uncached (no-principal), unless --public is given. The Cache-Status header of each answer says whether it was a hit,
+and if not, why. /healthz tells whether the process is alive, /readyz whether it takes requests and an upstream
 answers. SIGTERM gives running streams [server] drain to finish, then stops.
 """
 
