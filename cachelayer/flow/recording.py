@@ -138,7 +138,7 @@ class Recording:
                 patience.cancel()
 
     def _lagging(self) -> bool:
-        return not self.complete and self._bytes > 2 * self._limit
+        return self._bytes > 2 * self._limit
 
     def _drop_slowest(self) -> None:
         slowest = min(self._positions, key=lambda reader: self._positions[reader])

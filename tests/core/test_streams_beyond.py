@@ -1,0 +1,101 @@
+"""A shared stream past the limit: what readers may be apart is bounded, and none has another chunk than its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.flow.recording import PATIENCE, READ_AHEAD, StreamOverrun
+
+LIMIT, SIZE, CHUNKS = 50_000, 1000, 400
+APART = 2 * LIMIT // SIZE + READ_AHEAD + 1
+"""Chunks that the source may be ahead of the slowest reader."""
+
+
+class Long:
+    """A stream of numbers, each as long as the others."""
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    async def __call__(self, prompt: str) -> AsyncIterator[str]:
+        for number in range(CHUNKS):
+            self.given += 1
+            yield f"{number:0{SIZE}}"
+
+
+async def two_readers() -> tuple[Long, Any, Any]:
+    """A source past the limit, a reader who takes what there is, and one who took the first chunk alone."""
+    source = Long()
+    stream = CacheLayer(policy=Policy(max_item_bytes=LIMIT), semantic=False).wrap(source, name="stream")
+    fast, slow = stream("p"), stream("p")
+    assert await asyncio.gather(anext(fast), anext(slow)) == [f"{0:0{SIZE}}"] * 2
+    return source, asyncio.create_task(numbers(fast)), slow
+
+
+async def numbers(chunks: AsyncIterator[str]) -> list[int]:
+    return [int(chunk) async for chunk in chunks]
+
+
+async def stands_still(source: Long) -> None:
+    """Turns of the loop until the source is read no further."""
+    before = -1
+    while before != source.given:
+        before = source.given
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+
+@pytest.fixture
+async def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Sets the clock of the running loop forward."""
+    loop = asyncio.get_running_loop()
+    time, ahead = loop.time, 0.0
+
+    def forward(seconds: float) -> None:
+        nonlocal ahead
+        ahead += seconds
+
+    monkeypatch.setattr(loop, "time", lambda: time() + ahead)
+    return forward
+
+
+async def test_the_source_waits_for_the_slowest_reader_and_each_has_every_chunk_of_it() -> None:
+    source, fast, slow = await two_readers()
+    await stands_still(source)
+    assert LIMIT // SIZE < source.given <= APART
+    rest = list(range(1, CHUNKS))
+    assert await asyncio.wait_for(asyncio.gather(fast, numbers(slow)), PATIENCE / 2) == [rest, rest]
+
+
+async def test_a_slow_reader_who_leaves_holds_up_the_others_no_longer() -> None:
+    source, fast, slow = await two_readers()
+    await stands_still(source)
+    await slow.aclose()
+    assert await asyncio.wait_for(fast, PATIENCE / 2) == list(range(1, CHUNKS))
+
+
+async def test_one_who_reads_nothing_for_too_long_is_dropped_and_told_so(later: Any) -> None:
+    source, fast, slow = await two_readers()
+    await stands_still(source)
+    later(PATIENCE - 1)
+    await stands_still(source)
+    assert source.given <= APART
+    later(2)
+    assert await asyncio.wait_for(fast, PATIENCE / 2) == list(range(1, CHUNKS))
+    with pytest.raises(StreamOverrun):
+        await anext(slow)
+
+
+async def test_one_who_reads_on_in_time_is_not_dropped_afterwards(later: Any) -> None:
+    source, fast, slow = await two_readers()
+    await stands_still(source)
+    later(PATIENCE - 1)
+    for number in range(1, CHUNKS):  # each time the source is waited for
+        assert int(await anext(slow)) == number
+        later(2)
+    assert await asyncio.wait_for(fast, PATIENCE / 2) == list(range(1, CHUNKS))
