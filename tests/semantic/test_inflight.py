@@ -87,6 +87,45 @@ async def test_tenants_and_stricter_requests_never_ride_along() -> None:
         assert [o.source for o in await asyncio.gather(*callers)] == [Source.BACKEND] * 3
 
 
+class Held(WordEmbedder):
+    """Embeds once it is let, and tells that it is to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let, self.asked = asyncio.Event(), asyncio.Event()
+        self.let.set()
+
+    async def embed(self, texts: Any) -> Any:
+        self.asked.set()
+        await self.let.wait()
+        return await super().embed(texts)
+
+
+async def test_of_equal_requests_tightened_in_other_ways_the_strict_one_is_given_no_similar_answer() -> None:
+    gate, embedder = Gate(opened=True), Held()
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=Budgets(embed="20s", search="20s", verify="20s"))
+    layer = CacheLayer(policy=policy, embedder=embedder, verifier=SameWords())
+    ask = layer.wrap(gate, name="ask")
+
+    async def tightened(**fields: Any) -> Any:
+        with layer.tighten(**fields):
+            return await ask.outcome(BACKWARDS)
+
+    async with layer:
+        await ask(FORWARDS)
+        await layer.flush()
+        embedder.let.clear()
+        embedder.asked.clear()
+        lax = asyncio.create_task(tightened(no_store=True))
+        await embedder.asked.wait()
+        strict = asyncio.create_task(tightened(max_error_rate=0))
+        for _ in range(9):
+            await asyncio.sleep(0)
+        embedder.let.set()
+        matches = [(await one).match for one in (lax, strict)]
+    assert matches == ["similar", None]
+
+
 async def test_when_the_first_call_fails_the_others_make_their_own() -> None:
     calls = []
     failing = asyncio.Event()
