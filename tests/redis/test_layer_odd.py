@@ -102,6 +102,23 @@ async def test_an_answer_is_no_younger_than_new_where_a_clock_jumped_back(server
             assert outcome.source is source and outcome.age is not None and outcome.age >= 0.0
 
 
+async def test_an_answer_from_redis_is_as_old_as_the_time_since_it_was_made(server: Server) -> None:
+    clock = Skewed(0.0)
+    async with layer_on(server.url) as one, CacheLayer(store=server.url, semantic=False, clock=clock) as two:
+        here, there = (layer.wrap(Gate(opened=True), name="ask") for layer in (one, two))
+        for question in ("q", "another"):
+            await here(question)
+        await one.flush()
+        clock.by = 100.0  # so long passes
+        told = await there.explain("q")
+        met = [(await there.outcome("q")) for _ in range(2)]
+        assert [outcome.source for outcome in met] == [Source.REDIS, Source.MEMORY]
+        assert all(age is not None and 100 <= age < 160 for age in (told.age, *(o.age for o in met)))
+        with two.tighten(max_age=90):
+            assert (await there.explain("another")).reasons["redis"] is Reason.EXPIRED
+            assert {(await there.outcome(q)).source for q in ("q", "another")} == {Source.BACKEND}
+
+
 async def test_of_many_calls_that_fail_at_once_none_keeps_its_lease(server: Server) -> None:
     """It would be renewed as long as this process lives, and other processes would wait for nothing."""
     gate = Gate()

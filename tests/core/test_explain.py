@@ -1,0 +1,89 @@
+"""What is explained is what a call would meet, tier by tier, to the second (law 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from same_words import SameWords
+
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
+
+FORWARDS, BACKWARDS, OTHER = "where is my red parcel", "my red parcel is where", "where is my blue parcel"
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+def exact(clock: ManualClock, **policy: Any) -> Any:
+    policy = {"ttl": 100, "ttl_jitter": 0, **policy}
+    layer = CacheLayer(policy=Policy(**policy), semantic=False, clock=clock)
+    return layer, layer.wrap(Gate(opened=True), name="ask")
+
+
+async def test_the_age_of_what_would_be_served_is_told(clock: ManualClock) -> None:
+    _, ask = exact(clock)
+    await ask("q")
+    clock.advance(30)
+    told, met = await ask.explain("q"), await ask.outcome("q")
+    assert (told.verdict, told.age) == ("exact hit", 30.0) and (met.source, met.age) == (Source.MEMORY, 30.0)
+
+
+@pytest.mark.parametrize("stale", [0, 50])
+@pytest.mark.parametrize("age", [99, 100, 149, 150])
+async def test_an_entry_is_explained_as_expired_when_calls_find_it_so(
+    clock: ManualClock, age: float, stale: float
+) -> None:
+    _, ask = exact(clock, stale_while_revalidate=stale)
+    await ask("q")
+    clock.advance(age)
+    told, met = await ask.explain("q"), await ask.outcome("q")
+    assert (
+        (told.verdict == "exact hit") is (met.source in (Source.MEMORY, Source.STALE)) is (age < 100 + stale)
+    )
+    assert told.reasons.get("memory") is (None if age < 100 + stale else Reason.EXPIRED)
+
+
+@pytest.mark.parametrize("oldest", [29, 30, 31])
+async def test_a_greatest_age_is_heeded_alike(clock: ManualClock, oldest: float) -> None:
+    layer, ask = exact(clock)
+    await ask("q")
+    clock.advance(30)
+    with layer.tighten(max_age=oldest):
+        told, met = await ask.explain("q"), await ask.outcome("q")
+    assert (told.verdict == "exact hit") is (met.source is Source.MEMORY) is (oldest >= 30)
+
+
+async def test_without_an_in_process_tier_that_is_off(clock: ManualClock) -> None:
+    _, ask = exact(clock, max_bytes=0)
+    await ask("q")
+    told, met = await ask.explain("q"), await ask.outcome("q")
+    assert told.reasons["memory"] is met.misses["memory"] is Reason.OFF
+
+
+async def test_a_call_that_goes_past_all_tiers_is_told_why() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(sampled=False)
+    async def ask(question: str, temperature: float = 0.0) -> str:
+        return question
+
+    told = await ask.explain("q", 0.7)
+    assert told.verdict == "bypass" and told.reasons == (await ask.outcome("q", 0.7)).misses
+
+
+async def test_a_similar_answer_and_none_are_explained_as_what_they_would_be() -> None:
+    patient = Budgets(embed="20s", search="20s", verify="20s")
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=patient)
+    async with CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords()) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask(FORWARDS)
+        await layer.flush()
+        for question, verdict in ((BACKWARDS, "similar hit"), (OTHER, "miss")):
+            told, met = await ask.explain(question), await ask.outcome(question)
+            assert told.verdict == verdict and told.candidates[0]["text"] == FORWARDS
+            assert told.reasons == met.misses
+            assert (met.match == "similar") is (verdict == "similar hit")
