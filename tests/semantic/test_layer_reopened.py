@@ -138,6 +138,29 @@ async def test_a_call_before_the_start_costs_no_entry(tmp_path: Path) -> None:
     await service.layer.aclose()
 
 
+async def test_what_was_answered_before_the_start_is_not_replaced_by_what_comes_back_then(
+    tmp_path: Path,
+) -> None:
+    versions = iter(("old", "new"))
+
+    async def version(question: str) -> str:
+        return next(versions)
+
+    def life() -> tuple[CacheLayer, Any]:
+        layer = CacheLayer(index=tmp_path, embedder=WordEmbedder(), verifier=SameWords())
+        return layer, layer.wrap(version, name="ask")
+
+    layer, ask = life()
+    async with layer:
+        assert await ask("which version is it") == "old"
+        await layer.flush()
+    layer, ask = life()
+    assert await ask("which version is it") == "new"
+    async with layer:
+        assert layer.stats()["elsewhere"]["discarded"] == 1  # the old one was there
+        assert await ask("which version is it") == "new"
+
+
 async def test_a_layer_closed_as_it_warms_lets_the_directory_go(tmp_path: Path) -> None:
     class Stuck(Service):
         async def restore(self) -> None:
