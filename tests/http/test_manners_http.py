@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
-import zlib
 from email.utils import formatdate
 from typing import Any
 
@@ -214,24 +212,6 @@ async def test_the_age_of_an_answer_counts_its_time_in_other_caches(
     for limit, hit in ((121, True), (119, False)):
         told = {"cache-control": f"max-age={limit}"}
         assert (await c.chat(script, stream=stream, headers=told)).hit is hit
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-async def test_an_encoded_answer_reaches_its_first_caller_as_it_is_and_is_kept_plain(
-    clock: ManualClock, encoding: str
-) -> None:
-    plain = json.dumps(Upstream().whole(ask("x"), {"say": "packed"}, True)).encode()
-    packed = gzip.compress(plain) if encoding == "gzip" else zlib.compress(plain)
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        told = [(b"content-type", b"application/json"), (b"content-encoding", encoding.encode())]
-        await Upstream._reply(send, 200, packed, told)
-
-    c = made(app, clock)
-    first, again = [await c.chat("x", headers={"accept_encoding": encoding}) for _ in range(2)]
-    assert first.body == packed and again.hit
-    assert again.json()["choices"] == json.loads(plain)["choices"] and not again.header("content-encoding")
 
 
 async def test_the_owner_says_what_headers_may_ask(upstream: Upstream, clock: ManualClock) -> None:
