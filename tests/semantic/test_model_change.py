@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from same_words import SameWords
 
-from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Source
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Embedded
 
@@ -94,3 +94,28 @@ async def test_it_says_when_it_cannot(tmp_path: Path) -> None:
     async with layer:
         with pytest.raises(ConfigurationError, match="restart"):
             await layer.change_model(WordEmbedder(96))
+
+
+@pytest.mark.parametrize("question", ["parcel my where is", "a violin is where"])
+async def test_a_request_whose_vector_is_the_old_model_s_is_not_compared_with_the_new_one_s(
+    question: str,
+) -> None:
+    old = Slow(64)
+    old.go.set()
+    budgets = Budgets(embed=20, search=20, verify=20)
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=budgets)
+    async with CacheLayer(policy=policy, embedder=old, verifier=SameWords()) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        old.go.clear()
+        old.asked.clear()
+        asking = asyncio.create_task(ask.outcome(question))
+        await old.asked.wait()
+        await layer.change_model(WordEmbedder(64))
+        old.go.set()
+        outcome = await asking
+        assert (outcome.source, outcome.misses["similar"]) == (Source.BACKEND, Reason.WARMING)
+        await layer.flush()
+        assert not layer.stats()["faults"]
+        assert (await ask.outcome("is where my parcel")).source is Source.INDEX
