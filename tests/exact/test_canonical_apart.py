@@ -70,6 +70,23 @@ class Link(pydantic.BaseModel):
     url: pydantic.HttpUrl
 
 
+class Word(str):
+    __slots__ = ()
+
+
+class Count(int):
+    pass
+
+
+class Rate(float):
+    pass
+
+
+def reply(kind: type) -> type[pydantic.BaseModel]:
+    """A model class, defined anew under the same name, as where a notebook's cell is edited."""
+    return pydantic.create_model("Reply", price=(kind, ...))
+
+
 def in_zone(name: str) -> datetime.datetime:
     return datetime.datetime(2026, 1, 1, tzinfo=ZoneInfo(name))
 
@@ -87,6 +104,9 @@ def in_zone(name: str) -> datetime.datetime:
         (datetime.datetime(2026, 10, 25, 2), datetime.datetime(2026, 10, 25, 2, fold=1)),
         (datetime.time(12), datetime.time(12, tzinfo=ZoneInfo("Europe/Berlin"))),
         (pathlib.PureWindowsPath("a", "b"), pathlib.PurePosixPath("a\\b")),
+        (reply(int), reply(str)),
+        *((kind("1"), kind("2")) for kind in (Word, Count, Rate)),
+        *((kind("1"), plain("1")) for kind, plain in ((Word, str), (Count, int), (Rate, float))),
         (Asked("m"), Asked("n")),
         (Asked("m", "dry"), Asked("m", "warm")),
         (Struct("m"), Struct("n")),
