@@ -1,4 +1,4 @@
-"""The loop that runs in this thread, where one does.
+"""The loop that runs in this thread, where one does, and whether its task is to end.
 
 Coroutines need one; plain functions may be called beside one, and must not wait in its thread for what it has to do.
 """
@@ -30,3 +30,9 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
         return asyncio.get_running_loop()
     except RuntimeError:
         return None
+
+
+def called_off() -> bool:
+    """Whether the running task was told to end: what is made in it yet is what could be saved, and not the whole."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

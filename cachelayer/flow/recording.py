@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from ..errors import CacheLayerError
 from .eager import Starter, heard
+from .loops import called_off
 from .readers import Reader
 from .relay import Hand, Relay
 
@@ -109,7 +110,7 @@ class Recording:
                 self._append(self._freeze(item))
                 while self._ahead() >= READ_AHEAD or (not self.complete and self._lagging()):
                     await self._demanded()
-            if self.complete:
+            if self.complete and not called_off():
                 self._finish(list(self._chunks))
             self._end(None)
         except BaseException as error:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from ..exact.answers.kinds import ATOMS
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
-from ..flow.loops import running_loop
+from ..flow.loops import called_off, running_loop
 from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
 from ..flow.within import Alone, Itself
@@ -127,6 +127,8 @@ class Engine:
         finally:
             if noted is not None:
                 self.noting.end(noted)
+        if called_off():
+            call.judged = answer, Reason.INCOMPLETE
         return self.keep(call, answer, started)
 
     def _called_now(self, call: Call) -> Any:

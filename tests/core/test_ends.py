@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason
@@ -86,3 +87,47 @@ def test_what_a_closed_loop_left_behind_takes_no_room_from_others() -> None:
 
     for _ in range(5):
         assert just_closed(begin())
+
+
+def test_what_a_function_makes_of_its_cancellation_is_not_kept() -> None:
+    """It may return what it has so far, which is not the answer to the question."""
+    layer, calls = CacheLayer(semantic=False), 0
+
+    async def parts() -> AsyncIterator[str]:
+        nonlocal calls
+        calls += 1
+        yield "The first half"
+        if calls < 3:
+            await asyncio.Event().wait()
+        yield ", the second."
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        made = ""
+        with suppress(asyncio.CancelledError):
+            async for part in parts():
+                made += part
+        return made
+
+    @layer.cached
+    async def stream(question: str) -> AsyncIterator[str]:
+        with suppress(asyncio.CancelledError):
+            async for part in parts():
+                yield part
+
+    async def leave() -> None:
+        asking = asyncio.create_task(ask("how?"))
+        await asyncio.sleep(0)
+        chunks = stream("how?")
+        assert await anext(chunks) == "The first half"
+        asking.cancel()
+        held.append(chunks)  # until asyncio.run cancels what still reads the source
+
+    async def again() -> None:
+        assert await ask("how?") == "The first half, the second."
+        assert [chunk async for chunk in stream("how?")] == ["The first half", ", the second."]
+
+    held: list[AsyncIterator[str]] = []
+    asyncio.run(leave())
+    asyncio.run(again())
+    assert calls == 4
