@@ -100,3 +100,27 @@ def test_readers_of_a_plain_stream_too_large_to_keep_each_get_all_of_it() -> Non
     read = [next(one), next(other), next(one)]
     assert read == [0, 0, 1]
     assert list(one) == list(range(2, 1000)) and list(other) == list(range(1, 1000))
+
+
+class Expired:
+    """What reads something else to tell what it holds, as objects of a database session do."""
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        raise LookupError("the session is closed")
+
+
+async def test_an_answer_that_cannot_be_read_to_be_kept_is_its_caller_s_all_the_same() -> None:
+    layer, row = CacheLayer(semantic=False), Expired()
+
+    @layer.cached(share=True)
+    async def ask(question: str) -> Any:
+        return row
+
+    @layer.cached(share=True)
+    async def stream(question: str) -> AsyncIterator[Any]:
+        yield row
+
+    outcome = await ask.outcome("q")
+    assert outcome.answer is row and outcome.stored is Reason.NOT_KEEPABLE
+    assert [chunk async for chunk in stream("q")] == [row] and layer.stats()["entries"] == 0

@@ -114,6 +114,38 @@ def test_live_things_are_not_kept(tmp_path: pathlib.Path) -> None:
     waiting.close()
 
 
+@dataclasses.dataclass
+class Lazy:
+    """Loads its fields when they are read, as objects of a database session do, and may not by now."""
+
+    n: int
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        raise LookupError("the session is closed")
+
+
+@dataclasses.dataclass(frozen=True)
+class Forgetful:
+    n: int
+
+    def __hash__(self) -> int:
+        if self.n > 1:
+            raise LookupError("no hash any more")
+        return self.n
+
+
+def test_what_raises_while_it_is_read_is_not_kept() -> None:
+    key = Forgetful(1)
+    changed = {key: "a"}
+    object.__setattr__(key, "n", 2)
+    for value in (changed, Lazy(1)):
+        with pytest.raises(NotKeepable, match="something in the answer raised LookupError"):
+            FREEZER.freeze(value)
+    with pytest.raises(NotKeepable, match="LookupError"):
+        FREEZER.freeze(Lazy(1), share=True)
+
+
 def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None:
     for value in ({"a": [1]}, threading.Lock(), object(), np.zeros(5)):
         kept = FREEZER.freeze(value, share=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from sys import getsizeof
 from typing import Any
 
+from ...errors import CacheLayerError
 from ...types import Reason
 from .copies import Copier, atoms_size, reach
 from .frozen import OWN, Frozen, NotKeepable, Recent, name_of, new
@@ -46,9 +47,9 @@ class Freezer:
             return frozen if frozen[2] <= limit else _within(frozen, limit)
         if type(value) is tuple and ATOMS.issuperset(map(type, value)):
             return _within(new(Frozen, (value, None, OWN + getsizeof(value) + atoms_size(value))), limit)
-        if share:
-            return _within(self._shared(value), limit)
         try:
+            if share:
+                return _within(self._shared(value), limit)
             again = self._recent.again(value)
             if again is None:
                 again = Walk(self._kinds, self._copy, self.shapes, self._recent, limit).unit(value, 0)
@@ -57,6 +58,12 @@ class Freezer:
             raise NotKeepable("the answer contains itself or is nested too deeply") from None
         except RuntimeError as error:
             raise NotKeepable(f"the answer changed while it was being kept: {error}") from None
+        except CacheLayerError:
+            raise
+        except Exception as error:
+            raise NotKeepable(
+                f"something in the answer raised {type(error).__name__} when it was read"
+            ) from error
 
     def _shared(self, value: Any) -> Frozen:
         for name in ONCE:
