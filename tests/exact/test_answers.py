@@ -12,11 +12,12 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
 import numpy as np
+import pydantic
 import pytest
 from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 from hypothesis import given, settings
 
-from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.kept import Freezer, NotKeepable
 
 
 @settings(max_examples=400, deadline=None)
@@ -143,3 +144,24 @@ def test_meeting_a_shape_again_changes_nothing(value: Any, other: Any) -> None:
         freezer.freeze(value)
     assert same(freezer.freeze(other).answer(), other)
     assert same(freezer.freeze(value).answer(), value)
+
+
+class Names(pydantic.RootModel[list[str]]):
+    """As structured outputs are that are lists."""
+
+
+class Fixed(Names):
+    def __copy__(self) -> Fixed:
+        return self
+
+
+def test_a_root_model_is_copied_like_other_models_unless_it_says_how() -> None:
+    made = Names(["a"])
+    kept = FREEZER.freeze([made, pydantic.RootModel[int](3)])
+    made.root.append("b")
+    for _ in range(2):
+        first, number = kept.answer()
+        assert first == Names(["a"]) and first.model_fields_set == {"root"} and number.root == 3
+        first.root.append("c")
+    with pytest.raises(NotKeepable, match="defines how it is copied"):
+        FREEZER.freeze(Fixed(["a"]))

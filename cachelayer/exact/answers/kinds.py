@@ -187,7 +187,10 @@ def _object(cls: type) -> Plan:
         return Plan(Kind.REFUSED, cls, why=f"can be read only once ({once[0]})", once=True)
     if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
         return Plan(Kind.REFUSED, cls, why="is not a class that can be copied faithfully")
-    plain: Any = model if pydantic else object
+    plain: Any = object
+    if pydantic:  # a model whose root is a list, say, is copied as others are, by methods of its own
+        root = getattr(sys.modules.get("pydantic.root_model"), "RootModel", None)
+        plain = root if root is not None and issubclass(cls, root) else model
     for name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):
         if getattr(cls, name, None) is not getattr(plain, name, None):
             return Plan(Kind.REFUSED, cls, why=f"defines how it is copied ({name})")
