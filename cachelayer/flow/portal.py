@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -13,13 +14,16 @@ T = TypeVar("T")
 
 
 class Portal:
-    """Runs coroutines for threads that have no loop. `run` blocks; `close` ends the thread."""
+    """Runs coroutines for threads that have no loop. `run` blocks; `close` ends the thread, as dropping it does."""
+
+    _dropped: weakref.finalize[Any, Portal] | None = None
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """Forget the thread: after a fork the child has none."""
+        self._kept()
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -29,9 +33,11 @@ class Portal:
         """The portal's loop, running."""
         with self._lock:
             if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="cachelayer", daemon=True)
+                self._loop = loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(target=_serve, args=(loop,), name="cachelayer", daemon=True)
                 self._thread.start()
+                self._dropped = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
+                self._dropped.atexit = False
             return self._loop
 
     @property
@@ -76,11 +82,22 @@ class Portal:
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
+            self._kept()
         if loop is not None and thread is not None:
             asyncio.run_coroutine_threadsafe(_cancel_others(), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-            loop.close()
+
+    def _kept(self) -> None:
+        if self._dropped is not None:
+            self._dropped.detach()
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 async def _cancel_others() -> None:

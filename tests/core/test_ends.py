@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,20 @@ def test_a_layer_that_is_closed_under_a_plain_functions_lookup_costs_it_no_answe
         assert begun.wait(10)
         asyncio.run(layer.aclose())
         assert asked.result(10) == "A QUESTION"
+
+
+def test_a_layer_that_is_dropped_takes_its_thread_along() -> None:
+    before = set(threading.enumerate())
+
+    def used() -> threading.Thread:
+        CacheLayer(semantic=False).wrap(lambda question: question, name="ask").explain("a question")
+        (thread,) = set(threading.enumerate()) - before
+        return thread
+
+    thread = used()
+    gc.collect()
+    thread.join(10)
+    assert not thread.is_alive()
 
 
 def just_closed(work: Coroutine[Any, Any, T]) -> T:
