@@ -37,7 +37,8 @@ class Background:
         if len(self._tasks) >= self.limit and not owed:
             self.refused += 1
             return False
-        task = asyncio.get_running_loop().create_task(work(), context=context)
+        create = asyncio.get_running_loop().create_task
+        task = create(work()) if context is None else context.run(create, work())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return True

@@ -93,7 +93,8 @@ class _Standby:
         self._given: asyncio.Future[_Given] = loop.create_future()
         rest = _go_on(self._given, ready)
         rest.send(None)  # what was not begun could not catch a cancellation
-        self.task: asyncio.Task[Any] = loop.create_task(rest)
+        # not by the loop's task factory: those of tracing wrap what they are given, which nothing begun can be
+        self.task: asyncio.Task[Any] = asyncio.Task(rest, loop=loop)
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
 

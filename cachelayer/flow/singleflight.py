@@ -166,7 +166,8 @@ class SingleFlight:
             nobody: asyncio.Future[Any] = loop.create_future()
             nobody.add_done_callback(heard)
             made = Made(proof)
-            task = loop.create_task(start(), context=apart(made))
+            # a task factory of before Python 3.11 knows no context
+            task = apart(made).run(loop.create_task, start())
             self._wait(self._flying(key, Flight(self._now(), loop, proof, made), task), nobody, loop)
 
     def close(self, key: Hashable, result: Any) -> None:
