@@ -9,6 +9,7 @@ import pytest
 from books import Books
 
 from cachelayer import CacheLayer, ConfigurationError, Source
+from cachelayer.testing import ManualClock
 
 
 async def test_an_answer_goes_with_the_documents_that_it_was_built_on_and_no_other_does() -> None:
@@ -81,6 +82,24 @@ async def test_the_tree_shows_documents_with_versions_under_the_steps_that_read_
         assert told.startswith("answer ask") and "prompt words" in told
         assert "    document kb/a (version 1)" in told and "  answer search" in told
         assert layer.explain("e999999") is None
+
+
+async def test_a_step_that_expired_stands_in_the_tree_by_its_digest() -> None:
+    clock = ManualClock()
+    async with CacheLayer(semantic=False, clock=clock) as layer:
+        search = layer.retrieval(Books(a="A", b="B"), name="search", ttl=10)
+
+        @layer.cached(name="ask")
+        async def ask(question: str) -> str:
+            return " ".join(document["text"] for document in await search(question))
+
+        outcome = await ask.outcome("a")
+        assert "  answer search" in str(layer.explain(outcome))
+        clock.advance(60)
+        await search("b")  # with which the expired one leaves the memory
+        told = str(layer.explain(outcome))
+        assert told.startswith("answer ask") and "document" in told and "  answer " in told
+        assert "answer search" not in told
 
 
 async def test_an_answer_of_very_many_parts_goes_with_any_of_them() -> None:
