@@ -128,6 +128,23 @@ async def test_newcomers_do_not_join_a_flight_that_is_too_old(clock: ManualClock
     await asyncio.gather(first, second)
 
 
+async def test_the_end_of_a_flight_that_was_too_old_leaves_the_newer_one_up(clock: ManualClock) -> None:
+    gate = Gate()
+    ask = make(clock, flight_age="1m").wrap(gate, name="ask")
+    old = asyncio.create_task(ask("q"))
+    await gate.entered()
+    clock.advance(61)
+    newer = asyncio.create_task(ask("q"))
+    assert await gate.entered() == 2
+    old.cancel()
+    await asyncio.gather(old, return_exceptions=True)
+    joining = asyncio.create_task(ask("q"))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    gate.open()
+    assert await asyncio.gather(newer, joining) == ["answer 2"] * 2 and gate.calls == 2
+
+
 async def test_an_answer_expires_with_its_ttl(clock: ManualClock) -> None:
     ask = make(clock, ttl="10s").wrap(Gate(opened=True), name="ask")
     await ask("q")

@@ -1,4 +1,4 @@
-"""A shared stream past the limit: what readers may be apart is bounded, and none has another chunk than its own."""
+"""Readers of a shared stream: how far they may be apart is bounded, and none has other chunks than its own."""
 
 from __future__ import annotations
 
@@ -99,3 +99,27 @@ async def test_one_who_reads_on_in_time_is_not_dropped_afterwards(later: Any) ->
         assert int(await anext(slow)) == number
         later(2)
     assert await asyncio.wait_for(fast, PATIENCE / 2) == list(range(1, CHUNKS))
+
+
+@pytest.mark.parametrize("soon", [False, True])
+async def test_a_rider_who_leaves_as_the_stream_begins_takes_nothing_from_its_leader(soon: bool) -> None:
+    source, gate = Long(), asyncio.Event()
+
+    async def ask(prompt: str) -> AsyncIterator[str]:
+        await gate.wait()
+        if soon:
+            asyncio.get_running_loop().call_soon(rider.cancel)
+        else:
+            rider.cancel()
+        return source(prompt)
+
+    async def read() -> list[int]:
+        return await numbers(await stream("p"))
+
+    stream = CacheLayer(semantic=False).wrap(ask, name="stream")
+    leader, rider = asyncio.create_task(read()), asyncio.create_task(read())
+    for _ in range(20):
+        await asyncio.sleep(0)
+    gate.set()
+    assert await asyncio.wait_for(leader, PATIENCE / 2) == list(range(CHUNKS))
+    assert rider.cancelled()
