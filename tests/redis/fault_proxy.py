@@ -20,6 +20,7 @@ class FaultProxy:
         self.garble: Callable[[bytes], bytes] | None = None  # changes what the server says
         self.cut_after: int | None = None  # bytes of the server's, then the connection is cut
         self.hold: bytes | None = None  # what a client says with this in it waits for `go`
+        self.hold_reply: bytes | None = None  # the same of what the server says
         self.held, self.go = asyncio.Event(), asyncio.Event()
         self.connections = 0
         self._writers: set[asyncio.StreamWriter] = set()
@@ -81,7 +82,8 @@ class FaultProxy:
         loop, due, late = asyncio.get_running_loop(), 0.0, deque[bytes]()
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
-                if not from_server and self.hold is not None and self.hold in data:
+                hold = self.hold_reply if from_server else self.hold
+                if hold is not None and hold in data:
                     self.held.set()
                     await self.go.wait()
                 if from_server:

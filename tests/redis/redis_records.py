@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from cachelayer.errors import Unusable
 from cachelayer.exact.redis import Changed, RedisStore
-from cachelayer.types import Record
+from cachelayer.types import Reason, Record
 
 PATIENCE = 20.0
 
@@ -32,6 +33,15 @@ async def eventually(holds: Callable[[], Any], *, within: float = PATIENCE) -> N
     while not holds():
         assert time.monotonic() < end, "it does not come about"
         await asyncio.sleep(0.005)
+
+
+async def reason_of(store: RedisStore, wanted: Record) -> Reason | None:
+    """Why the store does not serve the record; None where it does."""
+    try:
+        found = await store.get(wanted.key, wanted.canonical)
+    except Unusable as refusal:
+        return refusal.reason
+    return None if found is not None else Reason.ABSENT
 
 
 class Skewed:

@@ -114,15 +114,17 @@ async def test_what_is_read_while_it_is_deleted_is_not_served(server, open_store
     """The value was on its way when the deletion became known."""
     async with FaultProxy(server.port) as proxy:
         slow, fast = await open_store(proxy.url), await open_store(server.strict_url)
-        mine = record()
+        mine = record(payload=b"on its way")
         await fast.put([mine])
         assert await slow.get(mine.key, mine.canonical) is not None
-        lane = slow._lane()
-        reading = asyncio.create_task(slow.get(mine.key, mine.canonical))
-        await asyncio.sleep(0)
-        lane.coherence.pushed([slow._names.tomb(mine.key)])  # the push overtakes the reply
-        await fast.delete([mine.key])
-        assert await reading is None
+        async with Listener(slow) as heard:
+            proxy.hold_reply = mine.payload
+            reading = asyncio.create_task(slow.get(mine.key, mine.canonical))
+            await proxy.held.wait()
+            await fast.delete([mine.key])
+            await eventually(lambda: mine.key in heard.keys)
+            proxy.go.set()
+            assert await reading is None
 
 
 @pytest.mark.parametrize("broken", ["cut", "hang"])

@@ -10,22 +10,12 @@ import time
 from itertools import pairwise
 
 import pytest
-from redis_records import Skewed, eventually, record
+from redis_records import eventually, reason_of, record
 from redis_servers import free_port
 
-from cachelayer.errors import StoreFault, Unusable
-from cachelayer.exact.redis import RedisStore
+from cachelayer.errors import StoreFault
 from cachelayer.exact.redis.erase import Erased
 from cachelayer.types import Reason
-
-
-async def reason_of(store: RedisStore, wanted) -> Reason | None:
-    """Why the store does not serve the record; None where it does."""
-    try:
-        found = await store.get(wanted.key, wanted.canonical)
-    except Unusable as refusal:
-        return refusal.reason
-    return None if found is not None else Reason.ABSENT
 
 
 async def test_what_one_process_stores_the_other_reads(pair):
@@ -139,24 +129,6 @@ async def test_entries_expire_with_the_server_too(pair, server):
     assert 0 < server.do("PTTL", one._names.entry(record().key)) <= 50
     assert await one.put([record("past", ttl=-1)]) == 0
     assert one.stats()["refused"] == {"expired": 1}
-
-
-@pytest.mark.parametrize("hours", [-5, 5])
-async def test_processes_whose_clocks_differ_agree(server, open_store, hours):
-    """Hours apart: what is fresh here is as fresh there, and invalidation works both ways."""
-    right, wrong = await open_store(server.url), await open_store(server.url, clock=Skewed(3600 * hours))
-    mine = record(tags=("t",))
-    await right.put([mine])
-    found = await wrong.get(mine.key, mine.canonical)
-    assert found.fresh_until - mine.fresh_until == pytest.approx(3600 * hours, abs=1)
-    await wrong.invalidate(tags=["t"])
-    await right.sync()
-    assert await reason_of(right, mine) is Reason.INVALIDATED
-    theirs = record(tags=("t",), created=time.time() + 3600 * hours, payload=b"theirs")
-    assert await wrong.put([theirs]) == 1
-    assert (await right.get(mine.key, mine.canonical)).payload == b"theirs"
-    await right.delete([mine.key])
-    assert await wrong.put([theirs]) == 0
 
 
 async def test_an_epoch_that_is_lost_makes_nothing_valid_again(pair, server):
