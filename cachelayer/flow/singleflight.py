@@ -183,8 +183,8 @@ class SingleFlight:
         flight = self._flights.get(key)
         if flight is None or flight.proof != proof or self._now() - flight.born > max_age:
             return None
-        # one whose loop was closed under it never lands
-        return None if flight.loop is not None and flight.loop.is_closed() else flight
+        # one whose loop was closed under it, or stands still, does not land
+        return flight if flight.loop is None or flight.loop.is_running() else None
 
     def _flying(
         self, key: Hashable, flight: Flight, task: asyncio.Task[Any] | None, result: Any = None
