@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from ..errors import CacheLayerError
+from .attempt import interrupted
 
 T = TypeVar("T")
 
@@ -24,21 +25,19 @@ class Portal:
     def reset(self) -> None:
         """Forget the thread: after a fork the child has none."""
         self._kept()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a stream that the collector drops meanwhile may come here, too
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
-    @property
-    def loop(self) -> asyncio.AbstractEventLoop:
-        """The portal's loop, running."""
-        with self._lock:
-            if self._loop is None:
-                self._loop = loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=_serve, args=(loop,), name="cachelayer", daemon=True)
-                self._thread.start()
-                self._dropped = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
-                self._dropped.atexit = False
-            return self._loop
+    def _begun(self) -> asyncio.AbstractEventLoop:
+        """The portal's loop, running. Under the lock, so that whatever is given to it is there before it closes."""
+        if self._loop is None:
+            self._loop = loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_serve, args=(loop,), name="cachelayer", daemon=True)
+            self._thread.start()
+            self._dropped = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
+            self._dropped.atexit = False
+        return self._loop
 
     @property
     def running(self) -> bool:
@@ -55,9 +54,14 @@ class Portal:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            self.loop.call_soon_threadsafe(act, *args)
+            self.post(act, *args)
         else:
             act(*args)
+
+    def post(self, act: Callable[..., Any], *args: Any) -> None:
+        """Do it soon on the portal's loop."""
+        with self._lock:
+            self._begun().call_soon_threadsafe(act, *args)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, run on the portal's loop; blocks this thread.
@@ -69,13 +73,22 @@ class Portal:
             raise CacheLayerError(
                 "the layer's own loop calls this, which waits for that loop: await it instead"
             )
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result()
+        with self._lock:
+            running = asyncio.run_coroutine_threadsafe(work, self._begun())
+        return running.result()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
-        """`work()` on the portal's loop, awaited from another; None where the portal was never needed."""
-        if self._loop is None:
+        """`work()` on the portal's loop, awaited from another; None where the portal was never needed, or closes."""
+        with self._lock:
+            if self._loop is None:
+                return None
+            running = asyncio.run_coroutine_threadsafe(work(), self._loop)
+        try:
+            return await asyncio.wrap_future(running)
+        except asyncio.CancelledError as end:
+            if interrupted(end):
+                raise
             return None
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work(), self._loop))
 
     def close(self) -> None:
         """Cancel what still runs, stop the loop and join the thread."""

@@ -74,13 +74,10 @@ class Recorder:
         if landing.frozen is None and landing.recording is None:
             answer = text_of(call.function.seen(landing.answer))
         served = Served(call, landing, tier, match, self._clock.time() - latency, latency, answer)
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            loop = self._portal.loop
-            loop.call_soon_threadsafe(self._queue.offer, served, loop)
-        else:
-            self._queue.offer(served, loop)
+        self._portal.soon(self._offer, served)
+
+    def _offer(self, served: Served) -> None:
+        self._queue.offer(served, asyncio.get_running_loop())
 
     async def _write(self, batch: Sequence[Served]) -> None:
         done = await self._faults.attempt("traffic", offload(partial(self._lines, batch)), None)

@@ -203,7 +203,7 @@ class Engine:
         hit = self.keeper.recall(call, call.arrived)
         if hit is not None:
             if hit.source is STALE:
-                self.portal.loop.call_soon_threadsafe(self.refresh, call.in_thread())
+                self.portal.post(self.refresh, call.in_thread())
             return told(call, hit, True)
         function = call.function
         lead = partial(self._lead_now, call)

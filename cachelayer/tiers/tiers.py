@@ -176,8 +176,7 @@ class Tiers:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
-            loop = self.portal.loop
-            loop.call_soon_threadsafe(self.writeback.offer, item, loop)
+            self.portal.post(self._offer, item)
         else:
             if not self.writeback.offer(item, loop, item.call.lease is not None):  # for which others wait
                 self.let_go(item.call)
