@@ -121,7 +121,7 @@ async def _go_on(given: asyncio.Future[_Given], ready: list[_Standby]) -> Any:
             raise
         cancelled = early
     work, waits_for, context, told = given.result()
-    if cancelled is not None and waits_for is not None and waits_for.cancel():
+    if cancelled is not None and waits_for is not None and waits_for.cancel(*cancelled.args[:1]):
         cancelled = None  # it reaches the work from there, as it reaches any task that waits
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))

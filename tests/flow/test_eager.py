@@ -21,22 +21,23 @@ async def ready(starter: Starter, warm: bool) -> None:
 
 
 @pytest.mark.parametrize("warm", [False, True])
-async def test_a_cancellation_before_the_tasks_turn_reaches_its_work(warm: bool) -> None:
+async def test_a_cancellation_before_the_tasks_turn_reaches_its_work_with_its_message(warm: bool) -> None:
+    """By which anyio knows whose it is."""
     loop, starter = asyncio.get_running_loop(), Starter()
     waited: asyncio.Future[None] = loop.create_future()
 
     async def work() -> str:
         try:
             await waited
-        except asyncio.CancelledError:
-            return "told"
+        except asyncio.CancelledError as told:
+            return str(told)
         return "not told"
 
     await ready(starter, warm)
     task, _ = starter.start(loop, work())
     assert task is not None
-    task.cancel()  # as timers of uvloop do, which come before what is ready
-    assert await task == "told" and waited.cancelled()
+    task.cancel("by a scope")  # as timers of uvloop do, which come before what is ready
+    assert await task == "by a scope" and waited.cancelled()
 
 
 @pytest.mark.parametrize("warm", [False, True])
