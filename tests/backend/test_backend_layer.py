@@ -50,7 +50,7 @@ async def test_a_complete_answer_is_asked_for_once(
         ({"finish": "length"}, {}),
         ({}, {"max_tokens": 1}),
         ({"drop_after": 4}, {}),
-        ({"hold_after": 1}, {"timeout": 1.0}),
+        ({"hold_after": 1}, {"timeout": 0.2}),
     ],
 )
 async def test_what_is_not_complete_is_asked_for_again(
