@@ -52,7 +52,7 @@ class SingleFlight:
 
     def reset(self) -> None:
         """Forget all flights: after a fork the child owns none of its parent's."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a stream that the collector drops meanwhile closes its flight
         self.starter = Starter()
         self._flights: dict[Hashable, Flight] = {}
 

@@ -32,7 +32,7 @@ class Tee:
         self._source, self._freeze, self._limit = source, freeze, limit
         self._finish, self._oversize, self._closed = finish, oversize, closed
         self._lock = threading.Lock()
-        self._joining = threading.Lock()  # never held while the source is waited for
+        self._joining = threading.RLock()  # never held while the source is waited for; see `SingleFlight`
         self._chunks: deque[Chunk] = deque()
         self._first = 0  # position of _chunks[0] in the stream
         self._bytes = 0

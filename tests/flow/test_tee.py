@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cachelayer import CacheLayer
 from cachelayer.flow.recording import StreamOverrun
 from cachelayer.flow.tee import Tee
 
@@ -68,3 +70,38 @@ def test_who_joins_while_another_waits_for_the_source_has_it_though_the_other_le
     go.set()
     leaver.join()
     assert got == ["a"] and list(second) == ["a", "b", "c"]
+
+
+def test_a_stream_that_the_collector_drops_at_any_moment_holds_nobody_up() -> None:
+    """One that was left in a cycle, as tracebacks make them, is closed in the middle of what allocates."""
+    layer, done = CacheLayer(semantic=False), threading.Event()
+
+    @layer.cached
+    def stream(question: int) -> Iterator[int]:
+        yield from range(5)
+
+    def left(question: int) -> None:
+        reader = stream(question)
+        next(reader)
+        cycle: list[Any] = [reader]
+        cycle.append(cycle)
+
+    def asked() -> None:
+        for at in range(1, 150):  # the allocation at which the collector comes
+            gc.disable()
+            gc.collect()
+            left(at)
+            gc.set_threshold(gc.get_count()[0] + at)
+            gc.enable()
+            next(stream(-at))
+        done.set()
+
+    before = gc.get_threshold()
+    gc.freeze()
+    try:
+        threading.Thread(target=asked, daemon=True).start()
+        assert done.wait(30)
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+        gc.enable()
