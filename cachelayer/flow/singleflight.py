@@ -221,12 +221,13 @@ class SingleFlight:
         self, key: Hashable, flight: Flight, result: Any, error: BaseException | None = None
     ) -> None:
         recording = None if error is not None else getattr(result, "recording", None)
-        live = recording is not None and not recording.ended  # one that has ended will not close its flight
         flights = self._flights
         with self._lock:
             waiters, flight.waiters = flight.waiters, None
             flight.landed = True
             flight.result = result
+            # one that has ended, maybe in a thread just now, will not close its flight
+            live = recording is not None and not recording.ended
             if error is not None:
                 flight.error, flight.trace = True, error.__traceback__
             if not live:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import types
 from collections.abc import Generator, Iterator
 
 import pytest
 
 from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer.flow.singleflight import SingleFlight
 from cachelayer.testing import ManualClock
 
 CHUNKS = 40
@@ -103,3 +105,30 @@ async def test_a_rider_who_makes_his_own_call_leaves_the_stream_to_its_leader() 
     assert list(stream("q")) == ["a", "b"]  # on a loop's own thread nobody waits for a thread's flight
     answer.set()
     assert await leader == ["a", "b"] and len(calls) == 2
+
+
+async def test_a_recording_that_a_thread_ends_as_its_flight_lands_leaves_no_flight_behind() -> None:
+    flights, threads = SingleFlight(ManualClock()), list[threading.Thread]()
+
+    class Recording:
+        """Its end comes while whoever lands the flight looks whether it is there: before, or as soon as it may."""
+
+        @property
+        def ended(self) -> bool:
+            thread = threading.Thread(target=flights.close, args=("key", landing))
+            threads.append(thread)
+            thread.start()
+            if not flights._lock.locked():
+                thread.join()
+            return False
+
+    landing = types.SimpleNamespace(recording=Recording())
+
+    async def refreshed() -> object:
+        return landing
+
+    flights.launch("key", refreshed, max_age=10)
+    while not threads:
+        await asyncio.sleep(0)
+    threads[0].join(10)
+    assert len(flights) == 0
