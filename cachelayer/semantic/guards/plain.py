@@ -30,10 +30,12 @@ def numbers(a: Signature, b: Signature) -> bool:
 
 
 def dates(a: Signature, b: Signature) -> bool:
-    """Weekday, month or relative day differ."""
+    """Weekday, month or relative day differ; 'in fall' is 'in autumn', which a fall of prices is not."""
     if a.dates == b.dates:
         return False
-    return a.dates ^ b.dates != {"autumn"} or "fall" not in a.vocabulary | b.vocabulary
+    told, other = (a, b) if "autumn" in a.dates else (b, a)
+    fall = "fall" in other.vocabulary and "fall" not in told.vocabulary
+    return a.dates ^ b.dates != {"autumn"} or not fall
 
 
 def identifiers(a: Signature, b: Signature) -> bool:
