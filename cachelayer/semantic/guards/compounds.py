@@ -1,5 +1,8 @@
-"""Compounds that differ in one part: 'left-handed' / 'right-handed', 'pre-war' / 'post-war', 'startsWith' / 'endsWith'.
-As words they are strangers to every table, and their vectors nearly the same; their parts say what they are."""
+"""Guard: each text has a compound that the other has not, alike but for one part.
+
+'left-handed' / 'right-handed', 'pre-war' / 'post-war', 'startsWith' / 'endsWith'. No table of words has them, and their
+vectors are nearly the same; their parts say what they are.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""What a text shows instead of saying it: the sentence whose commas are to be checked, a quotation, a mark that stands
-for itself. There the habits of typing that mean nothing elsewhere are what is asked about."""
+"""Guard: what one text shows, instead of saying it, differs from what the other shows.
+
+Shown are the sentence whose commas are to be checked, a quotation, a mark that stands for itself. Habits of typing
+that mean nothing elsewhere are what is asked about there.
+"""
 
 from __future__ import annotations
 

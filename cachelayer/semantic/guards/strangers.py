@@ -1,5 +1,8 @@
-"""One rare word in the place of another: 'dose of prednisone' / 'dose of prednisolone'. Words that the table does not
-have are names of things, the nearer in letters the easier to take for one another; only a slip of the pen is none."""
+"""Guard: one rare word stands in the place of another: 'dose of celebrex' / 'dose of celexa'.
+
+Words that the table of words does not have are mostly names of things: the nearer in letters, the easier to confuse.
+Only a typing error is not another word.
+"""
 
 from __future__ import annotations
 

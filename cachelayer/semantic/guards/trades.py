@@ -1,5 +1,8 @@
-"""Two things that trade places while all else stays where it is: 'old friends in new houses' / 'new friends in old
-houses'. Who words a request anew moves parts of it; who trades two words means another thing by each."""
+"""Guard: two words have traded places, and everything else stays where it is.
+
+'old friends in new houses' / 'new friends in old houses'. A rewording moves parts of a text; exchanging two words means
+something else by each.
+"""
 
 from __future__ import annotations
 
