@@ -83,6 +83,12 @@ def bound(fn: Any, options: Mapping[str, Any]) -> str:
         return ""
 
 
+def declared(fn: Any, options: Mapping[str, Any]) -> bool:
+    """Whether it is known what of the object behind a method its answers depend on: from its owner, or its class."""
+    said = options.get("self_key") is not None or options.get("share_self")
+    return bool(said or getattr(fn, "cachelayer_version", "") or bound(fn, options))
+
+
 def _frozen(value: Any) -> bool:
     made = getattr(type(value), "__dataclass_params__", None)
     return isinstance(value, type) or (made is not None and bool(made.frozen))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from itertools import count
 from types import CodeType
 from typing import Any
@@ -17,26 +18,49 @@ _ATOMS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis))
 _unlike = count()
 
 
-def defined_again(fn: Any, before: Any, *, named: bool) -> bool:
+def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
     """Whether `fn` takes the place of `before`, which bears the same name: the very function where nobody `named` it,
     or what a module or class defines where it defined that.
 
-    Functions within functions may be many at a time, by design.
+    A method of another object of its class does where it is `declared` what of the object is part of the key. Functions
+    within functions may be many at a time, by design.
     """
-    if fn is before or (inspect.ismethod(fn) and fn == before):
+    new, old = (_method(fn), _method(before)) if declared else (None, None)
+    if new is not None and old is not None and new[0] == old[0]:
+        fn, before = new[1], old[1]
+        if fn is before:
+            return True
+    elif fn is before or (inspect.ismethod(fn) and fn == before):
         return not named
-    new, old = inspect.unwrap(fn), inspect.unwrap(before)
-    if new is old or not (inspect.isfunction(new) and inspect.isfunction(old)):
+    fn, before = inspect.unwrap(fn), inspect.unwrap(before)
+    if fn is before or not (inspect.isfunction(fn) and inspect.isfunction(before)):
         return False
-    place = new.__module__, new.__qualname__
-    return place == (old.__module__, old.__qualname__) and "<" not in new.__qualname__
+    place = fn.__module__, fn.__qualname__
+    return place == (before.__module__, before.__qualname__) and "<" not in fn.__qualname__
+
+
+def _method(fn: Any) -> tuple[tuple[str, str], Any] | None:
+    """The class of the object behind a method or of one that is called, by its name, and the function in it."""
+    if inspect.ismethod(fn):
+        behind, function = type(fn.__self__), fn.__func__
+    elif inspect.isroutine(fn) or isinstance(fn, type | partial):
+        return None
+    else:
+        behind, function = type(fn), type(fn).__call__
+    return (behind.__module__, behind.__qualname__), function
 
 
 def apart(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
     """ "" where a function does under its options what the `first` of its name does, else what tells them apart."""
-    same = fn is first[0] or inspect.ismethod(fn)
-    own, others = (_digest(None if same else one, given) for one, given in ((fn, options), first))
+    new, old = _function(fn), _function(first[0])
+    same = new is old
+    own, others = _digest(None if same else new, options), _digest(None if same else old, first[1])
     return "" if own == others else own
+
+
+def _function(fn: Any) -> Any:
+    method = _method(fn)
+    return fn if method is None else method[1]
 
 
 def _digest(fn: Any, options: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ from .handles import Handle, PlainHandle
 from .naming import (
     bound,
     check_tags,
+    declared,
     is_method,
     name_of,
     settled,
@@ -77,7 +78,6 @@ class Registry:
         options = dict(with_told(fn, options))
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
-        own = with_receiver(fn, own)
         fields = {k: v for k, v in options.items() if k not in own}
         check_names("option", fields, [*Policy.__dataclass_fields__, *OPTIONS])
         kind = decorator.kind_of(fn)
@@ -113,9 +113,9 @@ class Registry:
     ) -> Function:
         name = options.get("name") or name_of(fn)
         before, given = self.functions.get(name), {**fields, **options}
-        if before is not None and not defined_again(fn, before.fn, named=bool(options.get("name"))):
-            remedy = "give another name=, or wrap a function once and not wherever it is called"
-            raise ConfigurationError("name", name, f"another function is wrapped under it: {remedy}")
+        if before is not None:
+            self._check_again(fn, before.fn, name, options)
+        options = with_receiver(fn, options)
         policy = self._policy.override(**fields)
         version = "" if before is None else apart(fn, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)
@@ -148,6 +148,19 @@ class Registry:
             self._engine.tiers.join(function.own)
         self._wrapped(function)
         return function
+
+    @staticmethod
+    def _check_again(fn: Any, before: Any, name: str, options: dict[str, Any]) -> None:
+        known, named = declared(fn, options), bool(options.get("name"))
+        if defined_again(fn, before, named=named, declared=known):
+            return
+        remedy = "give another name=, or wrap a function once and not wherever it is called"
+        if not known and defined_again(fn, before, named=named, declared=True):
+            remedy = (
+                "it is a method of another object; say with self_key= what of the object its answers depend on"
+                " (share_self=True: nothing), or give another name="
+            )
+        raise ConfigurationError("name", name, f"another function is wrapped under it: {remedy}")
 
     def _identifier(
         self, name: str, fn: Any, kind: str, policy: Policy, own: dict[str, Any], wire: bool, again: str

@@ -110,6 +110,50 @@ def test_so_do_classes_and_callables_that_are_wrapped_again(notebook: Any) -> No
         assert layer.wrap(client.create).outcome("a").source == source
 
 
+CLIENT = """
+class Client:
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def ask(self, text: str) -> str:
+        calls.append(self.model)
+        return f"{text} by {self.model}"
+
+    def __call__(self, text: str) -> str:
+        return self.ask(text)
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"name": "ask"}], ids=["unnamed", "named"])
+@pytest.mark.parametrize("method", ["ask", "__call__"])
+def test_a_client_made_anew_is_wrapped_again_where_it_is_said_what_of_it_counts(
+    notebook: Any, method: str, options: dict[str, Any]
+) -> None:
+    def wrapped(model: str, cell: str = CLIENT, **more: Any) -> Any:
+        client = notebook(cell).Client(model)
+        return notebook("").layer.wrap(client if method == "__call__" else client.ask, **options, **more)
+
+    one, other = wrapped("a", self_key="model"), wrapped("b", self_key="model")
+    assert one("q") == "q by a" and other("q") == "q by b"
+    assert wrapped("a", self_key="model")("q") == "q by a" and one("q") == "q by a"
+    assert notebook("").calls == ["a", "b"]
+    with pytest.raises(ConfigurationError, match="a method of another object; say with self_key="):
+        wrapped("a")
+
+
+def test_an_edited_class_and_another_class_of_clients_are_told_from_the_one_before(notebook: Any) -> None:
+    layer = notebook(CLIENT).layer
+
+    def wrapped(cell: str) -> Any:
+        return layer.wrap(notebook(cell).Client("a").ask, name="ask", self_key="model")
+
+    assert [wrapped(CLIENT)("q"), wrapped(CLIENT)("q")] == ["q by a"] * 2
+    assert wrapped(CLIENT.replace("{text} by", "{text}, says"))("q") == "q, says a"
+    assert wrapped(CLIENT)("q") == "q by a" and notebook("").calls == ["a", "a"]
+    with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
+        wrapped(CLIENT.replace("Client", "Other") + "\nClient = Other")
+
+
 def test_two_functions_under_one_name_are_refused(notebook: Any) -> None:
     module = notebook("def a(text: str): return 'a'\ndef b(text: str): return 'b'\nclass Client:\n  ask = a")
     layer = module.layer
