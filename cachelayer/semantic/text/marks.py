@@ -7,14 +7,17 @@ written that way is kept as it stands, in order and in its own case.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Final
+from unicodedata import category
 
 from .lexemes import NONE
 
 _LETTERED: Final = "".join(
-    chr(at) for at in range(0x300, 0x1E00) if unicodedata.category(chr(at)) in ("Mn", "Mc")
+    f"{run[0]}-{run[-1]}"  # one by one they take two milliseconds more to compile
+    for is_mark, marks in groupby(map(chr, range(0x300, 0x1E00)), lambda c: category(c) in ("Mn", "Mc"))
+    if is_mark and (run := [*marks])
 )
 """Vowels of Hindi, Bengali and Tamil, tones of Thai, points of Hebrew and Arabic. Emoji have marks further on."""
 AND_MARKS: Final = f"(?:[{_LETTERED}][^\\W_]*)*"
