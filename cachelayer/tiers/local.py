@@ -13,12 +13,12 @@ import numpy as np
 from ..errors import ConfigurationError
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
-from ..exact.wire.pair_log import PairLog
 from ..flow.background import offload
 from ..keep.call import Call
 from ..keep.holdings import Invalidation
 from ..semantic.apart import PAIR, REPORTED
 from ..semantic.asks import State
+from ..semantic.pair_log import PairLog
 from ..types import Reason, Record
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, owners_of
 from .records import record_of

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
-from cachelayer.exact.wire.pair_log import PairLog
 from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, said
+from cachelayer.semantic.pair_log import PairLog
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Turn
 

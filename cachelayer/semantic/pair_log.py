@@ -1,4 +1,7 @@
-"""The latest records of one fixed size, on disk. They are few and independent of each other, so none has a checksum."""
+"""Pairs of requests that are kept apart, on disk: the latest of them, each of one size.
+
+They are few and independent of each other, so none has a checksum.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...flow import forks
+from ..flow import forks
+from .index.snapshot import whole_file
 
 _MAGIC = b"CLPAIR01"
 
@@ -58,12 +62,5 @@ class PairLog:
         return records, not whole or torn > 0 or number >= 2 * self._most
 
     def _write(self, records: Sequence[bytes]) -> None:
-        """Another file in its place: whoever fails meanwhile finds the one or the other."""
-        new = self.path.with_name(f"{self.path.name}.new")
-        file = os.open(new, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        try:
-            os.write(file, b"".join((_MAGIC, *records)))
-            os.fsync(file)
-        finally:
-            os.close(file)
-        new.replace(self.path)
+        with whole_file(self.path) as file:
+            file.write(b"".join((_MAGIC, *records)))
