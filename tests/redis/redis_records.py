@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from cachelayer.errors import Unusable
+from cachelayer.errors import StoreError, Unusable
 from cachelayer.exact.redis import Changed, RedisStore
 from cachelayer.types import Reason, Record
 
@@ -33,6 +33,16 @@ async def eventually(holds: Callable[[], Any], *, within: float = PATIENCE) -> N
     while not holds():
         assert time.monotonic() < end, "it does not come about"
         await asyncio.sleep(0.005)
+
+
+async def served(store: RedisStore, name: str = "q") -> bytes | None:
+    """The payload, or None where the store gives none, for whatever reason."""
+    wanted = record(name)
+    try:
+        found = await store.get(wanted.key, wanted.canonical, 2.0)
+    except StoreError:
+        return None
+    return found.payload if found is not None else None
 
 
 async def reason_of(store: RedisStore, wanted: Record) -> Reason | None:

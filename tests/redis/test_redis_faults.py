@@ -10,21 +10,11 @@ import time
 
 import pytest
 from fault_proxy import FaultProxy
-from redis_records import eventually, record
+from redis_records import eventually, record, served
 
-from cachelayer.errors import StoreError, StoreFault, Unusable
+from cachelayer.errors import StoreFault, Unusable
 from cachelayer.exact.redis import RedisStore
 from cachelayer.types import Reason
-
-
-async def served(store: RedisStore, name: str = "q") -> bytes | None:
-    """The payload, or None where the store gives none, for whatever reason."""
-    wanted = record(name)
-    try:
-        found = await store.get(wanted.key, wanted.canonical, 2.0)
-    except StoreError:
-        return None
-    return found.payload if found is not None else None
 
 
 async def recovers(store: RedisStore, name: str = "q", payload: bytes = b"answer") -> None:

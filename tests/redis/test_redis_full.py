@@ -5,27 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from redis_records import eventually, record
+from redis_records import eventually, record, served
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.errors import StoreError, StoreFault
-from cachelayer.exact.redis import RedisStore
+from cachelayer.errors import StoreFault
 from cachelayer.testing import Gate
 
 
 def layer_on(url: str, **policy: Any) -> CacheLayer:
     settings = {"rider_wait": "1h", "budgets": Budgets(store="2s")} | policy
     return CacheLayer(policy=Policy(**settings), store=url, semantic=False)
-
-
-async def served(store: RedisStore, name: str = "q") -> bytes | None:
-    """The payload, or None where the store gives none, for whatever reason."""
-    wanted = record(name)
-    try:
-        found = await store.get(wanted.key, wanted.canonical, 2.0)
-    except StoreError:
-        return None
-    return found.payload if found is not None else None
 
 
 async def test_a_full_server_refuses_writes_and_still_answers(own_server, open_store):

@@ -64,9 +64,7 @@ class Feed:
 
     async def read(self, after: bytes, limit: int) -> tuple[list[Findable], bytes, bool]:
         """See `protocols.Feed.published`. Raises StoreFault."""
-        feed = self._names.feed
-        ask = pack(b"XREAD", b"COUNT", limit, b"STREAMS", feed, after or b"0")
-        told = rows(answers((await call(self._topology, Role.READ, [Request(feed, [ask])]))[0])[0])
+        told = await rows(self._topology, self._names.feed, after, limit)
         keys = [fields[1] for _, fields in told if len(fields) == 2 and len(fields[1]) == 16]
         wanted = list(dict.fromkeys(reversed(keys)))[
             ::-1
@@ -111,8 +109,15 @@ class Feed:
         return b"%b\0near\0%b" % (self._names.prefix, key)
 
 
-def rows(reply: object) -> list[tuple[bytes, list[bytes]]]:
-    """Ids and fields of one stream's answer to XREAD: nothing, a list (RESP2), or a mapping (RESP3)."""
+async def rows(
+    topology: Topology, stream: bytes, after: bytes, limit: int
+) -> list[tuple[bytes, list[bytes]]]:
+    """Ids and fields of at most `limit` entries of a stream after a position, b"" for its beginning. Raises StoreFault.
+
+    XREAD answers with nothing, a list (RESP2), or a mapping (RESP3).
+    """
+    ask = pack(b"XREAD", b"COUNT", limit, b"STREAMS", stream, after or b"0")
+    (reply,) = answers((await call(topology, Role.READ, [Request(stream, [ask])]))[0])
     if isinstance(reply, dict):
         return [tuple(row) for rows in reply.values() for row in rows]
     return [tuple(row) for _, rows in reply for row in rows] if isinstance(reply, list) else []

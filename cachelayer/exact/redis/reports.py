@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Any
 
 from .calls import Request, answers, call
 from .feed import LASTS, rows
@@ -23,15 +22,15 @@ class Reports:
     def __init__(self, names: Names, lane: Callable[[], Awaitable[Lane]]) -> None:
         self._name, self._lane = names.apart, lane
 
-    async def _call(self, role: Role, words: list[bytes]) -> Any:
+    async def _write(self, words: list[bytes]) -> None:
         topology = (await self._lane()).topology
-        return answers((await call(topology, role, [Request(self._name, words)]))[0])
+        answers((await call(topology, Role.WRITE, [Request(self._name, words)]))[0])
 
     async def report(self, pairs: Sequence[bytes]) -> None:
         name = self._name
         words = [pack(b"XADD", name, b"MAXLEN", b"~", MOST, b"*", b"p", pair) for pair in pairs]
         words.append(pack(b"PEXPIRE", name, int(1000 * LASTS)))
-        await self._call(Role.WRITE, words)
+        await self._write(words)
 
     async def reported(self, after: bytes, limit: int) -> tuple[Sequence[bytes], bytes, bool]:
         found = await self._rows(after, limit)
@@ -39,8 +38,7 @@ class Reports:
         return pairs, found[-1][0] if found else after, len(found) < limit
 
     async def _rows(self, after: bytes, limit: int) -> list[tuple[bytes, list[bytes]]]:
-        ask = pack(b"XREAD", b"COUNT", limit, b"STREAMS", self._name, after or b"0")
-        return rows((await self._call(Role.READ, [ask]))[0])
+        return await rows((await self._lane()).topology, self._name, after, limit)
 
     async def unreport(self, beginnings: Collection[bytes] | None) -> None:
         name, after, whole = self._name, b"", beginnings is None
@@ -51,4 +49,4 @@ class Reports:
             whole, after = len(found) < STEP, found[-1][0] if found else after
             doomed += [pack(b"XDEL", name, id) for id, fields in found if fields[-1].startswith(gone)]
         if doomed:
-            await self._call(Role.WRITE, doomed)
+            await self._write(doomed)
