@@ -153,7 +153,7 @@ class Tiers:
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""
         if landing.slot is not None and self.wanted(call):
-            self._offer(Written(call, landing.slot, made=True))
+            self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
 
@@ -170,16 +170,12 @@ class Tiers:
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:
-            self._offer(Written(call, landing.slot, made=False))
+            self.portal.soon(self._offer, Written(call, landing.slot, made=False))
 
     def _offer(self, item: Written) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            self.portal.post(self._offer, item)
-        else:
-            if not self.writeback.offer(item, loop, item.call.lease is not None):  # for which others wait
-                self.let_go(item.call)
+        urgent = item.call.lease is not None  # for which others wait
+        if not self.writeback.offer(item, asyncio.get_running_loop(), urgent):
+            self.let_go(item.call)
 
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:

@@ -148,9 +148,7 @@ def _is_json(hint: Any) -> bool:
 
 def names(option: str, given: Any) -> tuple[str, ...]:
     """A list of texts as a tuple. Raises ConfigurationError for anything else, a lone text too."""
-    listed = (
-        (given,) if isinstance(given, str) else tuple(given)
-    )  # of a generator nothing is left for a second look
+    listed = tuple(given)  # of a generator nothing is left for a second look
     if isinstance(given, str) or not all(isinstance(name, str) for name in listed):
         raise ConfigurationError(option, given, "give a list of strings")
     return listed
