@@ -40,7 +40,7 @@ class SystemClock:
 
 
 class Constructed:
-    """Says where a setting belongs that is given to a layer instead of to its policy."""
+    """Says what to do where a layer is given a setting that is its policy's, or too late, or leaves its process."""
 
     def __new__(cls, *args: Any, **arguments: Any) -> Self:
         known = inspect.signature(cls.__init__).parameters
@@ -51,6 +51,19 @@ class Constructed:
                     name, value, f"it belongs to the policy: policy=Policy({name}={value!r})"
                 )
         return super().__new__(cls)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("policy", "tenancy") and name in self.__dict__:
+            own = "; one function's are options: cached(ttl=...)" if name == "policy" else ""
+            raise AttributeError(f"{name} is settled when a layer is made: CacheLayer({name}=...){own}")
+        super().__setattr__(name, value)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __reduce__(self) -> str:
+        name = type(self).__name__
+        raise TypeError(f"{name} does not leave its process: make one in each, with a store= in common")
 
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:

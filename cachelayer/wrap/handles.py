@@ -17,7 +17,7 @@ from ..keep.call import Call, Function, Scope
 from ..keep.rawforms import RawForms
 from ..path.engine import Engine
 from ..path.explain import Explanation, explain
-from ..types import Outcome, Reason
+from ..types import Outcome, Reason, Undivided
 from .wrapped import P, R
 
 
@@ -202,7 +202,7 @@ class PlainHandle(Handle):
         return self.engine.portal.run(explain(self.engine, self.now(args, kwargs)))
 
 
-class InThread(Handle):
+class InThread(Handle, Undivided):
     """A plain function's `aio`: the same answers, awaited; the function runs in a thread."""
 
     def __init__(self, handle: PlainHandle) -> None:
