@@ -14,6 +14,7 @@ import threading
 from asyncio import get_running_loop
 from collections.abc import Callable, Coroutine, Hashable
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Any, TypeVar
@@ -243,8 +244,9 @@ class SingleFlight:
             own = Alone() if recording is not None and loop is not flight.loop else error
             if loop is None or loop is flight.loop:
                 _settle(waiter, result, own)
-            elif not loop.is_closed():
-                loop.call_soon_threadsafe(_settle, waiter, result, own)
+            else:
+                with suppress(RuntimeError):  # closed
+                    loop.call_soon_threadsafe(_settle, waiter, result, own)
 
     def _leave(self, key: Hashable, flight: Flight, waiter: Waiter) -> None:
         with self._lock:
@@ -258,8 +260,9 @@ class SingleFlight:
         if empty and flight.task is not None and flight.loop is not None:
             if flight.loop is running_loop():
                 flight.loop.call_soon(flight.task.cancel)  # not before its first step was taken over
-            elif not flight.loop.is_closed():
-                flight.loop.call_soon_threadsafe(flight.task.cancel)
+            else:
+                with suppress(RuntimeError):  # closed
+                    flight.loop.call_soon_threadsafe(flight.task.cancel)
 
 
 def _unread(flight: Flight) -> None:
