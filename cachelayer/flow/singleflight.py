@@ -32,15 +32,24 @@ class Flight:
     """One call in the air and those who wait for it."""
 
     task: asyncio.Task[Any] | None = None
-    waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None = None
+    waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None
     """None where nobody waits yet, or any more."""
     landed = error = False
     trace: TracebackType | None = None
     """Where the call failed, without the places in which its riders were told."""
     result: Any = None
 
-    def __init__(self, born: float, loop: asyncio.AbstractEventLoop | None, proof: bytes, made: Made) -> None:
+    def __init__(
+        self,
+        born: float,
+        loop: asyncio.AbstractEventLoop | None,
+        proof: bytes,
+        made: Made,
+        first: Waiter | None = None,
+    ) -> None:
+        """`first` waits for it before anybody can join it, and leave it as the last."""
         self.born, self.loop, self.proof, self.made = born, loop, proof, made
+        self.waiters = None if first is None else {first: loop}
 
 
 class SingleFlight:
@@ -82,7 +91,9 @@ class SingleFlight:
         if around:
             outside(around, proof)
         if key in self._flights and (flight := self._up(key, proof, max_age)) is not None:
-            return self._await(key, flight, loop, False, wait)
+            waiter: asyncio.Future[Any] = loop.create_future()
+            self._wait(flight, waiter, loop)
+            return self._await(key, flight, waiter, wait)
         told: list[Callable[[Any], object]] = []
         made = Made(proof)
         try:
@@ -91,9 +102,10 @@ class SingleFlight:
             made.proof = None
             raise
         if task is not None:
-            flight = self._flying(key, Flight(self._now(), loop, proof, made), task)
+            waiter = loop.create_future()
+            flight = self._flying(key, Flight(self._now(), loop, proof, made, waiter), task)
             told.append(partial(self._deliver, key, flight))
-            return self._await(key, flight, loop, True, wait)
+            return self._await(key, flight, waiter, None)
         if getattr(result, "recording", None) is not None:  # who comes in this turn, at least, shares it
             self._flying(key, Flight(self._now(), loop, proof, made), None, result)
         else:
@@ -101,11 +113,13 @@ class SingleFlight:
         return result, True
 
     async def _await(
-        self, key: Hashable, flight: Flight, loop: asyncio.AbstractEventLoop, led: bool, wait: float
+        self, key: Hashable, flight: Flight, waiter: asyncio.Future[Any], wait: float | None
     ) -> tuple[Any, bool]:
-        waiter: asyncio.Future[Any] = loop.create_future()
-        self._wait(flight, waiter, loop)
-        patience = None if led else loop.call_later(wait, _give_up, waiter)
+        """`wait`: of a rider; None of the caller who led."""
+        led = wait is None
+        patience = (
+            None if wait is None else waiter.get_loop().call_later(wait, _settle, waiter, None, Alone())
+        )
         try:
             return await waiter, led
         except (asyncio.CancelledError, Alone):
@@ -169,7 +183,7 @@ class SingleFlight:
             made = Made(proof)
             # a task factory of before Python 3.11 knows no context
             task = apart(made).run(loop.create_task, start())
-            self._wait(self._flying(key, Flight(self._now(), loop, proof, made), task), nobody, loop)
+            self._flying(key, Flight(self._now(), loop, proof, made, nobody), task)
 
     def close(self, key: Hashable, result: Any) -> None:
         """No newcomer joins the landed flight that carries `result` any more."""
@@ -283,8 +297,3 @@ def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
         waiter.set_exception(error)
     else:
         waiter.set_result(result)
-
-
-def _give_up(waiter: asyncio.Future[Any]) -> None:
-    if not waiter.done():
-        waiter.set_exception(Alone())
