@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -89,7 +88,8 @@ class InFlight:
         if not here:
             return []
         within = WITHIN.get()
-        flights = [flight for flight in islice(here.values(), MOST) if flight.made not in within]
+        up = list(here.values())  # whichever loop writes an answer ends its flight
+        flights = [flight for flight in up if flight.made not in within]
         if not flights:
             return []
         scores = np.stack([flight.query.vector for flight in flights]) @ query.vector

@@ -6,11 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import numpy as np
 import pytest
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.flow.within import WITHIN, Made
+from cachelayer.semantic.inflight import InFlight
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
+from cachelayer.types import Query
 
 FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
 
@@ -219,3 +223,22 @@ async def test_flights_are_bounded_and_none_is_left() -> None:
         await asyncio.gather(*callers)
         await layer.flush()
         assert len(tier.inflight) == 0
+
+
+async def test_a_flight_that_another_loop_ends_meanwhile_costs_no_lookup() -> None:
+    """Whichever loop writes an answer behind its caller ends its flight; the lookup failed as 'stage verify'."""
+    flights = InFlight()
+    query = Query("a b", np.array([1.0, 0.0], np.float32))
+    first, other = (flights.begin(b"here", query) for _ in range(2))
+    assert first is not None and other is not None
+
+    class Ends:
+        def __eq__(self, asked: object) -> bool:
+            flights.end(other)
+            return False
+
+    first.made = Ends()  # type: ignore[assignment]
+    token = WITHIN.set((Made(b"one that asks"),))
+    near = flights.near(b"here", query)
+    WITHIN.reset(token)
+    assert [flight for _, flight in near] == [first, other] and len(flights) == 1
