@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.exact.keys.canonical import argument, decode, encode, encode_plain
+from cachelayer.exact.keys.canonical import argument, decode, encode
+from cachelayer.exact.keys.plain import encode_plain
 
 
 class Color(Enum):

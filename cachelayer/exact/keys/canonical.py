@@ -16,7 +16,7 @@ import math
 import pathlib
 import uuid
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -26,15 +26,13 @@ from typing import Any
 import numpy as np
 import orjson
 
-from .members import is_url, members
+from .members import LIBRARY, Members, beside, is_url, members
 
 Tree = Any
 """None, bool, int, float, str, and lists and str-keyed dicts of these."""
 
 _EXACT_INT, _EXACT_FLOAT = 2**53, 2.0**53
-_BACKSLASH = ord("\\")
 _SORTED = orjson.OPT_SORT_KEYS
-_STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
 class NotKeyable(TypeError):
@@ -62,46 +60,6 @@ def decode(canonical: bytes) -> Tree:
     return json.loads(canonical[1:]) if canonical[:1] == b"\0" else orjson.loads(canonical)
 
 
-def encode_plain(fields: dict[str, Any]) -> bytes | None:
-    """What `encode` gives for the trees of these arguments, without building them; None where only trees tell.
-
-    That is where anything is no plain JSON value, or bears a NUL, which is what a tag begins with.
-    """
-    try:
-        raw = orjson.dumps(_settled(fields), None, _STRICT)
-    except (KeyError, RecursionError, orjson.JSONEncodeError):
-        return None
-    return None if _BACKSLASH in raw and b"\\u0000" in raw else raw
-
-
-def _settled(value: dict[str, Any]) -> dict[str, Any]:
-    """`value` itself where all numbers in it are canonical, else a copy of the dicts and lists with others."""
-    out = value
-    for key, item in value.items():
-        inner = _SETTLED[type(item)]
-        if inner is not None and (settled := inner(item)) is not item:
-            if out is value:
-                out = value.copy()
-            out[key] = settled
-    return out
-
-
-def _settled_list(value: Sequence[Any]) -> Any:
-    for item in value:
-        if type(item) is not dict or not _UNCHANGED(map(type, item.values())):
-            break
-    else:
-        return value  # a chat's turns
-    out: Any = value
-    for at, item in enumerate(value):
-        inner = _SETTLED[type(item)]
-        if inner is not None and (settled := inner(item)) is not item:
-            if out is value:
-                out = list(value)
-            out[at] = settled
-    return out
-
-
 def argument(value: Any) -> Tree:
     """The tree of one argument. Raises NotKeyable, naming the type, for what cannot be compared by content."""
     kind = type(value)
@@ -122,7 +80,8 @@ def tree(value: Any) -> Tree:
     return value if inner is None else inner(value)
 
 
-def _float(value: float) -> Tree:
+def number(value: float) -> Tree:
+    """The tree of a float."""
     if value.is_integer() and (value or math.copysign(1.0, value) > 0.0):
         return int(value) if -_EXACT_FLOAT <= value <= _EXACT_FLOAT else value
     return value if math.isfinite(value) else _tag("float", repr(value))
@@ -166,16 +125,30 @@ def _zone(value: datetime.tzinfo) -> Tree:
     return str(name)
 
 
-def _members(kind: type, public: dict[str, Any], private: dict[str, Any]) -> Tree:
+def _finer(value: datetime.timedelta) -> list[int]:
+    return [finer] if (finer := getattr(value, "nanoseconds", 0)) else []  # pandas' own
+
+
+def _members(found: Members) -> list[Tree]:
     held = {}
-    for name, value in private.items():
+    for name, value in found.private.items():
         with suppress(NotKeyable, RecursionError):
             held[name] = tree(value)
-    return [_name(kind), _dict(public), *([held] if held else [])]
+    return [_dict(found.public), *([held] if held else [])]
+
+
+def _beside(value: Any) -> list[Tree]:
+    found = _members(beside(value))
+    return found if any(found) else []
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
-    return _tag(tag, sorted(([argument(k), tree(v)] for k, v in value.items()), key=encode))
+    return _tag(tag, _sorted(value.items()))
+
+
+def _sorted(items: Iterable[tuple[Any, Any]]) -> Tree:
+    """By key alone: a key that is there more than once has its values in their order."""
+    return sorted(([argument(k), tree(v)] for k, v in items), key=lambda pair: encode(pair[0]))
 
 
 def _tag(tag: str, payload: Tree) -> Tree:
@@ -207,6 +180,7 @@ def _scalar(value: np.generic) -> Tree:
     return tree(plain)
 
 
+_PLAIN = (str, int, float, dict, list, tuple)
 _ADDRESSES = (IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] = (
@@ -217,7 +191,7 @@ _TAGGED: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Tree]], ...] 
     (datetime.datetime, "datetime", _moment),
     (datetime.date, "date", lambda v: v.isoformat()),
     (datetime.time, "time", _moment),
-    (datetime.timedelta, "timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
+    (datetime.timedelta, "timedelta", lambda v: [v.days, v.seconds, v.microseconds, *_finer(v)]),
     (Decimal, "decimal", str),
     (Fraction, "fraction", str),
     (complex, "complex", repr),
@@ -243,9 +217,10 @@ def _other(value: Any) -> Tree:
         return _scalar(value)
     for types, tag, payload in _TAGGED:
         if isinstance(value, types):
-            return _tag(tag, [_name(kind), payload(value)] if _subclass(kind, types) else payload(value))
-    if (found := members(value)) is not None:
-        return _tag(found.tag, _members(kind, found.public, found.private))
+            held = payload(value)
+            return _tag(tag, [_name(kind), held, *_beside(value)] if _subclass(kind, types) else held)
+    if not isinstance(value, _PLAIN) and (found := members(value)) is not None:
+        return _tag(found.tag, [_name(kind), *_members(found)])
     if is_url(kind):
         return _tag("url", [_name(kind), str(value)])
     if isinstance(value, type):
@@ -255,42 +230,30 @@ def _other(value: Any) -> Tree:
 
 
 _NESTED: dict[type, Callable[[Any], Tree] | None] = {
-    str: None, bool: None, type(None): None, int: _int, float: _float, dict: _dict, list: _list, tuple: _list,
+    str: None, bool: None, type(None): None, int: _int, float: number, dict: _dict, list: _list, tuple: _list,
 }  # fmt: skip
 """How values of a class become trees; None for those that are trees already. Absent: `_other`."""
-_SETTLED: dict[type, Callable[[Any], Any] | None] = {
-    str: None, bool: None, type(None): None, int: None, float: _float,
-    dict: _settled, list: _settled_list, tuple: _settled_list,
-}  # fmt: skip
-"""The same for plain JSON values as orjson writes them."""
-_UNCHANGED = frozenset({str, bool, type(None), int}).issuperset
 
 
 def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:
-    own = kind.__module__ not in (
-        "builtins",
-        "datetime",
-        "numpy",
-        "decimal",
-        "fractions",
-        "pathlib",
-        "zoneinfo",
-    )
-    return own and kind is not types
+    return kind.__module__ not in LIBRARY and kind is not types
 
 
 def _subclassed(value: Any, kind: type) -> Tree:
-    """Subclasses of the plain types and other mappings, told apart by their class."""
+    """Subclasses of the plain types and other mappings, told apart by their class and by what they hold besides."""
     if isinstance(value, str):
-        return _tag("sub", [_name(kind), str.__str__(value)])
-    if isinstance(value, int):
-        return _tag("sub", [_name(kind), tree(int(value))])
-    if isinstance(value, float):
-        return _tag("sub", [_name(kind), tree(float(value))])
+        return _tag("sub", [_name(kind), str.__str__(value), *_beside(value)])
+    if isinstance(value, int | float):
+        plain = int(value) if isinstance(value, int) else float(value)
+        return _tag("sub", [_name(kind), tree(plain), *_beside(value)])
     if isinstance(value, OrderedDict):  # whose order counts where two are compared
-        return _tag("ordered:" + _name(kind), [[argument(k), tree(v)] for k, v in value.items()])
+        held = [[argument(k), tree(v)] for k, v in value.items()]
+        return _tag("ordered:" + _name(kind), [*held, *_beside(value)])
+    if isinstance(value, dict):  # as stored: the items of a multi-dict are the first or the last ones
+        return _tag("map:" + _name(kind), [*_sorted(dict.items(value)), *_beside(value)])
     if isinstance(value, Mapping):
-        return _pairs("map:" + _name(kind), value)
+        items = value.multi_items() if hasattr(value, "multi_items") else value.items()
+        return _tag("map:" + _name(kind), _sorted(items))
     if isinstance(value, list | tuple):
-        return _tag("sub", [_name(kind), [tree(item) for item in value]])
+        return _tag("sub", [_name(kind), [tree(item) for item in value], *_beside(value)])
     raise NotKeyable(_name(kind))

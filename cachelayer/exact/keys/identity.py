@@ -11,8 +11,9 @@ from ...errors import ConfigurationError
 from ...types import Turn
 from ..answers.fields import attributes
 from . import chat
-from .canonical import NotKeyable, Tree, argument, compact, decode, encode, encode_plain, tree
+from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
 from .normalize import Fold
+from .plain import encode_plain
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
 """Parameter names that are compared by meaning, in this order, after `messages`."""
@@ -152,8 +153,7 @@ class Identifier:
         bound = self.arguments(args, kwargs)
         if bound is None or (self._wire and chat.acts(bound)):
             return None
-        head = self._heads.get(tenant)
-        if head is None or self._vary:
+        if (head := self._heads.get(tenant)) is None or self._vary:
             head = self._head(tenant)
         if self._exact:
             fields = {n: v for n, v in bound.items() if n not in self._ignore} if self._ignore else bound

@@ -6,7 +6,14 @@ import dataclasses
 import functools
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+LIBRARY = frozenset(
+    ("builtins", "datetime", "numpy", "decimal", "fractions", "pathlib", "zoneinfo", "ipaddress")
+)
+"""Modules whose classes below a type are forms of it, and hold nothing besides."""
+_UNSET = object()
 
 
 class Members(NamedTuple):
@@ -34,6 +41,16 @@ def members(value: Any) -> Members | None:
     return None
 
 
+def beside(value: Any) -> Members:
+    """What an object of a subclass of a plain type, such as `str` or `dict`, holds besides its content."""
+    found = _declared(value, _field_names(type(value)) or [])
+    if isinstance(value, dict):  # not again what can be read as an item, too
+        for held in found.public, found.private:
+            for name in [name for name, more in held.items() if dict.get(value, name) is more]:
+                del held[name]
+    return found
+
+
 def is_url(kind: type) -> bool:
     """Whether this is one of pydantic's URL classes; their values never change."""
     return issubclass(kind, _class("pydantic.networks", "_BaseUrl") or _class("pydantic.networks", "AnyUrl"))
@@ -52,12 +69,32 @@ def _field_names(kind: type) -> list[str] | None:
 def _declared(value: Any, names: list[str]) -> Members:
     """Fields, and what else it was given: by a class below it, or when it was made."""
     kind = type(value)
-    public: dict[str, Any] = {name: getattr(value, name) for name in names}
+    public = _set(value, names)
     private: dict[str, Any] = {}
-    for name, more in getattr(value, "__dict__", {}).items():
+    for name, more in {**_slots(value), **getattr(value, "__dict__", {})}.items():
         if name not in public and not isinstance(getattr(kind, name, None), functools.cached_property):
             (private if name.startswith("_") else public)[name] = more
     return Members("dataclass", public, private)
+
+
+def _set(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those attributes that were set."""
+    return {name: more for name in names if (more := getattr(value, name, _UNSET)) is not _UNSET}
+
+
+def _slots(value: Any) -> dict[str, Any]:
+    """What is held in slots that the classes of `value` declare; attrs' own are its fields, or worked out of them."""
+    names: list[str] = []
+    for base in type(value).__mro__:
+        slots = (
+            ()
+            if base.__module__ in LIBRARY or "__attrs_attrs__" in vars(base)
+            else vars(base).get("__slots__", ())
+        )
+        for name in (slots,) if isinstance(slots, str) else slots:
+            hidden = name.startswith("__") and not name.endswith("__")
+            names.append(f"_{base.__name__.lstrip('_')}{name}" if hidden else name)
+    return _set(value, (name for name in names if name not in ("__dict__", "__weakref__")))
 
 
 def _class(module: str, name: str) -> tuple[type, ...]:

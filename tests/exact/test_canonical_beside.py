@@ -1,0 +1,182 @@
+"""What objects hold besides their content or their fields tells them apart: attributes, slots, a key's other values."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import attrs
+import httpx
+import pytest
+from multidict import MultiDict
+from starlette.datastructures import QueryParams
+from werkzeug.datastructures import MultiDict as FormDict
+
+from cachelayer.exact.keys.canonical import NotKeyable, argument, encode
+
+
+def with_attributes(value: Any, **attributes: Any) -> Any:
+    for name, held in attributes.items():
+        setattr(value, name, held)
+    return value
+
+
+class Text(str):
+    pass
+
+
+class Amount(Decimal):
+    pass
+
+
+class Settings(dict[str, Any]):
+    pass
+
+
+class Turns(list[Any]):
+    pass
+
+
+class Attributes(dict[str, Any]):
+    """The usual dict whose items are attributes, too."""
+
+    def __init__(self, **items: Any) -> None:
+        super().__init__(items)
+        self.__dict__ = self
+
+
+class Slots:
+    __slots__ = ("model",)
+
+
+class Hidden:
+    __slots__ = ("__hidden",)
+
+    def hide(self, value: Any) -> Any:
+        self.__hidden = value
+        return self
+
+
+@attrs.define
+class BelowSlots(Slots):
+    question: str
+
+
+@dataclass
+class BelowHidden(Hidden):
+    question: str
+
+
+@dataclass(slots=True)
+class Asked:
+    question: str
+
+
+class AskedOf(Asked):
+    __slots__ = ("model",)
+
+
+@dataclass
+class Output(OrderedDict[str, Any]):
+    """As those of transformers are made: fields that are items, too."""
+
+    score: float
+
+    def __post_init__(self) -> None:
+        self["score"] = self.score
+
+
+@dataclass
+class Batch(list[int]):
+    size: int
+
+
+def batch(*items: int, size: int = 1) -> Batch:
+    out = Batch(size)
+    out.extend(items)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (with_attributes(Text("a"), version=1), with_attributes(Text("a"), version=2)),
+        (with_attributes(Text("a"), version=1), Text("a")),
+        (with_attributes(Amount(1), currency="EUR"), with_attributes(Amount(1), currency="USD")),
+        (with_attributes(Settings(a=1), version=1), with_attributes(Settings(a=1), version=2)),
+        (with_attributes(Settings(a=1), version=1), Settings(a=1)),
+        (with_attributes(Turns("a"), version=1), with_attributes(Turns("a"), version=2)),
+        (Attributes(a=1), Attributes(a=2)),
+        (with_attributes(BelowSlots("q"), model="m"), with_attributes(BelowSlots("q"), model="n")),
+        (BelowHidden("q").hide(1), BelowHidden("q").hide(2)),
+        (with_attributes(AskedOf("q"), model="m"), with_attributes(AskedOf("q"), model="n")),
+        (Output(0.5), Output(0.6)),
+        (batch(1), batch(2)),
+        (batch(1, size=1), batch(1, size=2)),
+        (QueryParams("a=1&a=3"), QueryParams("a=2&a=3")),
+        (QueryParams("a=1&a=3"), QueryParams("a=3&a=1")),
+        (httpx.QueryParams("a=1&a=2"), httpx.QueryParams("a=1&a=3")),
+        (MultiDict([("a", 1), ("a", 2)]), MultiDict([("a", 2), ("a", 1)])),
+        (FormDict([("a", 1), ("a", 2)]), FormDict([("a", 1), ("a", 3)])),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_held_besides_tells_apart(one: Any, other: Any) -> None:
+    assert encode(argument(one)) != encode(argument(other))
+
+
+class Duration(datetime.timedelta):
+    """As pandas' are: finer than those of the class below it."""
+
+    @property
+    def nanoseconds(self) -> int:
+        return int(self.seconds)
+
+
+def test_nanoseconds_of_durations_are_part_of_them() -> None:
+    assert b"[0,7,0,7]" in encode(argument(Duration(seconds=7)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: with_attributes(Text("a"), version=1),
+        lambda: with_attributes(Settings(a=1), _lock=threading.Lock()),
+        lambda: Attributes(a=Attributes(b=1)),
+        lambda: BelowHidden("q").hide(1),
+        lambda: Output(0.5),
+        lambda: batch(1, 2),
+        lambda: QueryParams("a=1&a=2"),
+    ],
+)
+def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
+    assert encode(argument(make())) == encode(argument(make()))
+
+
+def test_items_that_are_attributes_too_are_written_once() -> None:
+    assert encode(argument(Attributes(a="once"))).count(b"once") == 1
+
+
+def test_the_order_of_different_keys_does_not_count() -> None:
+    assert argument(QueryParams("a=1&b=2&a=3")) == argument(QueryParams("b=2&a=1&a=3"))
+
+
+def test_an_attribute_that_cannot_be_compared_is_refused() -> None:
+    with pytest.raises(NotKeyable):
+        argument(with_attributes(Text("a"), client=object()))
+
+
+@attrs.define
+class Unset:
+    question: str
+    answer: str = attrs.field(init=False)
+
+
+def test_a_field_that_was_never_set_is_no_part_of_a_value() -> None:
+    assert argument(Unset("a")) == argument(Unset("a"))
+    assert argument(Unset("a")) != argument(with_attributes(Unset("a"), answer="b"))
