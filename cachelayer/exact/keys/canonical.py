@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from .classes import shape
 from .members import LIBRARY, Members, beside, is_url, members
 
 Tree = Any
@@ -224,8 +225,7 @@ def _other(value: Any) -> Tree:
     if is_url(kind):
         return _tag("url", [_name(kind), str(value)])
     if isinstance(value, type):
-        schema = value.model_json_schema() if hasattr(value, "model_json_schema") else None
-        return _tag("class", [_name(value), tree(schema)])
+        return _tag("class", [_name(value), tree(shape(value))])
     return _subclassed(value, kind)
 
 

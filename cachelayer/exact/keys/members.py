@@ -30,20 +30,20 @@ def members(value: Any) -> Members | None:
     kind = type(value)
     if isinstance(value, type):
         return None
-    if (names := _field_names(kind)) is not None:
+    if (names := field_names(kind)) is not None:
         return _declared(value, names)
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
         held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
         return Members("model", held, getattr(value, "__pydantic_private__", None) or {})
-    if isinstance(value, (types.SimpleNamespace, *_class("argparse", "Namespace"))):
+    if isinstance(value, (types.SimpleNamespace, *named("argparse", "Namespace"))):
         return Members("namespace", vars(value), {})
     return None
 
 
 def beside(value: Any) -> Members:
     """What an object of a subclass of a plain type, such as `str` or `dict`, holds besides its content."""
-    found = _declared(value, _field_names(type(value)) or [])
+    found = _declared(value, field_names(type(value)) or [])
     if isinstance(value, dict):  # not again what can be read as an item, too
         for held in found.public, found.private:
             for name in [name for name, more in held.items() if dict.get(value, name) is more]:
@@ -53,10 +53,11 @@ def beside(value: Any) -> Members:
 
 def is_url(kind: type) -> bool:
     """Whether this is one of pydantic's URL classes; their values never change."""
-    return issubclass(kind, _class("pydantic.networks", "_BaseUrl") or _class("pydantic.networks", "AnyUrl"))
+    return issubclass(kind, named("pydantic.networks", "_BaseUrl") or named("pydantic.networks", "AnyUrl"))
 
 
-def _field_names(kind: type) -> list[str] | None:
+def field_names(kind: type) -> list[str] | None:
+    """The fields that a class declares; None of one that is no dataclass, attrs class or struct."""
     if dataclasses.is_dataclass(kind):
         return [field.name for field in dataclasses.fields(kind)]
     if hasattr(kind, "__attrs_attrs__"):
@@ -97,7 +98,7 @@ def _slots(value: Any) -> dict[str, Any]:
     return _set(value, (name for name in names if name not in ("__dict__", "__weakref__")))
 
 
-def _class(module: str, name: str) -> tuple[type, ...]:
+def named(module: str, name: str) -> tuple[type, ...]:
     """A class of a module that may not be loaded, as isinstance takes it: a module that is not has no objects."""
     found = getattr(sys.modules.get(module), name, None)
     return () if found is None else (found,)

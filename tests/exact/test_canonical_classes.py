@@ -1,0 +1,98 @@
+"""Classes as arguments, such as the form of an answer: what they declare tells them apart, not their name alone."""
+
+from __future__ import annotations
+
+import enum
+import gc
+import weakref
+from collections.abc import Callable
+from dataclasses import make_dataclass
+from typing import Any, Literal, NamedTuple, TypedDict
+
+import attrs
+import msgspec
+import pydantic
+import pytest
+
+from cachelayer.exact.keys.canonical import argument, encode
+
+
+class Opaque:
+    pass
+
+
+class WithoutSchema(pydantic.BaseModel):
+    model_config = {"arbitrary_types_allowed": True}
+    held: Opaque
+
+
+def typed(annotation: Any) -> type:
+    return TypedDict("Answer", {"field": annotation})  # type: ignore[return-value,operator]
+
+
+def told(doc: str) -> type:
+    answer = typed(str)
+    answer.__doc__ = doc
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (typed(int), typed(str)),
+        (typed(list[typed(int)]), typed(list[typed(str)])),  # type: ignore[misc]
+        (typed(Literal["a"]), typed(Literal["b"])),
+        (typed(make_dataclass("In", [("a", int)])), typed(make_dataclass("In", [("b", int)]))),
+        (told("In one word."), told("In two words.")),
+        (make_dataclass("A", [("a", int)]), make_dataclass("A", [("a", str)])),
+        (make_dataclass("A", [("a", int, 1)]), make_dataclass("A", [("a", int, 2)])),
+        (attrs.make_class("A", ["a"]), attrs.make_class("A", ["b"])),
+        (msgspec.defstruct("A", [("a", int)]), msgspec.defstruct("A", [("a", str)])),
+        (NamedTuple("A", [("a", int)]), NamedTuple("A", [("a", str)])),
+        (enum.Enum("A", "X Y"), enum.Enum("A", "X Z")),
+        (pydantic.create_model("A", a=int), pydantic.create_model("A", a=str)),
+        (int, str),
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_what_classes_declare_tells_them_apart(one: type, other: type) -> None:
+    assert encode(argument(one)) != encode(argument(other))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: typed(list[int] | None),
+        lambda: make_dataclass("A", [("a", "Missing")]),
+        lambda: enum.Enum("A", "X Y"),
+        lambda: pydantic.create_model("A", a=int),
+    ],
+)
+def test_classes_that_are_made_twice_alike_are_the_same(make: Callable[[], type]) -> None:
+    assert encode(argument(make())) == encode(argument(make()))
+
+
+def test_a_model_that_has_no_schema_is_known_by_its_fields() -> None:
+    assert b"held" in encode(argument(WithoutSchema))
+
+
+def test_a_model_that_is_complete_later_is_another_then() -> None:
+    class Outer(pydantic.BaseModel):
+        inner: Inner
+
+    before = encode(argument(Outer))
+
+    class Inner(pydantic.BaseModel):
+        a: int
+
+    Outer.model_rebuild(_types_namespace={"Inner": Inner})
+    assert encode(argument(Outer)) != before
+
+
+def test_a_class_is_let_go() -> None:
+    kind = make_dataclass("A", [("a", int)])
+    argument(kind)
+    gone = weakref.ref(kind)
+    del kind
+    gc.collect()
+    assert gone() is None
