@@ -55,7 +55,7 @@ def given(of: Fields, name: str) -> Any:
 def attributes(thing: object, key: str | Iterable[str] | Callable[[Any], Any]) -> list[tuple[str, Any]]:
     """What `self_key` names of an object, with names for messages. Raises NotKeyable for an attribute that it lacks."""
     if callable(key):
-        return [("self_key", key(thing))]
+        return [("self_key=", key(thing))]
     found = []
     for name in [key] if isinstance(key, str) else key:
         if not hasattr(thing, name):

@@ -37,7 +37,11 @@ _SORTED = orjson.OPT_SORT_KEYS
 
 
 class NotKeyable(TypeError):
-    """A value that identifies nothing that could be compared; `args[0]` says which."""
+    """A value that identifies nothing that could be compared; `args[0]` says which, `kind` its class if that is why."""
+
+    def __init__(self, what: str, kind: type | None = None) -> None:
+        super().__init__(what)
+        self.kind = kind
 
 
 def encode(tree: Tree) -> bytes:
@@ -256,4 +260,4 @@ def _subclassed(value: Any, kind: type) -> Tree:
         return _tag("map:" + _name(kind), _sorted(items))
     if isinstance(value, list | tuple):
         return _tag("sub", [_name(kind), [tree(item) for item in value], *_beside(value)])
-    raise NotKeyable(_name(kind))
+    raise NotKeyable(_name(kind), kind)

@@ -14,6 +14,7 @@ from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
 from .normalize import Fold
 from .plain import encode_plain
+from .refusal import unkeyable
 
 MEANINGFUL = ("question", "query", "prompt", "text", "input")
 """Parameter names that are compared by meaning, in this order, after `messages`."""
@@ -161,7 +162,7 @@ class Identifier:
             if canonical is not None:
                 return Identity(head, head + canonical)
         if self._key is not None:
-            fields = {"\0key": _field("key", self._key(*args, **kwargs))}
+            fields = {"\0key": _field("key=", self._key(*args, **kwargs))}
             text = self._text_of(bound, args, kwargs) if self.text is not None else None
             return _identity(head, fields, fields, text)
         raw = chat.wire_fields(bound) if self._wire else bound
@@ -171,7 +172,7 @@ class Identifier:
                 if name not in passed:
                     fields[name] = value if type(value) is str else of(value)
         except (NotKeyable, RecursionError) as fault:
-            raise _unkeyable(name, fault) from None
+            raise unkeyable(name, value, fault) from None
         if self._receiver in raw and self._receiver not in self._ignore:
             fields[self._receiver] = self._receiver_tree(raw[self._receiver])
         return self._with_meaning(head, fields, raw, args, kwargs)
@@ -217,9 +218,9 @@ class Identifier:
 
     def _varied(self, vary: Vary) -> Tree:
         if not isinstance(vary, ContextVar):
-            return _field("vary", vary())
+            return _field("vary=", vary())
         try:
-            return _field("vary", vary.get())
+            return _field("vary=", vary.get())
         except LookupError:
             return None
 
@@ -257,15 +258,7 @@ def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
     try:
         return of(value)
     except (NotKeyable, RecursionError) as fault:
-        raise _unkeyable(name, fault) from None
-
-
-def _unkeyable(name: str, fault: Exception) -> NotKeyable:
-    what = fault.args[0] if isinstance(fault, NotKeyable) else "nested too deeply"
-    return NotKeyable(
-        f"argument {name!r} cannot be part of a key ({what}): name it in ignore=[{name!r}] if it does not change "
-        "the answer, or give key=<function of the arguments>"
-    )
+        raise unkeyable(name, value, fault) from None
 
 
 def _meaning(

@@ -1,0 +1,90 @@
+"""What a user reads whose argument cannot be part of a key: which it is, why, and what to do that works."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cachelayer import CacheLayer
+from cachelayer.errors import ConfigurationError
+
+
+async def ask(question: Any) -> str:
+    return "answer"
+
+
+async def ask_all(*questions: Any) -> str:
+    return "answer"
+
+
+class Client:
+    model = threading.Lock()
+
+    async def ask(self, question: str) -> str:
+        return "answer"
+
+
+IGNORE = "ignore=['question']"
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: threading.Lock(), f"(_thread.lock): name it in {IGNORE}"),
+        (lambda: {"held": [object()]}, "(a dict that holds builtins.object)"),
+        (lambda: io.BytesIO(b"text"), "pass its path, or what it reads; else name it in"),
+        (lambda: iter(["text"]), "pass a list of what it yields; else name it in"),
+        (lambda: Awaited(), "await it first and pass what it gives; else name it in"),
+    ],
+)
+async def test_it_says_what_to_pass_instead(make: Callable[[], Any], said: str) -> None:
+    asked = CacheLayer(semantic=False).wrap(ask)
+    with pytest.raises(ConfigurationError) as raised:
+        await asked(make())
+    assert "argument 'question'" in str(raised.value) and said in str(raised.value)
+    assert "give key=, a function of all arguments" in str(raised.value)
+
+
+class Awaited:
+    def __await__(self) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("wrap", "said"),
+    [
+        (lambda layer: layer.wrap(ask, key=lambda question: object()), "what key= returns"),
+        (lambda layer: layer.wrap(ask, vary=[object]), "what vary= returns"),
+        (lambda layer: layer.wrap(Client().ask, self_key=lambda client: client.model), "what vary= returns"),
+        (lambda layer: layer.wrap(ask_all), "argument '*questions'"),
+    ],
+)
+async def test_it_does_not_advise_to_ignore_what_is_no_parameter(
+    wrap: Callable[[Any], Any], said: str
+) -> None:
+    asked = wrap(CacheLayer(semantic=False))
+    with pytest.raises(ConfigurationError) as raised:
+        await asked(object())
+    assert said in str(raised.value) and "ignore=" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("model", "self.model cannot"), (lambda client: client.model, "what self_key= returns")]
+)
+async def test_it_names_what_self_key_names(key: Any, said: str) -> None:
+    layer = CacheLayer(semantic=False)
+
+    class Model:
+        model = threading.Lock()
+
+        @layer.cached(self_key=key)
+        async def ask(self, question: str) -> str:
+            return "answer"
+
+    with pytest.raises(ConfigurationError) as raised:
+        await Model().ask("question")
+    assert said in str(raised.value) and "ignore=" not in str(raised.value)
