@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import io
 import math
 import pathlib
 import socket
@@ -53,6 +54,11 @@ class OwnCopy:
 @dataclasses.dataclass
 class Failure(Exception):
     n: int
+
+
+class Later:
+    def __await__(self) -> Iterator[int]:
+        return generator()
 
 
 def generator() -> Iterator[int]:
@@ -152,6 +158,20 @@ def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None
         assert kept.thaw is None and kept.answer() is value and kept.nbytes > 0
     with pytest.raises(NotKeepable, match="only once"):
         FREEZER.freeze(generator(), share=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "instead"),
+    [
+        (io.BytesIO(b"text"), "return what it reads"),
+        (iter(["text"]), "return a list of what it yields"),
+        (Later(), "return what awaiting it gives"),
+    ],
+    ids=["file", "iterator", "awaitable"],
+)
+def test_what_to_return_in_place_of_what_is_used_up_fits_what_it_is(value: Any, instead: str) -> None:
+    with pytest.raises(NotKeepable, match=instead):
+        FREEZER.freeze(value)
 
 
 def test_share_weighs_a_cycle_once() -> None:

@@ -180,6 +180,15 @@ def pydantic_base() -> type | None:
     return getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
 
 
+def instead(cls: type) -> str:
+    """What to return in place of what can be read only once."""
+    if hasattr(cls, "__await__"):
+        return "return what awaiting it gives, and make the function async if it is not"
+    if hasattr(cls, "read"):
+        return "return what it reads"
+    return "return a list of what it yields, or make the function async"
+
+
 def _object(cls: type) -> Plan:
     model = pydantic_base()
     pydantic = model is not None and issubclass(cls, model)

@@ -10,7 +10,7 @@ from typing import Any
 from ...types import Reason
 from .copies import copy_array, fixed, size
 from .frozen import OWN, Frozen, NotKeepable, Recent, name_of
-from .kinds import ATOMS, FIELDS_SET, Kind, Kinds, Plan
+from .kinds import ATOMS, FIELDS_SET, Kind, Kinds, Plan, instead
 from .shapes import LARGE, Shapes, Thaw
 from .tokens import T
 
@@ -152,11 +152,7 @@ class Walk:
                 self.take_special(value, depth)
             case _:
                 why = plan.why or "holds values that can change"
-                remedy = (
-                    "return a list of what it yields, or make the function async"
-                    if plan.once
-                    else "return a plain value, or set share=True"
-                )
+                remedy = instead(plan.cls) if plan.once else "return a plain value, or set share=True"
                 raise NotKeepable(f"{name_of(plan.cls)} {why}; {remedy}")
 
     def take_array(self, value: Any) -> None:
