@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -106,7 +107,13 @@ class Registry:
             )
         if any(fn is one for one in self.wrapped.values()):
             return "this layer has wrapped it already: decorate it once"
-        return None if callable(fn) else "give a callable"
+        if callable(fn):
+            return None
+        if inspect.isawaitable(fn):
+            return "give the function itself, as in wrap(ask): this is what calling it returned"
+        if isinstance(fn, str):
+            return "options have names, as in cached(ttl='10m')"
+        return "give a callable: a function, or a method as in wrap(client.ask)"
 
     def _function(
         self, fn: Any, kind: str, fields: dict[str, Any], options: dict[str, Any], wire: bool
