@@ -40,11 +40,16 @@ class SystemClock:
 
 
 class Constructed:
-    """Says what to do where a layer is given a setting that is its policy's, or too late, or leaves its process."""
+    """Says what to do where a layer is given a setting without its name, its policy's or too late, or is pickled."""
 
     def __new__(cls, *args: Any, **arguments: Any) -> Self:
         known = inspect.signature(cls.__init__).parameters
         open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        if args and all(p.kind is p.KEYWORD_ONLY for p in list(known.values())[1:]):
+            remedy = "name each setting, as in CacheLayer(store='redis://host:6379/0')"
+            raise ConfigurationError(
+                cls.__name__, type(args[0]).__name__, remedy
+            )  # a URL may hold a password
         for name, value in arguments.items():
             if name not in known and name in Policy.__dataclass_fields__ and not open_ended:
                 raise ConfigurationError(

@@ -27,3 +27,18 @@ def test_what_cannot_be_wrapped_is_told_with_what_can(make: Callable[[Any], Any]
     with pytest.raises(ConfigurationError) as raised:
         make(CacheLayer(semantic=False))
     assert said in str(raised.value)
+
+
+def test_a_setting_without_a_name_is_told_to_be_named_and_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match="CacheLayer='str': name each setting") as raised:
+        CacheLayer("redis://user:secret@host")  # type: ignore[misc]
+    assert "secret" not in str(raised.value)
+
+
+def test_a_class_below_the_layer_may_take_settings_without_names() -> None:
+    class Own(CacheLayer):
+        def __init__(self, place: str) -> None:
+            super().__init__(semantic=False)
+            self.place = place
+
+    assert Own("here").place == "here"
