@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ T = TypeVar("T")
 _log = logging.getLogger("cachelayer")
 QUIET = 60.0
 """Seconds between two log lines of one stage."""
+_OURS = __name__.partition(".")[0]
 
 
 class Faults:
@@ -40,8 +42,7 @@ class Faults:
         now = self._clock.monotonic()
         if now - self._logged.get((stage, of), -QUIET) >= QUIET:
             self._logged[stage, of] = now
-            # faults of our own hold no word of a prompt
-            told = f"{name} ({fault})" if isinstance(fault, StoreFault) else name
+            told = f"{name}{_more(fault, stage if of else None)}"
             where = f"{stage} of {of}" if of else f"stage {stage}"
             then = "its answers are returned and not stored" if of else "requests are answered without it"
             _log.warning("%s failed with %s; %s", where, told, then)
@@ -82,6 +83,26 @@ class Faults:
         with guard:
             return work(*args)
         return guard.reason
+
+
+def _more(fault: BaseException, owners: str | None) -> str:
+    """What can be said of a fault without a word of a prompt, which messages of others may hold.
+
+    `owners`: what failed where that is a function, or a template, of the owner's.
+    """
+    if isinstance(fault, StoreFault):
+        return f" ({fault})"
+    if owners is None:
+        return ""
+    if isinstance(fault, ConfigurationError):
+        return f" ({fault.field}: {fault.remedy})"
+    trace = fault.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == _OURS:
+        trace = trace.tb_next
+    if trace is not None:
+        return f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    called = isinstance(fault, TypeError) and owners != "tags"
+    return " when it was called: does it take the arguments that it is given?" if called else ""
 
 
 class _Guard:

@@ -45,6 +45,27 @@ async def test_an_answer_whose_terms_cannot_be_told_is_returned_and_not_kept(
     assert f"{next(iter(options))} of {ask.function.name} failed" in told and "not stored" in told
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ttl": lambda answer: "soon"}, "failed with ConfigurationError (ttl(answer): give seconds"),
+        ({"ttl": lambda answer: answer["secret"]}, "failed with TypeError at test_owners_faults.py:"),
+        ({"cache_if": lambda answer, more: True}, "failed with TypeError when it was called"),
+        ({"key": lambda other: other}, "failed with TypeError when it was called"),
+        ({"key": lambda topic: int(topic)}, "failed with ValueError at test_owners_faults.py:"),
+        ({"tags": ["{topic:%}"]}, "failed with ValueError; "),
+    ],
+)
+async def test_the_log_says_where_a_function_of_the_owners_failed_and_no_word_of_a_request(
+    options: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def ask(topic: str) -> str:
+        return "answer"
+
+    assert await CacheLayer(semantic=False).wrap(ask, **options)(topic="secret") == "answer"
+    assert said in caplog.text and "secret" not in caplog.text
+
+
 async def test_an_owner_who_says_for_ever_has_an_answer_kept_for_long() -> None:
     async with CacheLayer(semantic=False) as layer:
         ask = layer.wrap(Gate(opened=True), name="ask", ttl=lambda answer: 1e308)
