@@ -207,6 +207,7 @@ class Call:
     """The answer that it is made for."""
     reason: Reason | None = None
     """Why this request goes past every tier, uncached."""
+    unkeyable = ""  # or which argument has no key, in words
     looked: Reason | None = None
     """Why the shared store has no answer, where it was asked already."""
     lease: Lease | None = None
@@ -231,9 +232,8 @@ class Call:
         kwargs: dict[str, Any],
         scope: Scope | None,
         invoke: Callable[..., Any],
-        arrived: float = 0.0,
+        arrived: float = 0.0,  # monotonic seconds
     ) -> None:
-        """`arrived`: monotonic seconds."""
         self.function, self.args, self.kwargs, self.invoke = function, args, kwargs, invoke
         self.arrived = arrived
         if scope is not None:

@@ -35,10 +35,14 @@ class Explanation:
     detail: str = ""
     differs_most: str | None = None
     """The scope field that differs most often among this function's misses."""
+    why: str = ""
+    """Of a bypass: which argument has no key. Of a miss: why answers of the function were not stored, how often."""
 
     def __str__(self) -> str:
         lines = [f"{self.function}: {self.verdict}"]
         lines += [f"  {tier}: {reason}" for tier, reason in self.reasons.items()]
+        if self.why:
+            lines.append(f"  why: {self.why}")
         if self.detail:
             lines.append(f"  decided by: {self.detail}")
         lines += [f"  near: {c['similarity']:.3f}  {c['text']}" for c in self.candidates]
@@ -61,9 +65,8 @@ async def explain(engine: Engine, call: Call) -> Explanation:
     differs = most[0][0] if most else None
     name = call.function.name
     if call.reason is not None or call.identity is None:
-        return Explanation(
-            name, "bypass", {"memory": call.reason or Reason.NOT_KEYABLE}, differs_most=differs
-        )
+        reasons = {"memory": call.reason or Reason.NOT_KEYABLE}
+        return Explanation(name, "bypass", reasons, differs_most=differs, why=call.unkeyable)
     identity = call.identity
     scope = {k: v for k, v in identity.scope.items() if k != call.function.identifier.text}
     facts: dict[str, Any] = {
@@ -80,7 +83,13 @@ async def explain(engine: Engine, call: Call) -> Explanation:
     facts["candidates"], facts["detail"] = similar.candidates, similar.detail
     if similar.reason is None:
         return Explanation(name, "similar hit", reasons, **facts)
+    facts["why"] = _not_stored(call)
     return Explanation(name, "miss", {**reasons, "similar": similar.reason}, **facts)
+
+
+def _not_stored(call: Call) -> str:
+    told = ", ".join(f"{reason} {n}" for reason, n in dict(call.function.stats.kept_out).items())
+    return f"of the answers so far, not stored: {told}" if told else ""
 
 
 def _recalled(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:

@@ -54,6 +54,7 @@ class Handle:
             if not function.keyed:
                 raise ConfigurationError("arguments", function.name, str(fault)) from None
             self._keeper.tell(function, fault)
+            call.unkeyable = str(fault)
         except Exception as fault:
             if self._faults.forgives("key", fault, function.name) is not None:
                 call.reason = Reason.NOT_KEYABLE

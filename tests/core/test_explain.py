@@ -87,3 +87,27 @@ async def test_a_similar_answer_and_none_are_explained_as_what_they_would_be() -
             assert told.verdict == verdict and told.candidates[0]["text"] == FORWARDS
             assert told.reasons == met.misses
             assert (met.match == "similar") is (verdict == "similar hit")
+
+
+async def test_why_calls_go_uncached_is_told() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def ask(question: Any) -> Any:
+        return object() if question == "odd" else None
+
+    for question in ("odd", "odd", "none"):
+        await ask(question)
+    told = await ask.explain("odd")
+    assert (
+        told.why == "of the answers so far, not stored: not_keepable 2, empty_answer 1"
+        and told.why in str(told)
+    )
+    told = await ask.explain(object())
+    assert told.verdict == "bypass" and told.why.startswith("argument 'question' cannot be part of a key")
+
+
+async def test_a_hit_needs_no_reason(clock: ManualClock) -> None:
+    _, ask = exact(clock)
+    await ask("q")
+    assert (await ask.explain("q")).why == (await ask.explain("other")).why == ""
