@@ -16,7 +16,7 @@ from ..flow.attempt import Faults
 from ..flow.background import Background
 from ..keep.call import Function
 from ..keep.keeper import Keeper
-from ..policy import Policy
+from ..policy import Policy, check_names
 from ..protocols import Clock, Decider, Embedder, Feed, Store, VectorIndex, Verifier
 from ..semantic.embed.batched import BatchedEmbedder
 from ..semantic.embed.cache import CachedEmbedder
@@ -50,11 +50,12 @@ class Constructed:
             raise ConfigurationError(
                 cls.__name__, type(args[0]).__name__, remedy
             )  # a URL may hold a password
-        for name, value in arguments.items():
-            if name not in known and name in Policy.__dataclass_fields__ and not open_ended:
+        for name, value in ({} if open_ended else arguments).items():
+            if name not in known and name in Policy.__dataclass_fields__:
                 raise ConfigurationError(
                     name, value, f"it belongs to the policy: policy=Policy({name}={value!r})"
                 )
+            check_names("argument", {name: type(value).__name__}, list(known)[1:])
         return super().__new__(cls)
 
     def __setattr__(self, name: str, value: Any) -> None:

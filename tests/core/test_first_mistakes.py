@@ -42,3 +42,11 @@ def test_a_class_below_the_layer_may_take_settings_without_names() -> None:
             self.place = place
 
     assert Own("here").place == "here"
+
+
+def test_a_setting_of_no_such_name_is_told_the_nearest_and_not_shown() -> None:
+    with pytest.raises(
+        ConfigurationError, match="stor='str': unknown argument; did you mean 'store'"
+    ) as raised:
+        CacheLayer(stor="redis://user:secret@host")  # type: ignore[call-arg]
+    assert "secret" not in str(raised.value)
