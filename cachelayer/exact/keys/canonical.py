@@ -143,8 +143,11 @@ def _members(found: Members) -> list[Tree]:
 
 
 def _beside(value: Any) -> list[Tree]:
-    found = _members(beside(value))
-    return found if any(found) else []
+    """Attributes that are plain data; others are not followed: a parsed page's string leads to the whole page."""
+    found = beside(value)
+    data = {n: held for n, held in found.private.items() if type(held) in _NESTED or isinstance(held, _DATA)}
+    told = _members(found._replace(private=data))
+    return told if any(told) else []
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:
@@ -185,6 +188,7 @@ def _scalar(value: np.generic) -> Tree:
     return tree(plain)
 
 
+_DATA = (bytes, np.ndarray, datetime.date, datetime.time, datetime.timedelta, Decimal, enum.Enum, uuid.UUID)
 _PLAIN = (str, int, float, dict, list, tuple)
 _ADDRESSES = (IPv4Address, IPv6Address, IPv4Network, IPv6Network)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -256,8 +260,8 @@ def _subclassed(value: Any, kind: type) -> Tree:
     if isinstance(value, dict):  # as stored: the items of a multi-dict are the first or the last ones
         return _tag("map:" + _name(kind), [*_sorted(dict.items(value)), *_beside(value)])
     if isinstance(value, Mapping):
-        items = value.multi_items() if hasattr(value, "multi_items") else value.items()
-        return _tag("map:" + _name(kind), _sorted(items))
+        several = getattr(kind, "multi_items", None)
+        return _tag("map:" + _name(kind), _sorted(several(value) if several else value.items()))
     if isinstance(value, list | tuple):
         return _tag("sub", [_name(kind), [tree(item) for item in value], *_beside(value)])
     raise NotKeyable(_name(kind), kind)

@@ -43,7 +43,10 @@ def members(value: Any) -> Members | None:
 
 def beside(value: Any) -> Members:
     """What an object of a subclass of a plain type, such as `str` or `dict`, holds besides its content."""
-    found = _declared(value, field_names(type(value)) or [])
+    fields = field_names(type(value)) or []
+    found = _declared(value, fields)
+    held = {name: more for name, more in found.public.items() if name not in fields}
+    found = Members(found.tag, _set(value, fields), {**held, **found.private})
     if isinstance(value, dict):  # not again what can be read as an item, too
         for held in found.public, found.private:
             for name in [name for name, more in held.items() if dict.get(value, name) is more]:
