@@ -79,7 +79,7 @@ def bound(fn: Any, options: Mapping[str, Any]) -> str:
         given.append(behind)
     try:
         return encode([argument(value) for value in given]).hex() if given else ""
-    except NotKeyable:
+    except (NotKeyable, RecursionError):
         return ""
 
 

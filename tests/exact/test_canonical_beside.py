@@ -17,7 +17,7 @@ from multidict import MultiDict
 from starlette.datastructures import QueryParams
 from werkzeug.datastructures import MultiDict as FormDict
 
-from cachelayer.exact.keys.canonical import argument, encode
+from cachelayer.exact.keys.canonical import NotKeyable, argument, encode
 
 
 def with_attributes(value: Any, **attributes: Any) -> Any:
@@ -171,6 +171,19 @@ def test_an_attribute_that_is_no_data_is_not_followed() -> None:
     one, other = Text("a"), Text("b")
     one.page, one.next, other.previous = object(), other, one  # type: ignore[attr-defined]
     assert argument(one) == argument(Text("a"))
+
+
+@dataclass
+class Leaf:
+    name: str
+
+    def __post_init__(self) -> None:
+        self._tree = self._root = self
+
+
+def test_what_leads_back_to_itself_by_two_ways_is_refused_at_once() -> None:
+    with pytest.raises((NotKeyable, RecursionError)):
+        argument(Leaf("a"))
 
 
 @attrs.define

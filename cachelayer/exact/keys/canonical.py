@@ -137,7 +137,7 @@ def _finer(value: datetime.timedelta) -> list[int]:
 def _members(found: Members) -> list[Tree]:
     held = {}
     for name, value in found.private.items():
-        with suppress(NotKeyable, RecursionError):
+        with suppress(NotKeyable):  # a circle is not: each of its turns would be walked again for each name
             held[name] = tree(value)
     return [_dict(found.public), *([held] if held else [])]
 
