@@ -47,9 +47,8 @@ class Constructed:
         open_ended = any(p.kind is p.VAR_KEYWORD for p in known.values())
         if args and all(p.kind is p.KEYWORD_ONLY for p in list(known.values())[1:]):
             remedy = "name each setting, as in CacheLayer(store='redis://host:6379/0')"
-            raise ConfigurationError(
-                cls.__name__, type(args[0]).__name__, remedy
-            )  # a URL may hold a password
+            # its type alone: a URL may hold a password
+            raise ConfigurationError(cls.__name__, type(args[0]).__name__, remedy)
         for name, value in ({} if open_ended else arguments).items():
             if name not in known and name in Policy.__dataclass_fields__:
                 raise ConfigurationError(
