@@ -32,6 +32,7 @@ ADDED: Final = frozenset(("again", "away", "back", "else", "off"))
 _DEALING: Final = frozenset("rent hire lease let lend loan sell sold".split())
 """Who gives when 'out' follows, and takes when not."""
 _OWN: Final = frozenset(("my", "our"))
+_THEIRS: Final = frozenset("his her their".split())
 _SINGLE: Final = frozenset("where is are has have when".split())
 _SMALL: Final = frozenset().union(*_APART, _PARTICLES, ADDED)
 
@@ -48,6 +49,22 @@ def exchanges(a: Signature, b: Signature) -> bool:
     if "out" in differ and not _DEALING.isdisjoint(a.vocabulary | b.vocabulary):
         return True
     return not differ.isdisjoint(_STRONG) and _phrased(a.words, b.words)
+
+
+def owners(a: Signature, b: Signature) -> bool:
+    """'his house' and "Ruth's house", where both name two: which of them he is cannot be told."""
+    if _THEIRS.isdisjoint(a.vocabulary ^ b.vocabulary) or len(a.names & b.names) < 2:
+        return False
+    pair = _only(a.words, b.words)
+    return (
+        any(
+            one in _THEIRS and stem(other.removesuffix("'s")) in a.names & b.names
+            for one, other in (pair, pair[::-1])
+            if other.endswith("'s")
+        )
+        if pair
+        else False
+    )
 
 
 def opposed(a: Signature, b: Signature) -> bool:

@@ -20,7 +20,8 @@ from .degrees import degrees
 from .demands import demands
 from .doers import doers
 from .duties import duties
-from .exchanges import ADDED, exchanges, opposed
+from .exchanges import ADDED, exchanges, opposed, owners
+from .habits import habits
 from .inquiries import inquiries
 from .moods import moods
 from .permissions import permissions
@@ -80,6 +81,7 @@ _ANYWHERE: Final = (
     moods,
     acts,
     opposed,
+    owners,
     apart,
     causes,
     duties,
@@ -89,6 +91,7 @@ _ANYWHERE: Final = (
     bounds,
     both,
     wishes,
+    habits,
     degrees,
     trades,
     lettered,

@@ -91,7 +91,11 @@ def _past(now: frozenset[str], then: frozenset[str], a: Signature, b: Signature)
     if not over:
         return False
     goes_on = not a.vocabulary.isdisjoint(_CONTRACTED)
-    return any(stem(w) in over for w in now if w.endswith("s") or (goes_on and w.endswith("ing")))
+    return any(stem(w) in over for w in now if _does(w) or (goes_on and w.endswith("ing")))
+
+
+def _does(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss")  # 'misses', not 'miss'
 
 
 def ended(words: frozenset[str]) -> set[str]:

@@ -18,7 +18,8 @@ _ASKING: Final = frozenset("do does did don't doesn't didn't will would can coul
 _WHO: Final = frozenset("who whom what which".split())
 _PARTICIPLES: Final = ("ed", "en", "wn", "ught", "ld", "nt", "pt", "lt", "id")
 _IRREGULAR: Final = frozenset(
-    "made led run won cut hit set put hurt held found met shot fed shut lost done".split()
+    """made led run won cut hit set put hurt held found met shot fed shut lost done left understood struck stuck sung
+    begun drunk hung dug bound spun swum worn torn sworn born read spread""".split()
 )
 _PEOPLE: Final = frozenset("i you he she it we they".split())
 _ASKED: Final = "?"

@@ -27,6 +27,7 @@ from ..text.slips import slipped
 from ..text.words import Words, words
 from ..weights import load_judge
 from .contexts import measures, serious
+from .lists import reordered
 from .pairing import features
 
 REMEMBERED: Final = 16 * 2**20
@@ -126,6 +127,8 @@ class PairVerifier:
             if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
+            if reordered(mine, other):
+                other = mine
             guard = forbidding(mine, other, table)
             out.append((0.0, guard))
             if not guard:
