@@ -23,7 +23,7 @@ from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
 from ..text.signature import Signature, signature
-from ..text.slips import slipped
+from ..text.slips import moved, respaced, slipped
 from ..text.words import Words, words
 from ..weights import load_judge
 from .contexts import measures, serious
@@ -104,7 +104,9 @@ class PairVerifier:
         table, mine = words(), self._read(query.text)
         said, known = mine.signature.vocabulary, self._readings.words
         for c in candidates:
-            may = c.turns == query.turns and akin(said, frozenset(known(c.text, table)))
+            may = c.turns == query.turns and (
+                akin(said, frozenset(known(c.text, table))) or moved(query.text, c.text)
+            )
             if may and _repeated(mine, self._read(c.text)):
                 return c
         return None
@@ -124,7 +126,8 @@ class PairVerifier:
         asked: dict[str, list[tuple[int, Reading, Sequence[float]]]] = {"pairs": [], "close": []}
         for c in candidates:
             other = self._read(c.text)
-            if akin(mine.signature.vocabulary, other.signature.vocabulary) and _repeated(mine, other):
+            may = akin(mine.signature.vocabulary, other.signature.vocabulary) or moved(query.text, c.text)
+            if may and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
             if reordered(mine, other):
@@ -172,7 +175,8 @@ class PairVerifier:
 
 
 def _repeated(a: Reading, b: Reading) -> bool:
-    if not a.core or not (a.core == b.core or slipped(a, b, words().spelling)):
+    spelling = words().spelling
+    if not a.core or not (a.core == b.core or slipped(a, b, spelling) or respaced(a, b, spelling)):
         return False
     if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
         return False

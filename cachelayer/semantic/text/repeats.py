@@ -215,12 +215,15 @@ def akin(mine: Set[str], theirs: Set[str]) -> bool:
 
 
 def _twinned(words: Set[str], others: Set[str]) -> bool:
-    """Whether each may be another form of one of `others`: a slip keeps the first letter, few forms change it."""
+    """Whether each may be another form of one of `others`.
+
+    A slip keeps the first letter or swaps it with the second, and few forms change it.
+    """
     for word in words:
         if len(word) < SHORT:
             return False
         if word.startswith(_CHANGING):
             continue
-        if not any(word[0] == other[0] and abs(len(word) - len(other)) <= FAR for other in others):
+        if not any(word[0] in other[:2] and abs(len(word) - len(other)) <= FAR for other in others):
             return False
     return True

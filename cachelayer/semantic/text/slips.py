@@ -1,10 +1,12 @@
 """Whether two texts differ only in typing errors: 'how do i vist a mosqe' / 'how do I visit a mosque'.
 
-With the other text at hand, a misspelt word need not lead to a single word by itself, as `spelling` requires.
+With the other text at hand, a misspelt word need not lead to a single word by itself, as `spelling` requires, its first
+two letters may be swapped, and a space may have come too early or too late: 'wha tis a mosque'.
 """
 
 from __future__ import annotations
 
+from .lexicon import FUNCTION_WORDS
 from .reading import Reading
 from .repeats import SPELLED, few, named
 from .spelling import LEAST, Spelling
@@ -25,9 +27,40 @@ def slipped(a: Reading, b: Reading, spelling: Spelling) -> bool:
     )
 
 
+def moved(one: str, other: str) -> bool:
+    """Whether two texts may differ by where one space stands, by a look at their letters."""
+    return one != other and abs(len(one) - len(other)) <= 1 and _letters(one) == _letters(other)
+
+
+def respaced(a: Reading, b: Reading, spelling: Spelling) -> bool:
+    """Whether one space alone stands elsewhere, and leaves a word that there is not: 'livin gin Rome'."""
+    mine, theirs = a.core, b.core
+    if "".join(mine) != "".join(theirs) or not SPELLED.isdisjoint(mine) or not SPELLED.isdisjoint(theirs):
+        return False
+    first = next((i for i, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x != y), 0)
+    last = next((i for i, (x, y) in enumerate(zip(mine[::-1], theirs[::-1], strict=False)) if x != y), 0)
+    left, right = mine[first : len(mine) - last], theirs[first : len(theirs) - last]
+    if {len(left), len(right)} == {2}:
+        one_place = abs(len(left[0]) - len(right[0])) == 1
+    else:
+        one_place = {len(left), len(right)} == {1, 2}
+    return one_place and (_odd(left, right, a.text, spelling) or _odd(right, left, b.text, spelling))
+
+
+def _odd(words: tuple[str, ...], others: tuple[str, ...], text: str, spelling: Spelling) -> bool:
+    """One of `words`, of `text`, is nobody's, and all `others` are common."""
+    strange = [w for w in words if w.isalpha() and not spelling.known(w) and not named(w, text)]
+    return bool(strange) and all(w in spelling.common or w in FUNCTION_WORDS for w in others)
+
+
+def _letters(text: str) -> str:
+    return text.replace(" ", "").lower()
+
+
 def _meant(word: str, other: str, text: str, spelling: Spelling) -> bool:
     """`word`, of `text`, is nobody's, and `other` a common one a letter away."""
-    if not slip(word, other) or other not in spelling.common or not word.isalpha():
+    swapped = word[:2] == other[1::-1] and word[2:] == other[2:]
+    if not (swapped or slip(word, other)) or other not in spelling.common or not word.isalpha():
         return False
     if min(len(word), len(other)) < LEAST and sorted(word) != sorted(other):
         return False  # 'nuxt' is no slip of 'next'
