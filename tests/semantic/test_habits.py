@@ -1,13 +1,19 @@
-"""How it used to be, how it is becoming and whose it is: other requests than how it is."""
+"""How it used to be, is becoming or would have been, whose it is and to whom: other requests than how it is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from cachelayer.semantic.guards.exchanges import owners
+from cachelayer.semantic.guards.conditions import conditions, mirrored
+from cachelayer.semantic.guards.degrees import degrees
+from cachelayer.semantic.guards.exchanges import owners, selves
 from cachelayer.semantic.guards.habits import habits
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.signature import Signature, signature
+
+Guard = Callable[[Signature, Signature], bool]
 
 
 @pytest.mark.parametrize(
@@ -20,6 +26,8 @@ from cachelayer.semantic.text.signature import signature
         ("is the climate unstable?", "is the climate becoming unstable?"),
         ("why is the lake salty?", "why is the lake becoming salty?"),
         ("are rents high in Leeds?", "are rents getting high in Leeds?"),
+        ("is the light blinking?", "is the light supposed to blink?"),
+        ("what will happen if the dam breaks?", "what would happen if the dam had broken?"),
     ],
 )
 def test_as_it_was_or_will_be_is_not_as_it_is(one: str, other: str):
@@ -38,6 +46,11 @@ def test_as_it_was_or_will_be_is_not_as_it_is(one: str, other: str):
         ("why is my phone getting hot?", "why is my phone hot?"),
         ("is my card getting blocked?", "is my card blocked?"),
         ("how to become a nurse?", "how do I become a nurse?"),
+        ("how am I supposed to log in?", "how do I log in?"),
+        ("should the light blink?", "is the light supposed to blink?"),
+        ("what is the pay after becoming a pilot?", "what is the pay of a pilot?"),
+        ("what if I have a day to live?", "what would you do if you had a day to live?"),
+        ("what would've happened if the South won?", "what might have happened if the South had won?"),
     ],
 )
 def test_a_habit_in_other_words_is_the_same(one: str, other: str):
@@ -66,3 +79,37 @@ def test_verbs_that_bend_have_passives_too(one: str, other: str):
 
 def test_a_verb_that_ends_in_s_is_not_of_the_present():
     assert not relations(signature("did Anna miss the train"), signature("was the train missed by Anna"))
+
+
+@pytest.mark.parametrize(
+    ("guard", "one", "other"),
+    [
+        (selves, "does the oven clean itself", "does the oven clean it"),
+        (conditions, "if I pay late is there a fee", "if there is a fee do I pay late"),
+        (conditions, "if it rains do we cancel", "does it rain if we cancel"),
+        (mirrored, "are you allowed to see my data", "am I allowed to see your data"),
+        (degrees, "is the bridge as long as the tunnel", "is the bridge longer than the tunnel"),
+        (degrees, "which phone is as cheap as mine", "which phone is less cheap than mine"),
+        (relations, "must the form be signed", "has the form been signed"),
+        (relations, "I'm about to be fired", "I was fired"),
+        (relations, "tax on gifts that I give", "tax on gifts that I receive"),
+    ],
+)
+def test_one_small_exchange_makes_another_request(guard: Guard, one: str, other: str):
+    assert guard(signature(one), signature(other)) and guard(signature(other), signature(one))
+
+
+@pytest.mark.parametrize(
+    ("guard", "one", "other"),
+    [
+        (selves, "does it clean itself", "is it self cleaning"),
+        (conditions, "do we cancel if it rains", "if it rains do we cancel"),
+        (conditions, "if the card is lost what do I do", "what do I do if the card is lost"),
+        (mirrored, "could you give me a refund", "could I get a refund from you"),
+        (mirrored, "how do I reset my password", "how do you reset your password"),
+        (degrees, "is it as big as a bus", "has it the size of a bus, or is it as big as one"),
+        (relations, "must the form be signed", "does the form have to be signed"),
+    ],
+)
+def test_the_same_in_another_order_or_from_another_side_is_one_request(guard: Guard, one: str, other: str):
+    assert not guard(signature(one), signature(other)) and not guard(signature(other), signature(one))

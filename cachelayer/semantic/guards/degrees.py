@@ -1,6 +1,7 @@
-"""Guard: one text says that there is too much of something, the other asks for more of it.
+"""Guard: one text says that there is too much of something, the other asks for more of it; or as much, and more.
 
-'The music is too loud' / 'make the music louder', in whatever wording."""
+'The music is too loud' / 'make the music louder', in whatever wording; 'as long as a bus' / 'longer than a bus'.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,23 @@ _VOWELS: Final = frozenset("aeiou")
 
 
 def degrees(a: Signature, b: Signature) -> bool:
-    """One text has too much of what the other asks more of."""
+    """One text has too much of what the other asks more of, or as much as something of what it has more than it."""
+    if ("than" in a.vocabulary) != ("than" in b.vocabulary) and (_as_much(a, b) or _as_much(b, a)):
+        return True
     return ("too" in a.vocabulary and _more(a, b)) or ("too" in b.vocabulary and _more(b, a))
+
+
+def _as_much(even: Signature, other: Signature) -> bool:
+    """'As long as' here, 'longer than' or 'more long than' there."""
+    if "as" not in even.vocabulary or "than" in even.vocabulary:
+        return False
+    words = even.words
+    much = {how for i, how in enumerate(words) if words[i - 1 : i] == ("as",) == words[i + 1 : i + 2]}
+    more = {form for how in much for form in _compared(how)}
+    return any(
+        than == "than" and (word in more or (word in much and before in ("more", "less")))
+        for before, word, than in zip(("", *other.words), other.words, other.words[1:], strict=False)
+    )
 
 
 def _more(too: Signature, other: Signature) -> bool:

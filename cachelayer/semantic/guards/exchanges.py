@@ -32,6 +32,11 @@ ADDED: Final = frozenset(("again", "away", "back", "else", "off"))
 _DEALING: Final = frozenset("rent hire lease let lend loan sell sold".split())
 """Who gives when 'out' follows, and takes when not."""
 _OWN: Final = frozenset(("my", "our"))
+_REFLEXIVE: Final = {
+    frozenset(pair.split("/"))
+    for pair in "it/itself him/himself her/herself them/themselves me/myself you/yourself us/ourselves".split()
+}
+_SELVES: Final = frozenset(word for pair in _REFLEXIVE for word in pair if word.endswith(("self", "selves")))
 _THEIRS: Final = frozenset("his her their".split())
 _SINGLE: Final = frozenset("where is are has have when".split())
 _SMALL: Final = frozenset().union(*_APART, _PARTICLES, ADDED)
@@ -49,6 +54,14 @@ def exchanges(a: Signature, b: Signature) -> bool:
     if "out" in differ and not _DEALING.isdisjoint(a.vocabulary | b.vocabulary):
         return True
     return not differ.isdisjoint(_STRONG) and _phrased(a.words, b.words)
+
+
+def selves(a: Signature, b: Signature) -> bool:
+    """'Does it clean itself' / 'does it clean it'."""
+    if _SELVES.isdisjoint(a.vocabulary ^ b.vocabulary):
+        return False
+    pair = _only(a.words, b.words)
+    return bool(pair) and frozenset(pair) in _REFLEXIVE
 
 
 def owners(a: Signature, b: Signature) -> bool:

@@ -16,11 +16,12 @@ from ..text.signature import Signature
 from .acts import acts
 from .bounds import both, bounds
 from .causes import causes
+from .conditions import conditions, mirrored
 from .degrees import degrees
 from .demands import demands
 from .doers import doers
 from .duties import duties
-from .exchanges import ADDED, exchanges, opposed, owners
+from .exchanges import ADDED, exchanges, opposed, owners, selves
 from .habits import habits
 from .inquiries import inquiries
 from .moods import moods
@@ -82,6 +83,9 @@ _ANYWHERE: Final = (
     acts,
     opposed,
     owners,
+    selves,
+    conditions,
+    mirrored,
     apart,
     causes,
     duties,
@@ -208,6 +212,8 @@ _MAY: Final = {
 
 _LEAVING: Final = {"yesno": 0, "when": 1, "who": 1}
 """Questions that ask for leave, advice or duty, and where: 'how can I' is 'how should I'."""
+_DONE: Final = frozenset("has had did was were".split())
+"""'Must it be signed?' / 'Has it been signed?'"""
 _DUTIES: Final = frozenset((("have", "to"), ("need", "to")))
 
 
@@ -217,6 +223,8 @@ def _asks_else(a: Signature, b: Signature) -> bool:
     if at < 0 or a.question != b.question or "you" in (a.words[1:2] + b.words[1:2]):
         return False
     left, right = _leave(a.words[at:]), _leave(b.words[at:])
+    if "" in (left, right) and left != right and not at:
+        return not _DONE.isdisjoint((b.words if left else a.words)[:1])
     return left != "" != right != left and not (at and "will" in (left, right))
 
 

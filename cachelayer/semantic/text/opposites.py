@@ -96,6 +96,7 @@ _PAIRS: Final = """
     softest/hardest thicker/thinner thickest/thinnest tighter/looser brief/detailed short/detailed brief/comprehensive
     brief/lengthy former/current former/incoming current/incoming prior/following preceding/following
     before/following during/following during/after during/before during/until arrive/leave arrives/leaves arrived/left
+    give/receive gives/receives gave/received giving/receiving
     lend/return primary/secondary undo/redo attacker/victim uplink/downlink fold/unfold
     inhibit/promote inhibits/promotes inhibitor/promoter agonist/antagonist hypoglycemia/hyperglycemia
     hypothyroidism/hyperthyroidism hypotension/hypertension hypothermia/hyperthermia systolic/diastolic vein/artery

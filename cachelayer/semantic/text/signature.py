@@ -72,7 +72,9 @@ _HOW: Final = ("how", "how's")
 _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
 )} | {"whom": "who", "whom's": "who"}  # fmt: skip
-_YES_NO: Final = frozenset("is are was were do does did can could will would should has have may am".split())
+_YES_NO: Final = frozenset(
+    "is are was were do does did can could will would should has have may might must shall am".split()
+)
 _TIMES: Final = frozenset("time day date year month".split())
 _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price") | {
     "reason": "why",

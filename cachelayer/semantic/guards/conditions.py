@@ -1,0 +1,63 @@
+"""Guard: condition and consequence are exchanged: 'if it rains do we cancel' / 'if we cancel does it rain'."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..text.lexemes import POSSESSORS, stem
+from ..text.signature import QUESTION_WORDS, Signature
+
+_ASKING: Final = frozenset(
+    "is are was were am do does did can could will would should may must has have had".split()
+)
+_SUBJECTS: Final = frozenset(
+    "i you we they he she it there the a an this that these those any".split()
+).union(POSSESSORS)
+_PEOPLE: Final = frozenset("i you we they he she it there".split())
+
+
+def conditions(a: Signature, b: Signature) -> bool:
+    """The same words, and nothing of the one's condition is in the other's."""
+    if "if" not in a.vocabulary or "if" not in b.vocabulary or a.stems != b.stems:
+        return False
+    mine, theirs = _condition(a), _condition(b)
+    return bool(mine and theirs) and mine.isdisjoint(theirs)
+
+
+def _condition(s: Signature) -> frozenset[str]:
+    """Stems from 'if' to where a question begins, or to the end."""
+    start = s.words.index("if") + 1
+    end = next((i for i in range(start + 1, len(s.words)) if _asks(s.words, i)), len(s.words))
+    return s.stems.intersection(map(stem, s.words[start:end]))
+
+
+def _asks(words: tuple[str, ...], at: int) -> bool:
+    """Whether a question begins there: 'do I', 'is the', but not 'there is a'."""
+    if words[at] in QUESTION_WORDS or words[at] == "then":
+        return True
+    return (
+        words[at] in _ASKING
+        and words[at - 1] not in _PEOPLE
+        and not _SUBJECTS.isdisjoint(words[at + 1 : at + 2])
+    )
+
+
+_FIRST: Final = dict.fromkeys("i me my mine we us our ours i'm i've i'd i'll we're we've myself".split(), 1)
+_PERSON: Final = _FIRST | dict.fromkeys("you your yours you're you've you'd you'll yourself".split(), 2)
+_BOTH: Final = frozenset((1, 2))
+
+
+def mirrored(a: Signature, b: Signature) -> bool:
+    """'Are you allowed to see my data' / 'am I allowed to see your data': you and I are exchanged throughout."""
+    if a.stems != b.stems or ("from" in a.vocabulary) != ("from" in b.vocabulary):
+        return False
+    mine, theirs = _persons(a), _persons(b)
+    return (
+        len(mine) == len(theirs)
+        and _BOTH.issubset(mine)
+        and all(one != other for one, other in zip(mine, theirs, strict=True))
+    )
+
+
+def _persons(s: Signature) -> list[int]:
+    return [_PERSON[word] for word in s.words if word in _PERSON]
