@@ -8,9 +8,12 @@ import pytest
 
 from cachelayer.semantic.guards.conditions import conditions, mirrored
 from cachelayer.semantic.guards.degrees import degrees
+from cachelayer.semantic.guards.doers import heads
 from cachelayer.semantic.guards.exchanges import owners, selves
 from cachelayer.semantic.guards.habits import habits
+from cachelayer.semantic.guards.rates import rates
 from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.trades import lettered
 from cachelayer.semantic.text.signature import Signature, signature
 
 Guard = Callable[[Signature, Signature], bool]
@@ -90,6 +93,11 @@ def test_a_verb_that_ends_in_s_is_not_of_the_present():
         (mirrored, "are you allowed to see my data", "am I allowed to see your data"),
         (degrees, "is the bridge as long as the tunnel", "is the bridge longer than the tunnel"),
         (degrees, "which phone is as cheap as mine", "which phone is less cheap than mine"),
+        (rates, "take it twice a day", "take it once every two days"),
+        (rates, "is it run daily", "is it run every other day"),
+        (rates, "three times a week", "once in a month and every three weeks"),
+        (heads, "the index of an item", "the item at an index"),
+        (lettered, "copy it from server A to server B", "copy it from server B to server A"),
         (relations, "must the form be signed", "has the form been signed"),
         (relations, "I'm about to be fired", "I was fired"),
         (relations, "tax on gifts that I give", "tax on gifts that I receive"),
@@ -107,6 +115,12 @@ def test_one_small_exchange_makes_another_request(guard: Guard, one: str, other:
         (conditions, "if the card is lost what do I do", "what do I do if the card is lost"),
         (mirrored, "could you give me a refund", "could I get a refund from you"),
         (mirrored, "how do I reset my password", "how do you reset your password"),
+        (rates, "twice a day", "every 12 hours"),
+        (rates, "is it run daily", "is it run every day"),
+        (rates, "twice every day", "two times per day"),
+        (rates, "what a day, and once it rained", "is it run every other day"),
+        (heads, "the price of a ticket", "the ticket and its price"),
+        (heads, "the number of seats in a car", "the number of seats of a car"),
         (degrees, "is it as big as a bus", "has it the size of a bus, or is it as big as one"),
         (relations, "must the form be signed", "does the form have to be signed"),
     ],

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..text.lexemes import POSSESSORS, stem
+from ..text.lexemes import POSSESSORS, PREPOSITIONS, stem
+from ..text.lexicon import FUNCTION_WORDS
 from ..text.signature import Signature
 
 _HELPING: Final = frozenset(
@@ -39,6 +40,29 @@ def doers(a: Signature, b: Signature) -> bool:
         return False
     deeds = frozenset(_deeds(a, both))
     return bool(deeds) and any((whom, deed, who) in deeds for who, deed, whom in _deeds(b, both))
+
+
+def heads(a: Signature, b: Signature) -> bool:
+    """'The index of an item' / 'the item at an index': which is whose."""
+    if a.stems != b.stems or len(a.content) != len(b.content):
+        return False
+    return _owned(a, b) or _owned(b, a)
+
+
+def _owned(a: Signature, b: Signature) -> bool:
+    if "of" not in a.vocabulary:
+        return False
+    linked = frozenset(_linked(b.words))
+    return any((of, thing) in linked for thing, of in _linked(a.words, only="of") if of != thing)
+
+
+def _linked(words: Sequence[str], only: str = "") -> Iterator[tuple[str, str]]:
+    """Stems of what stands before a preposition and behind it."""
+    for i in range(1, len(words) - 1):
+        if words[i] in PREPOSITIONS and (not only or words[i] == only):
+            at = _thing(words, i + 1)
+            if at < len(words) and words[i - 1] not in FUNCTION_WORDS:
+                yield stem(words[i - 1]), stem(words[at])
 
 
 def _deeds(s: Signature, among: frozenset[str]) -> Iterator[Deed]:

@@ -20,7 +20,7 @@ _APART: Final = {
     frozenset(pair.split("/"))
     for pair in """and/or as/to as/with as/for as/by as/from as/of as/at to/like for/like to/at to/about to/by to/of
     to/through by/for by/of by/until by/about about/at about/from until/from until/in until/at until/on
-    into/from to/from""".split()
+    into/from to/from past/to""".split()
 }
 """Prepositions of which one never says what the other does; 'in' / 'at', 'with' / 'by', 'to' / 'for' often do."""
 _STRONG: Final = frozenset("up down off out away back".split())

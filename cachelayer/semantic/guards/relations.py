@@ -19,7 +19,7 @@ from .causes import causes
 from .conditions import conditions, mirrored
 from .degrees import degrees
 from .demands import demands
-from .doers import doers
+from .doers import doers, heads
 from .duties import duties
 from .exchanges import ADDED, exchanges, opposed, owners, selves
 from .habits import habits
@@ -28,6 +28,7 @@ from .moods import moods
 from .permissions import permissions
 from .phrases import apart
 from .plain import modality
+from .rates import rates
 from .spans import spans
 from .tenses import rooted, tenses
 from .trades import lettered, trades
@@ -91,6 +92,8 @@ _ANYWHERE: Final = (
     duties,
     units,
     doers,
+    heads,
+    rates,
     spans,
     bounds,
     both,

@@ -38,8 +38,8 @@ def _links(s: Signature) -> int:
 
 
 def lettered(a: Signature, b: Signature) -> bool:
-    """A single letter stands in the place of another, 'a' included: 'is group a full' / 'is group b full'."""
+    """A single letter, or two, stand in the place of others: 'is group a full' / 'is group b full', 'from a to b'."""
     if len(a.words) != len(b.words):
         return False
     differ = [(x, y) for x, y in zip(a.words, b.words, strict=True) if x != y]
-    return len(differ) == 1 and len(differ[0][0]) == len(differ[0][1]) == 1
+    return 1 <= len(differ) <= 2 and all(len(x) == len(y) == 1 for x, y in differ)
