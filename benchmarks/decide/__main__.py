@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import chain, one_off, pairs, picture, streams, table
+from . import chain, one_off, outside, pairs, picture, streams, table
 
 
 def main() -> int:
@@ -15,6 +15,7 @@ def main() -> int:
     picture.add(commands)
     pairs.add(commands)
     one_off.add(commands)
+    outside.add(commands)
     chain.add(commands)
     table.add(commands)
     args = parser.parse_args()

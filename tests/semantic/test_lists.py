@@ -1,4 +1,4 @@
-"""Two things joined by 'and' or 'or' may be named in either order, where no order is asked for."""
+"""Two things that are joined, or alike to each other, may be named in either order, where no order is asked for."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ SAME = [
     ("What do Germany and Austria have in common?", "What do Austria and Germany have in common?"),
     ("Which is larger, Texas or Alaska?", "Which is larger, Alaska or Texas?"),
     ("Python vs Java for games", "Java vs Python for games"),
+    ("Is Noah married to Zoe?", "Is Zoe married to Noah?"),
+    ("The old lens is compatible with the new body", "the new body is compatible with the old lens"),
+    ("How far is Rome from Paris?", "How far is Paris from Rome?"),
+    ("how far is it from Rome to Paris", "how far is it from Paris to Rome"),
 ]
 OTHER = [
     (
@@ -36,6 +40,10 @@ OTHER = [
     ("red wine and white plates", "white wine and red plates"),
     ("mix bleach and water with salt", "mix bleach and salt with water"),
     ("divide 12 and 4", "divide 4 and 12"),
+    ("how do I get from Rome to Paris", "how do I get from Paris to Rome"),
+    ("how far is the drive from Rome to Paris", "how far is the drive from Paris to Rome"),
+    ("is Ann opposed to Bob", "is Bob opposed to Ann"),
+    ("how close to winning is Ann", "is Ann close to winning how"),
 ]
 
 
