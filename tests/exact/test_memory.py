@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tracemalloc
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -205,3 +206,17 @@ def test_a_raw_form_holds_no_more_than_it_is_counted_for() -> None:
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert grown <= memory.bytes - before
+
+
+@pytest.mark.parametrize(
+    "kwargs", [{}, {"a": 1}, {"a": None}], ids=["no keywords", "keywords", "a None among them"]
+)
+@pytest.mark.parametrize("args", [(), ("text",), (1, [2]), (None,)], ids=["none", "a text", "values", "None"])
+def test_a_call_of_any_form_leads_to_the_entry_that_answered_it_before(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    memory, (slot, other) = memory_with(0, 2)
+    lane = Lane()
+    lane.link(memory, slot, args, kwargs)
+    lane.link(memory, other, (*args, "more"), kwargs)
+    assert lane.find(args, kwargs) is slot

@@ -82,8 +82,13 @@ class Lane:
         if not kwargs and len(args) == 1 and type(args[0]) is str:
             memory.link(slot, self.texts, args[0], args[0])
             return
-        call: Any = (args, kwargs) if args and kwargs else args or kwargs
-        table = self._mixed if args and kwargs else self.positional if args else self._named
+        call: Any
+        if not kwargs:  # as `find` tells them apart
+            call, table = args, self.positional
+        elif not args:
+            call, table = kwargs, self._named
+        else:
+            call, table = (args, kwargs), self._mixed
         try:
             if not (all(map(_plain, args)) and all(map(_plain, kwargs.values()))):
                 return
