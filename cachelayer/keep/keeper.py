@@ -23,7 +23,7 @@ from .call import Call, Function, Landing
 from .holdings import Holdings
 from .parts import tags_with
 from .streams import replay_of, seen_of, short, stream_of, whole
-from .terms import bears, lifetime, own_tags
+from .terms import lifetime, own_tags, staleness
 
 _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
@@ -92,7 +92,8 @@ class Keeper(Holdings):
             self._link(call, slot)
             return self.landing(slot, MEMORY, now)
         call.stale = slot
-        return self.landing(slot, STALE, now) if now < slot.ends + bears(call) else None
+        served = now < slot.ends + staleness(call, function.revalidate)
+        return self.landing(slot, STALE, now) if served else None
 
     def landing(self, slot: Slot, source: Source, now: float) -> Landing:
         """A slot as a landing."""

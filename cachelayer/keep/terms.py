@@ -12,9 +12,9 @@ from ..types import Reason
 from .call import Call
 
 
-def bears(call: Call) -> float:
-    """Seconds that an answer may have expired before and still serve, while it is made anew."""
-    most, asked = call.function.revalidate, call.tightening.max_stale
+def staleness(call: Call, most: float) -> float:
+    """For how many seconds past its freshness an answer may serve `call`: `most` by the policy, or fewer as it asks."""
+    asked = call.tightening.max_stale
     return most if asked is None else min(most, asked)
 
 

@@ -20,6 +20,7 @@ from ..keep.call import Call, Landing, Scope
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
+from ..keep.terms import staleness
 from ..protocols import Clock
 from ..tiers.tiers import Tiers
 from ..types import Outcome, Reason, Source
@@ -151,7 +152,7 @@ class Engine:
         if call.lease is not None and self.tiers.shared is not None:
             self.portal.soon(self.tiers.shared.let_go, call)
         slot, now = call.stale, self.clock.monotonic()
-        if slot is None or not slot.resident or now > slot.ends + call.function.if_error:
+        if slot is None or not slot.resident or now >= slot.ends + staleness(call, call.function.if_error):
             return None
         return self.keeper.landing(slot, STALE, now)
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..exact.keys.canonical import encode
 from ..flow.breaker import CLOSED
 from ..keep.call import Call
-from ..keep.terms import bears
+from ..keep.terms import staleness
 from ..types import Reason
 from .engine import Engine
 
@@ -121,7 +121,7 @@ async def _shared(engine: Engine, call: Call) -> tuple[float | None, Reason | No
 def _served(call: Call, age: float, late: float) -> tuple[float | None, Reason | None]:
     """Whether an answer would be served at this age, `late` seconds past its freshness."""
     oldest = call.tightening.max_age
-    fits = late < bears(call) and (oldest is None or age <= oldest)
+    fits = late < staleness(call, call.function.revalidate) and (oldest is None or age <= oldest)
     return (age, None) if fits else (None, Reason.EXPIRED)
 
 

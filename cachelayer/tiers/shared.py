@@ -16,7 +16,7 @@ from ..flow.breaker import CLOSED, Breaker
 from ..flow.waiting import within
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
-from ..keep.terms import bears
+from ..keep.terms import staleness
 from ..protocols import Clock, Lease, Store
 from ..types import Reason, Record
 from .declared import Declared
@@ -155,7 +155,7 @@ class SharedTier:
         with self.decoding:
             answer = (call.function.codec or self.codec).decode(record.payload)
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
-            if late < bears(call):
+            if late < staleness(call, call.function.revalidate):
                 return landing
             call.stale = landing.slot  # for where the backend fails
             return Reason.EXPIRED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -94,5 +95,29 @@ async def test_stale_if_error_answers_for_a_failing_backend(clock: ManualClock) 
     clock.advance(30)
     assert (await ask.outcome("q")).source is Source.STALE
     clock.advance(60)
+    with pytest.raises(ConnectionError):
+        await ask("q")
+
+
+@pytest.mark.parametrize(("accepted", "served"), [(0, False), (20, False), (21, True), (3600, True)])
+async def test_what_stands_in_for_a_failing_backend_is_no_staler_than_its_caller_takes(
+    clock: ManualClock, accepted: float, served: bool
+) -> None:
+    gate = Gate(opened=True)
+    layer = make(clock, ttl=10, stale_if_error=60)
+    ask = layer.wrap(gate, name="ask")
+    await ask("q")
+    gate.error = ConnectionError("down")
+    clock.advance(30)
+    with layer.tighten(max_stale=accepted), nullcontext() if served else pytest.raises(ConnectionError):
+        assert (await ask.outcome("q")).source is Source.STALE
+
+
+async def test_nothing_stands_in_for_a_failing_backend_unless_asked_for(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    ask = make(clock, ttl=10).wrap(gate, name="ask")
+    await ask("q")
+    gate.error = ConnectionError("down")
+    clock.advance(10)
     with pytest.raises(ConnectionError):
         await ask("q")
