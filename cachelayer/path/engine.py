@@ -149,8 +149,7 @@ class Engine:
     def _stale(self, call: Call) -> Landing | None:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
-        if call.lease is not None and self.tiers.shared is not None:
-            self.portal.soon(self.tiers.shared.let_go, call)
+        self.tiers.let_go(call)
         slot, now = call.stale, self.clock.monotonic()
         if slot is None or not slot.resident or now >= slot.ends + staleness(call, call.function.if_error):
             return None

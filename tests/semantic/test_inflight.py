@@ -46,6 +46,28 @@ async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
         assert layer.stats()["similar"]["joined"] == 1
 
 
+async def test_a_flight_that_brings_a_stale_answer_for_a_failing_backend_ends() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "track", "arguments": "{}"}}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [call],
+    }  # such an answer is findable by no other
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls"}
+    gate, clock = Gate(lambda question: {"choices": [choice]}, opened=True), ManualClock()
+    layer = make(clock=clock, ttl=10, stale_if_error=3600)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        await ask(FORWARDS)
+        await layer.flush()
+        gate.error = ConnectionError("down")
+        clock.advance(30)
+        assert (await ask.outcome(FORWARDS)).source is Source.STALE
+        await layer.flush()
+        tier = layer._similar
+        assert tier is not None and len(tier.inflight) == 0
+
+
 @pytest.mark.parametrize("question", [FORWARDS, BACKWARDS])
 async def test_an_answer_that_expired_before_it_was_findable_is_not_shared(question: str) -> None:
     gate, clock = Gate(opened=True), ManualClock()
