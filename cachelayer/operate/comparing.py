@@ -21,6 +21,7 @@ from ..semantic.asks import Same
 from ..semantic.evidence.budget import Interval
 from ..semantic.evidence.saying import say_the_same
 from ..semantic.tier import SimilarTier
+from ..types import Reason
 
 if TYPE_CHECKING:
     from ..tiers.tiers import Tiers
@@ -64,8 +65,8 @@ class Comparison:
         identity, slot = call.identity, landing.slot
         if identity is None or slot is None or not call.policy.pure:
             return
-        said = text_of(seen_of(call.function, slot.answer))
-        if said is None:
+        said = tiers.faults.attempt_now("compare", lambda: text_of(seen_of(call.function, slot.answer)))
+        if said is None or isinstance(said, Reason):
             return
         self.answers += 1
         if random() < self._share:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from time import time_ns
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from ..exact.answers.admission import text_of
 from ..exact.answers.usage import usage_of
+from ..flow.attempt import Faults
 from ..keep.accounts import model_of
-from ..keep.call import Call, Landing
+from ..keep.call import Call, Function, Landing
 from ..observe.otel import Attributes, Tracer
-from ..types import Match, Source
+from ..types import Match, Reason, Source
 
 _KINDS = {
     "memory": "CHAIN", "store": "CHAIN", "embed": "EMBEDDING", "search": "RETRIEVER", "verify": "RERANKER",
@@ -22,6 +23,7 @@ _PARAMETERS = tuple(
     (name, f"gen_ai.request.{name}") for name in ("temperature", "max_tokens", "top_p", "seed")
 )
 _MADE = (Source.BACKEND, Source.BYPASS)
+T = TypeVar("T")
 
 
 class Stages(dict[str, float]):
@@ -102,7 +104,7 @@ class Span:
             self._links = (self._tracer.link(leader.context, **{"cachelayer.link": "leader"}),)
         if self._tracer.prompts and landing.recording is None:
             answer = landing.answer if landing.frozen is None else landing.frozen.answer()
-            told["output.value"] = text_of(self._function.seen(answer)) or ""
+            told["output.value"] = self._names.read(text_of, self._function, answer) or ""
         self._told = told
 
     def streamed(self, chunks: list[Any] | None, fault: BaseException | None = None) -> None:
@@ -157,7 +159,7 @@ class _Called:
             if value is not None and isinstance(value, (int, float)):
                 attributes[name] = value
         if answer is not None:
-            prompt, cached, completion = usage_of(function.seen(answer))
+            prompt, cached, completion = span._names.read(usage_of, function, answer) or (0, 0, 0)
             if prompt or completion:
                 attributes["gen_ai.usage.input_tokens"] = attributes["llm.token_count.prompt"] = prompt
                 attributes["gen_ai.usage.output_tokens"] = completion
@@ -173,8 +175,8 @@ class _Called:
 class Tracing:
     """Decides, at the start of a request of one function, whether it is traced; holds the names of its spans."""
 
-    def __init__(self, tracer: Tracer, name: str, provider: str) -> None:
-        self.tracer, self._name, self.provider = tracer, name, provider
+    def __init__(self, tracer: Tracer, name: str, provider: str, faults: Faults) -> None:
+        self.tracer, self._name, self.provider, self._faults = tracer, name, provider, faults
         self.request = f"cachelayer {name}"
         self.stages = {stage: (f"cachelayer.{stage}", kind) for stage, kind in _KINDS.items()}
 
@@ -185,6 +187,11 @@ class Tracing:
             return None
         span = call.span = Span(self, *begun, call, plain=plain)
         return span
+
+    def read(self, how: Callable[[Any], T], function: Function, answer: Any) -> T | None:
+        """What `how` reads of an answer (of the owner's `view` of it, if any); None where that fails."""
+        read = self._faults.attempt_now("trace", lambda: how(function.seen(answer)))
+        return None if isinstance(read, Reason) else read
 
     def hit(self, seconds: float) -> None:
         """A hit in memory that took `seconds` and ends now: one span, if the sampler wants it."""

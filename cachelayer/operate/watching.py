@@ -37,7 +37,7 @@ class Watching:
         keeper: Keeper,
     ) -> None:
         self._functions, self._shadows, self.stats = functions, shadows, stats
-        self._clock, self._behind = keeper.clock, keeper.behind
+        self._clock, self._behind, self._faults = keeper.clock, keeper.behind, keeper.faults
         self.readings = Readings(self, keeper.clock)
         self.ledger: Ledger | None = None
         self.quality: Quality | None = None
@@ -112,7 +112,8 @@ class Watching:
         if self.otel is not None:
             stats.listener = self.otel.listener(function.name)
         if self.tracer is not None:
-            tracing = function.tracing = Tracing(self.tracer, function.name, _provider(function))
+            tracing = Tracing(self.tracer, function.name, _provider(function), self._faults)
+            function.tracing = tracing
             stats.trace_hit, stats.look_at = tracing.hit, 0
 
     def told(self, hit: Hit, right: bool) -> None:

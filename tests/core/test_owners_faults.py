@@ -5,10 +5,14 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate
@@ -145,3 +149,45 @@ async def test_an_answer_that_cannot_be_read_to_be_kept_is_its_caller_s_all_the_
     outcome = await ask.outcome("q")
     assert outcome.answer is row and outcome.stored is Reason.NOT_KEEPABLE
     assert [chunk async for chunk in stream("q")] == [row] and layer.stats()["entries"] == 0
+
+
+def broken(answer: Any) -> Any:
+    raise LookupError("no such field")
+
+
+@pytest.mark.parametrize(("view", "answer"), [(broken, {"text": "an answer"}), (None, Expired())])
+@pytest.mark.parametrize("prompts", [False, True])
+async def test_what_a_trace_cannot_read_of_an_answer_is_left_out_of_it(
+    view: Any, answer: Any, prompts: bool
+) -> None:
+    spans, provider, layer = InMemorySpanExporter(), TracerProvider(), CacheLayer(semantic=False)
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    layer.trace(provider, prompts=prompts)
+
+    @layer.cached(view=view)
+    async def ask(question: str) -> Any:
+        return answer
+
+    @layer.cached(view=view)
+    def plain(question: str) -> Any:
+        return answer
+
+    @layer.cached(view=view)
+    async def stream(question: str) -> AsyncIterator[Any]:
+        yield answer
+
+    assert (await ask("q"), plain("q"), [c async for c in stream("q")]) == (answer, answer, [answer])
+    assert len(spans.get_finished_spans()) >= 6 and layer.stats()["faults"]["trace:LookupError"] >= 2
+
+
+async def test_what_cannot_be_read_to_be_compared_with_a_reference_s_answer_is_not() -> None:
+    layer, looks = CacheLayer(semantic=False), count()
+
+    @layer.cached(view=lambda answer: broken(answer) if next(looks) else answer)
+    async def ask(question: str) -> str:
+        return "an answer"
+
+    comparison = layer.compare(ask, ask.bypass, share=1.0)
+    assert await ask("q") == "an answer"
+    await layer.flush()
+    assert comparison.report()["answers"] == 0 and layer.stats()["faults"]["compare:LookupError"] == 1
