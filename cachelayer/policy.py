@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -261,6 +261,14 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(sorted(known))}"
             raise ConfigurationError(name, value, f"unknown {what}; {hint}")
+
+
+def strings(name: str, given: object, *, empty: bool = True) -> tuple[str, ...]:
+    """A list of strings as a tuple. Raises ConfigurationError for anything else, a lone string too."""
+    listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
+    if not all(isinstance(one, str) and (one or empty) for one in listed):
+        raise ConfigurationError(name, given, "give a list of strings")
+    return listed
 
 
 def is_coroutine_function(given: object) -> bool:

@@ -18,7 +18,7 @@ from cachelayer.exact.keys.canonical import NotKeyable, argument
 from cachelayer.flow.background import offload
 from cachelayer.partial.documents import Getter
 from cachelayer.partial.retrieval import Retrieval
-from cachelayer.wrap.naming import names
+from cachelayer.policy import strings
 
 from .serial import LangChainCodec
 
@@ -61,7 +61,7 @@ class CachedRetriever(BaseRetriever):
         own = getattr(retriever, "k", None)
         self._k = k if k is not None else own if isinstance(own, int) else None
         named = {"name": f"retriever:{corpus}:{type(retriever).__name__}", "codec": LangChainCodec()}
-        ignored = ["how", *names("ignore", options.get("ignore", ()))]
+        ignored = ["how", *strings("ignore", options.get("ignore", ()))]
         self._retrieval = layer.retrieval(
             self._fetch, corpus=corpus, id=id, version=version, content="page_content", negative_ttl=negative_ttl,
             **{**named, "share_self": True, **_varied(retriever, options), "ignore": ignored},

@@ -14,7 +14,7 @@ from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
 from cachelayer.partial.twin import Twin
-from cachelayer.wrap.naming import names
+from cachelayer.policy import strings
 
 from .configs import configurable, heard
 from .serial import LangChainCodec
@@ -55,7 +55,7 @@ class CachedRunnable(Runnable[Any, Any]):
                 "runnable", runnable, "give a Runnable, a function or a dict of them"
             ) from None
         self.name = name
-        ignored = ["config", "made", *names("ignore", options.get("ignore", ()))]
+        ignored = ["config", "made", *strings("ignore", options.get("ignore", ()))]
         options = {"codec": LangChainCodec(), **options, "ignore": ignored}
         if text is None:
             options["semantic"] = False

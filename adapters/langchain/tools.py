@@ -16,7 +16,7 @@ from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.partial.schemas import canonical
 from cachelayer.partial.twin import Twin
-from cachelayer.wrap.naming import names
+from cachelayer.policy import strings
 
 from .configs import configurable_here, reads_config
 from .serial import LangChainCodec
@@ -57,7 +57,7 @@ def cached_tool(
         raise ConfigurationError("tool", tool, "give a LangChain tool (BaseTool, or a function under @tool)")
     seconds("keep", keep, zero=False)
     if "key" not in options:
-        _check_injected(tool, names("ignore", options.get("ignore", ())))
+        _check_injected(tool, strings("ignore", options.get("ignore", ())))
     takes = "config" in inspect.signature(tool._run).parameters
     reads = takes and any(map(reads_config, _functions(tool)))
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar, Token
 from typing import Any, Final, TypedDict
 
 from ..errors import ConfigurationError
-from ..policy import check_names
+from ..policy import check_names, strings
 from .call import Build, Call, Landing, Scope
 
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
@@ -169,8 +169,8 @@ def tags_for(parts: Parts, *beside: str) -> list[str]:
     if corpus is not None:
         check_corpus(corpus)
     made = [document_tag(corpus or DEFAULT, id) for id in _ids(documents)]
-    made += [tool_tag(name) for name in _names("tools", parts.get("tools", ()))]
-    made += [prompt_tag(name) for name in _names("prompts", parts.get("prompts", ()))]
+    made += map(tool_tag, strings("tools", parts.get("tools", ()), empty=False))
+    made += map(prompt_tag, strings("prompts", parts.get("prompts", ()), empty=False))
     if corpus is not None and documents is None:
         made.append(corpus_tag(corpus))
     return [*made, ANYTHING] if made else []
@@ -191,12 +191,3 @@ def _ids(given: Iterable[Any] | None) -> list[str]:
     if lone or not all(isinstance(id, Hashable) and id is not None and str(id) for id in ids):
         raise ConfigurationError("documents", given if lone else ids, "give a list of ids, even for one")
     return [str(id) for id in ids]
-
-
-def _names(field: str, given: Sequence[str]) -> Sequence[str]:
-    given = (
-        given if isinstance(given, str) else tuple(given)
-    )  # of a generator nothing is left after the check
-    if isinstance(given, str) or not all(isinstance(name, str) and name for name in given):
-        raise ConfigurationError(field, given, "give a list of strings")
-    return given

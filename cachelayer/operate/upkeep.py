@@ -9,14 +9,13 @@ from typing import Any
 from ..errors import ConfigurationError
 from ..keep.holdings import STEP
 from ..path.engine import Engine
-from ..policy import check_names
+from ..policy import check_names, strings
 from ..protocols import Decider, Embedder
 from ..semantic.asks import State
 from ..semantic.successor import succeed
 from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
 from ..tiers.local import Local
-from ..wrap.naming import names
 
 EVERYBODY: Any = object()
 """In the place of a tenant's name: all, those without one too."""
@@ -30,7 +29,7 @@ class Upkeep:
 
     async def invalidate(self, tags: Sequence[str], scope: Mapping[str, str] | None, dry_run: bool) -> int:
         """See `CacheLayer.invalidate`."""
-        tags = names("tags", tags)
+        tags = strings("tags", tags)
         if not tags and scope is None:
             raise ConfigurationError(
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"

@@ -15,10 +15,10 @@ from ..errors import ConfigurationError
 from ..keep.parts import ANYTHING, DEFAULT, Parts, tags_for
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
+from ..policy import strings
 from ..semantic.tier import SimilarTier
 from ..types import Outcome, Vectors
 from ..wrap.decorator import OfClass
-from ..wrap.naming import names
 from ..wrap.registry import Registry
 from .documents import Getter
 from .graph import Node, Versions, tree
@@ -136,7 +136,7 @@ class Partial:
         The model and its memory are those of the similar tier: what a request was embedded for is not embedded again.
         Raises ConfigurationError for a lone text and where the layer is exact only, and whatever the model raises.
         """
-        texts = list(names("texts", texts))
+        texts = list(strings("texts", texts))
         if self._similar is None:
             remedy = f"embeddings need a layer that compares by meaning; this one does not: {self._why_off}"
             raise ConfigurationError("texts", texts[:1], remedy)
@@ -187,7 +187,7 @@ class Partial:
         depends on them is dropped, too. When it returns, nothing older is served, and no answer that was being made
         meanwhile is stored. `dry_run=True` only counts.
         """
-        tags, named = names("tags", tags), tags_for(parts, "tags", "scope", "dry_run")
+        tags, named = strings("tags", tags), tags_for(parts, "tags", "scope", "dry_run")
         if not tags and not named and any(given is not None for given in parts.values()):
             return 0  # lists of nothing: what changed since yesterday, say
         if not dry_run:

@@ -17,9 +17,10 @@ from ..keep.call import Call
 from ..keep.parts import ANYTHING, answer_tag, check_corpus, corpus_tag, document_tag
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
+from ..policy import strings
 from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
-from ..wrap.naming import is_method, name_of, names, signature_of
+from ..wrap.naming import is_method, name_of, signature_of
 from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading
@@ -75,7 +76,7 @@ class Retrieval(Undivided):
             **options,
             "name": name,
             "ttl": lambda found: ttl if found["documents"] else short,
-            "ignore": [*names("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
+            "ignore": [*strings("ignore", options.get("ignore", ())), *([k] if self._limited else [])],
             "view": lambda found: listed(found["asked"], self.wide.names(found["documents"])),
         }
         self.cached = registry.wrap(self._fetching(), options=options, wire=False)

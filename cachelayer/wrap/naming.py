@@ -17,6 +17,7 @@ from ..exact.answers.fields import attributes
 from ..exact.answers.kinds import Kinds
 from ..exact.keys.canonical import NotKeyable, argument, encode
 from ..exact.keys.chat import absent
+from ..policy import strings
 
 
 def name_of(fn: Any) -> str:
@@ -113,7 +114,7 @@ def with_told(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
     `cachelayer_version` what sets it apart from others of its name."""
     ignored, version = getattr(fn, "cachelayer_ignored", ()), getattr(fn, "cachelayer_version", "")
     if ignored:
-        options = {**options, "ignore": [*names("ignore", options.get("ignore", ())), *ignored]}
+        options = {**options, "ignore": [*strings("ignore", options.get("ignore", ())), *ignored]}
     return {"version": version, **options} if version else options
 
 
@@ -144,14 +145,6 @@ def _is_json(hint: Any) -> bool:
     if origin in (Union, UnionType, list, dict, tuple, Sequence, Mapping):
         return all(_is_json(inner) for inner in get_args(hint) if inner is not Ellipsis)
     return hint in _JSON
-
-
-def names(option: str, given: Any) -> tuple[str, ...]:
-    """A list of texts as a tuple. Raises ConfigurationError for anything else, a lone text too."""
-    listed = tuple(given)  # of a generator nothing is left for a second look
-    if isinstance(given, str) or not all(isinstance(name, str) for name in listed):
-        raise ConfigurationError(option, given, "give a list of strings")
-    return listed
 
 
 def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
