@@ -31,10 +31,13 @@ class Tee:
     ) -> None:
         self._source, self._freeze, self._limit = source, freeze, limit
         self._finish, self._oversize, self._closed = finish, oversize, closed
-        self._lock = threading.Lock()
-        self._joining = threading.RLock()  # never held while the source is waited for; see `SingleFlight`
+        self._lock = threading.RLock()  # never held while the source is waited for; see `SingleFlight`
+        self._news = threading.Condition(self._lock)
+        self._pulling = False  # whether a reader waits for the source
+        self._waiting = 0  # readers that wait for that one
         self._chunks: deque[Chunk] = deque()
         self._first = 0  # position of _chunks[0] in the stream
+        self._end = 0  # position past the last chunk
         self._bytes = 0
         self._positions: dict[int, int] = {}
         self._next_reader = 0
@@ -52,7 +55,7 @@ class Tee:
 
     def reader(self) -> Iterator[Any]:
         """A new reader, from the start: a generator whose `close` leaves the stream."""
-        with self._joining:
+        with self._lock:
             self._next_reader += 1
             self._positions[self._next_reader] = 0
             reader = self._read(self._next_reader)
@@ -66,11 +69,7 @@ class Tee:
     def _read(self, reader: int) -> Generator[Any, None, Any]:
         try:
             yield None
-            while True:
-                with self._lock:
-                    chunk = self._next(reader)
-                if chunk is None:
-                    break
+            while (chunk := self._next(reader)) is not None:
                 yield chunk.answer()
             if self.error is not None:
                 raise self.error.with_traceback(self._trace)
@@ -79,29 +78,51 @@ class Tee:
             self.leave(reader)
 
     def _next(self, reader: int) -> Chunk | None:
-        """The reader's next chunk, None after the last. Under the lock."""
+        """The reader's next chunk, None after the last. Of those who have had all that there is one pulls the next."""
+        with self._lock:
+            while self._positions[reader] == self._end and self._pulling:
+                self._waiting += 1
+                self._news.wait()
+                self._waiting -= 1
+            if self._positions[reader] < self._end:
+                return self._taken(reader)
+            if self.ended:
+                return None
+            self._pulling = True
+        chunk = None
+        try:
+            chunk = self._pull()
+        finally:
+            with self._lock:
+                self._pulling = False
+                if chunk is not None:
+                    self._positions[reader] += 1
+                    if not self.complete:
+                        self._trim()
+                if self._waiting:
+                    self._news.notify_all()
+        return chunk
+
+    def _taken(self, reader: int) -> Chunk:
+        """The reader's next chunk, which is there. Under the lock."""
         at = self._positions[reader] - self._first
         if at < 0:
             raise StreamOverrun("this reader came too late to a shared stream")
-        if at >= len(self._chunks) and not self.ended:
-            self._pull()
-        if at >= len(self._chunks):
-            return None
-        chunk = self._chunks[at]
         self._positions[reader] += 1
+        chunk = self._chunks[at]
         if not self.complete:
             self._trim()
         return chunk
 
     def _trim(self) -> None:
-        """Forget what all readers have had, and newcomers will not ask for."""
-        with self._joining:
-            slowest = min(self._positions.values(), default=self._first)
+        """Forget what all readers have had, and newcomers will not ask for. Under the lock."""
+        slowest = min(self._positions.values(), default=self._first)
         while self._first < slowest and self._chunks:
             self._chunks.popleft()
             self._first += 1
 
-    def _pull(self) -> None:
+    def _pull(self) -> Chunk | None:
+        """The source's next chunk, recorded; None where it ended."""
         token = WITHIN.set(self._within)
         try:
             item = next(self._source)
@@ -110,7 +131,7 @@ class Tee:
             if self.complete:
                 self._finish(list(self._chunks), end.value)
             self._closed()
-            return
+            return None
         except BaseException as error:
             self.ended, self.error, self._trace = True, error, error.__traceback__
             self._closed()
@@ -119,14 +140,16 @@ class Tee:
             WITHIN.reset(token)
         chunk = self._freeze(item)
         self._chunks.append(chunk)
+        self._end += 1
         self._bytes += chunk.nbytes
         if self.complete and self._bytes > self._limit:
             self.complete = False
             self._oversize()
+        return chunk
 
     def leave(self, reader: int) -> None:
         """A reader is gone; the last one's leaving closes the source."""
-        with self._joining:
+        with self._lock:
             self._positions.pop(reader, None)
             if self._positions or self.ended:
                 return

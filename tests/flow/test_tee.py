@@ -15,8 +15,8 @@ from cachelayer.flow.recording import StreamOverrun
 from cachelayer.flow.tee import Tee
 
 
-def shared(source: Iterator[str]) -> Tee:
-    def freeze(chunk: str) -> Any:
+def shared(source: Iterator[Any]) -> Tee:
+    def freeze(chunk: Any) -> Any:
         return SimpleNamespace(nbytes=1, answer=lambda: chunk)
 
     def nothing(*_: Any) -> None: ...
@@ -70,6 +70,55 @@ def test_who_joins_while_another_waits_for_the_source_has_it_though_the_other_le
     go.set()
     leaver.join()
     assert got == ["a"] and list(second) == ["a", "b", "c"]
+
+
+def test_what_is_recorded_is_there_for_who_comes_late_while_another_waits_for_the_source() -> None:
+    waits, go = threading.Event(), threading.Event()
+
+    def source() -> Iterator[str]:
+        yield from "ab"
+        waits.set()
+        go.wait()
+        yield "c"
+
+    tee = shared(source())
+    first, late, got = tee.reader(), tee.reader(), list[str]()
+    leader = threading.Thread(target=lambda: got.extend(first))
+    leader.start()
+    waits.wait()
+    reading = threading.Thread(target=lambda: got.extend([next(late), next(late)]), daemon=True)
+    reading.start()
+    reading.join(30)
+    there = list(got)
+    go.set()
+    leader.join()
+    assert there == ["a", "b", "a", "b"] and list(late) == ["c"]
+
+
+def test_a_chunk_is_there_for_all_who_wait_for_it_before_the_next_one_is_waited_for() -> None:
+    go, had = threading.Semaphore(0), [threading.Semaphore(0), threading.Semaphore(0)]
+
+    def source() -> Iterator[int]:
+        for n in range(20):
+            assert go.acquire(timeout=30)
+            yield n
+
+    def read(reader: Iterator[int], each: threading.Semaphore) -> None:
+        for _ in reader:
+            each.release()
+
+    tee = shared(source())
+    threads = [threading.Thread(target=read, args=(tee.reader(), each)) for each in had]
+    for thread in threads:
+        thread.start()
+    there = []
+    for _ in range(20):
+        go.release()
+        there += [each.acquire(timeout=5) for each in had]  # though the source gives no more yet
+    go.release()
+    for thread in threads:
+        thread.join()
+    assert all(there)
 
 
 def test_a_stream_that_the_collector_drops_at_any_moment_holds_nobody_up() -> None:
