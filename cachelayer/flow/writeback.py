@@ -7,8 +7,11 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Generic, TypeVar
+from weakref import WeakSet
 
+from .loops import called_off
 from .waiting import settled
 
 T = TypeVar("T")
@@ -39,6 +42,8 @@ class WriteBack(Generic[T]):
         self._queue: deque[T] = deque()
         self._lock = threading.Lock()
         self._worker: asyncio.Task[None] | None = None
+        self._workers: WeakSet[asyncio.Task[None]] = WeakSet()
+        """Also those whose loops stand still."""
         self._pause: asyncio.Future[None] | None = None
         self._urgent = False
         self._held = 0  # of the batch under way
@@ -56,16 +61,29 @@ class WriteBack(Generic[T]):
         with self._lock:  # a worker of another thread may be about to end
             self._queue.append(item)
             self._urgent = self._urgent or urgent or len(self._queue) >= self._batch
-            worker = self._worker
-            begin = worker is None or worker.done() or worker.get_loop().is_closed()
-            if begin and not _ending():  # a loop that ends begins nothing: another's goes on
+            begin = not self._alive(loop)
+            if begin and not called_off():  # a loop that ends begins nothing: another's goes on
                 self._begin(loop)
         if self._urgent and not begin:
             self._go_on()
         return True
 
+    def _alive(self, here: asyncio.AbstractEventLoop) -> bool:
+        """Whether a worker is at work, on a loop that neither ended nor stands still."""
+        worker = self._worker
+        return (
+            worker is not None
+            and not worker.done()
+            and (worker.get_loop() is here or worker.get_loop().is_running())
+        )
+
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._held, self._worker = 0, loop.create_task(self._work(loop))
+        here = (worker for worker in self._workers if worker.get_loop() is loop and not worker.done())
+        self._held, self._worker = 0, next(here, None)  # the loop stood still, and goes on with it
+        if self._worker is None:
+            self._worker = loop.create_task(self._work(loop))
+            self._worker._log_destroy_pending = False  # type: ignore[attr-defined]  # what waits is another's then
+            self._workers.add(self._worker)
 
     def _ended(self) -> bool:
         with self._lock:
@@ -92,10 +110,10 @@ class WriteBack(Generic[T]):
             passed.set_result(None)
 
     def _go_on(self) -> None:
-        if self._pause is not None:
-            loop = self._pause.get_loop()
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_resolve, self._pause)
+        pause = self._pause
+        if pause is not None:
+            with suppress(RuntimeError):  # closed
+                pause.get_loop().call_soon_threadsafe(_resolve, pause)
 
     async def _step(self) -> None:
         with self._lock:
@@ -132,12 +150,7 @@ class WriteBack(Generic[T]):
         """What resolves with the next batch, of a worker wherever it is, or one begun here; None where all is done."""
         here = asyncio.get_running_loop()
         with self._lock:
-            worker = self._worker
-            alive = (
-                worker is not None
-                and not worker.done()
-                and (worker.get_loop() is here or worker.get_loop().is_running())
-            )
+            alive = self._alive(here)
             if self._queue and not alive:
                 self._begin(here)
             elif not alive:
@@ -145,12 +158,6 @@ class WriteBack(Generic[T]):
             self._urgent = self._urgent or bool(self._queue)
             self._passed = self._passed or Future()
             return self._passed
-
-
-def _ending() -> bool:
-    """Whether what runs here is being cancelled, as all is where a loop ends."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _resolve(pause: asyncio.Future[None] | None) -> None:

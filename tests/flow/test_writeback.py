@@ -127,6 +127,29 @@ async def test_what_a_loop_could_not_finish_is_handled_on_another() -> None:
     assert written.batches == [[1]]
 
 
+def test_what_a_loop_that_stands_still_was_given_is_handled_where_more_is_offered() -> None:
+    """As where something was asked by `run_until_complete` before a server's own loop began."""
+    written, standing = Written(), asyncio.new_event_loop()
+    queue: WriteBack[int] = WriteBack(written, linger=60)
+
+    async def offers(n: int) -> None:
+        queue.offer(n, asyncio.get_running_loop())
+        await asyncio.sleep(0)
+
+    async def served() -> None:
+        queue.offer(2, asyncio.get_running_loop(), urgent=True)
+        async with asyncio.timeout(30):
+            while not written.batches:
+                await asyncio.sleep(0)
+
+    standing.run_until_complete(offers(1))
+    asyncio.run(served())
+    standing.run_until_complete(offers(3))
+    assert len(asyncio.all_tasks(standing)) == 1  # it goes on with the one that it has
+    assert standing.run_until_complete(queue.drain()) and written.batches == [[1, 2], [3]]
+    standing.close()
+
+
 async def test_a_loop_that_ends_begins_nothing() -> None:
     """What is kept as its tasks are cancelled is handled on another loop, and no task of it is destroyed."""
     written = Written()
