@@ -13,8 +13,8 @@ REST = 60.0
 
 
 class Attendance:
-    """`left()` is called whenever an attendance ends: from `end`, or in a thread of its own soon after the loop was
-    closed, though none of its tasks was ended before."""
+    """`left()` is called whenever an attendance ends: from `end`; from `begin`, where another loop takes over; or in a
+    thread of its own soon after the loop was closed, though none of its tasks was ended before."""
 
     def __init__(self, left: Callable[[], None]) -> None:
         self._left = left
@@ -22,10 +22,13 @@ class Attendance:
         self._current: object = None
 
     def __bool__(self) -> bool:
-        return self.loop is not None and not self.loop.is_closed()
+        """Whether a loop attends that neither ended nor stands still (`run_until_complete`, now and then)."""
+        return self.loop is not None and self.loop.is_running()
 
     def begin(self) -> object:
         """The running loop attends from now on; what to give `end`."""
+        if self.loop is not None:
+            self.reset()
         self.loop, self._current = asyncio.get_running_loop(), object()
         resting = _Resting(weakref.ref(self), self._current)
         weakref.finalize(resting, _closed, weakref.ref(self), self._current).atexit = False

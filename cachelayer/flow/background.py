@@ -43,10 +43,14 @@ class Background:
         task.add_done_callback(self._tasks.discard)
         return True
 
-    def spawn_always(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-        """Start work that goes on until `cancel`; neither limited nor waited for."""
+    def spawn_always(self, work: Callable[[], Coroutine[Any, Any, Any]], name: str | None = None) -> None:
+        """Start work that goes on until `cancel`; neither limited nor waited for. On its loop it takes the place of
+        what goes on there under the same `name`."""
+        loop = asyncio.get_running_loop()
         self._lasting -= {task for task in self._lasting if task.get_loop().is_closed()}
-        task = asyncio.get_running_loop().create_task(work())
+        for task in [task for task in self._lasting if task.get_loop() is loop and task.get_name() == name]:
+            task.cancel()
+        task = loop.create_task(work(), name=name)
         self._lasting.add(task)
         task.add_done_callback(self._lasting.discard)
 

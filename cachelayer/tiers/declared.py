@@ -112,7 +112,7 @@ class Declared:
         """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
         if not self.listening:
             needed_loop()
-            self._background.spawn_always(partial(self._hear, self.listening.begin()))
+            self._background.spawn_always(partial(self._hear, self.listening.begin()), "changes")
 
     def _unheard(self) -> None:
         """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
@@ -121,13 +121,15 @@ class Declared:
 
     async def _hear(self, attendance: object) -> None:
         try:
-            await self._faults.attempt("changes", self._apply_all(), None)
+            await self._faults.attempt("changes", self._apply_all(attendance), None)
         finally:
             self.listening.end(attendance)
 
-    async def _apply_all(self) -> None:
+    async def _apply_all(self, attendance: object) -> None:
         async with self._store.changes() as changes:
             async for change in changes:
+                if not self.listening.is_current(attendance):  # another loop took over
+                    return
                 await self._apply(change)
 
     async def _apply(self, change: Any) -> None:

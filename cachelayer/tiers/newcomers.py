@@ -44,9 +44,9 @@ class Newcomers(Elsewhere):
     def listen(self, function: str = "") -> bool:
         begun = super().listen(function)
         loop = self._following
-        if loop is None or loop.is_closed():
+        if loop is None or not loop.is_running():  # it ended, or stands still
             self._following = asyncio.get_running_loop()
-            self.arrivals.background.spawn_always(self._follow)
+            self.arrivals.background.spawn_always(self._follow, "feed")
         return begun
 
     async def start(self) -> None:
@@ -63,7 +63,7 @@ class Newcomers(Elsewhere):
     async def _follow(self) -> None:
         here = self._following
         try:
-            while True:
+            while self._following is here:
                 await self.faults.attempt("feed", self._catch_up(), None)
                 await asyncio.sleep(PERIOD)
         finally:
