@@ -32,8 +32,8 @@ def lifetime(call: Call, answer: Any, faults: Faults) -> float:
 def _told(call: Call, answer: Any, faults: Faults) -> float:
     """What the owner's function says of the answer."""
     ttl: Any = call.policy.ttl
-    given = faults.attempt_now("ttl", ttl, answer, of=call.function.name)
     try:
+        given = faults.attempt_now("ttl", ttl, answer, of=call.function.name)
         told = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
         return min(told, LONGEST)
     except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer

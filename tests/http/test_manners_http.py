@@ -113,6 +113,17 @@ async def test_only_if_cached_never_reaches_the_app(c: Client, upstream: Upstrea
     assert (await c.post(CHAT, b"{", cache_control="only-if-cached")).status == 504
 
 
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_lifetime_of_the_owner_s_that_is_none_costs_the_keeping_and_not_the_answer(
+    upstream: Upstream, clock: ManualClock, stream: bool
+) -> None:
+    c = made(upstream, clock, {"ttl": lambda answer: "soon"})
+    for _ in range(2):
+        answer = await c.chat("hello", stream=stream)
+        assert answer.status == 200 and not answer.hit
+    assert c.app.layer.stats()["faults"]["ttl:ConfigurationError"] == 2
+
+
 async def test_a_stale_answer_stands_in_for_a_failing_app(upstream: Upstream, clock: ManualClock) -> None:
     app = Switch(upstream)
     c = made(app, clock, {"stale_if_error": 600})
