@@ -11,6 +11,7 @@ import math
 import os
 import re
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -89,7 +90,7 @@ def JwtClaim(
     if len(secret) < 32:
         raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
     wanted = header_name("header", header)
-    clock = now or _unix
+    clock = now or time.time
 
     def resolve(scope: HttpScope, /) -> str | None:
         token = header_of(scope, wanted) or ""
@@ -106,12 +107,6 @@ def JwtClaim(
         return named if isinstance(named, str) and named else None
 
     return resolve
-
-
-def _unix() -> float:
-    import time
-
-    return time.time()
 
 
 def _later(moment: Any, now: float) -> bool:
@@ -153,7 +148,10 @@ class Principals:
                 "secret", None, "entries are shared through a store, so give the key that hashes credentials: the same "
                 "secret=... (or CACHELAYER_SECRET) in every process, 16 bytes or more",
             )  # fmt: skip
-        key = given.encode() if isinstance(given, str) else given or secrets.token_bytes(32)
+        key = given.encode() if isinstance(given, str) else given
+        key = secrets.token_bytes(32) if key is None else key
+        if not isinstance(key, bytes):
+            raise ConfigurationError("secret", type(given).__name__, "give text or bytes")
         if len(key) < 16:
             raise ConfigurationError("secret", f"{len(key)} bytes", "give 16 bytes or more")
         self.key = hashlib.blake2b(key).digest()

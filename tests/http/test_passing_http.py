@@ -278,3 +278,9 @@ async def test_trailers_pass_and_are_not_kept(layer: CacheLayer) -> None:
             "start", "body", "body", "trailers", "trailers",
         ]  # fmt: skip
         assert len(calls) == asked and "kept:trailers" in answer.header("cache-status")
+
+
+@pytest.mark.parametrize("secret", [b"", b"short", 4815162342])
+def test_what_is_no_secret_is_refused_by_name(layer: CacheLayer, upstream: Upstream, secret: Any) -> None:
+    with pytest.raises(ConfigurationError, match="secret="):
+        CacheLayerMiddleware(upstream, layer=layer, secret=secret)
