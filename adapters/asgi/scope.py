@@ -11,9 +11,8 @@ from cachelayer.durations import Duration, seconds
 
 from .directives import DIRECTIVES, allowed
 from .exchange import App, Receive, Send
-from .pages import Pages
-from .principals import Accepted, Principals, Resolver
-from .settings import VARY, Facts, Settings
+from .principals import Principals, Resolver
+from .settings import Facts
 
 
 class ScopeMiddleware:
@@ -37,33 +36,19 @@ class ScopeMiddleware:
     ) -> None:
         self.app, self.layer = app, layer
         self._deadline = None if deadline is None else seconds("deadline", deadline, zero=False)
-        self._settings = Settings(
-            principals=Principals(
-                principal, public=public, secret=secret, shared_store=layer._shared is not None
-            ),
-            accepted=Accepted(0.0),
-            pages=Pages(),
-            authorize=None,
-            trust=False,
-            allow=allowed(allow),
-            vary=frozenset(VARY),
-            covered=frozenset(),
-            max_body=0,
-            too_large="pass",
-            finish=False,
-            pace=None,
-            name=b"cachelayer",
-        )
+        shared = layer._shared is not None
+        self._principals = Principals(principal, public=public, secret=secret, shared_store=shared)
+        self._allow = allowed(allow)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        facts = Facts(scope["headers"], self._settings.vary)
+        facts = Facts(scope["headers"], frozenset())
         principal = None
         with self.layer._engine.faults.guard("principal"):
-            principal = await self._settings.principals.of(scope, facts.credentials)
-        tighter = facts.asked(self._settings.allow).tightening()
+            principal = await self._principals.of(scope, facts.credentials)
+        tighter = facts.asked(self._allow).tightening()
         if principal is None:
             tighter |= {"no_cache": True, "no_store": True}
         rate = tighter.get("max_error_rate")

@@ -82,7 +82,7 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
     terms: Terms = ttl
     if age:  # another cache had it for so long
         terms = None if ttl is None else max(0.0, ttl - age), age
-    if encoding in (b"identity",):
+    if encoding == b"identity":
         encoding = b""
     if not why and not is_stream and not kind.endswith((b"/json", b"+json")):
         why = "content-type"
