@@ -230,7 +230,7 @@ class Exchange:
     async def finished(self) -> None:
         """Wait until the app returns, after its response. Raises what the app raises."""
         if self.channel is not None:
-            await self._served.channels.finished(self.channel)
+            await self.channel.finished()
 
 
 def _called(app: App, scope: MutableMapping[str, Any], request: bytes, channel: Channel) -> Awaitable[None]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from .eager import Starter
+from .eager import Starter, heard
 
 _LATER = suppress(Exception)
 AHEAD = 2
@@ -100,6 +100,14 @@ class Channel:
             self._gone = self._gone or self._loop.create_future()
             await asyncio.shield(self._gone)  # who gives up waiting does not close the channel
 
+    async def finished(self) -> None:
+        """Wait until the work is over. Raises what it raised."""
+        while not self._over:
+            self._taker = self._loop.create_future()
+            await self._taker
+        if self._error is not None:
+            raise self._error
+
     def over(self, error: BaseException | None) -> None:
         """The work ended."""
         self._over, self._error = True, error
@@ -132,17 +140,7 @@ class Channels:
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()
-
-    @staticmethod
-    async def finished(channel: Channel) -> None:
-        """Wait until the work of a channel is over. Raises what it raised."""
-        while not channel._over:
-            channel._taker = channel._loop.create_future()
-            await channel._taker
-        if channel._error is not None:
-            raise channel._error
+        heard(task)
 
 
 async def _run(channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> None:
