@@ -42,8 +42,9 @@ class Declared:
         """Told when memory was emptied because news may have been missed."""
         self.outdated: Callable[[bytes], None] = lambda key: None
         """Told of a key under which something was deleted or replaced."""
-        self._tags: set[str] = set()
-        self._keys: set[bytes] = set()
+        self._owed: dict[str | bytes, int] = {}
+        """Tags and keys that the store does not know of yet, and when they were declared last: by `_turn`."""
+        self._turn = 0
         self._next = 0.0
 
     # telling -----------------------------------------------------------------------------------------------------
@@ -79,17 +80,17 @@ class Declared:
         return done
 
     def _owe(self, tags: Sequence[str], keys: Sequence[bytes]) -> None:
-        self._tags.update(tags)
-        self._keys.update(keys)
+        self._turn += 1
+        self._owed.update(dict.fromkeys((*tags, *keys), self._turn))
         if self.owed > MOST:
-            self._tags, self._keys = set(implied_by({})), set()
+            self._owed = dict.fromkeys(implied_by({}), self._turn)
         self._next = self._clock.monotonic() + RETRY
         self._breaker.hold()
 
     @property
     def owed(self) -> int:
         """How many declarations the store does not know yet."""
-        return len(self._tags) + len(self._keys)
+        return len(self._owed)
 
     def settle(self, *, now: bool = False) -> None:
         """Tell on the running loop what is owed, where it is time to try again."""
@@ -98,11 +99,14 @@ class Declared:
             self._background.spawn(self._pay, owed=True)
 
     async def _pay(self) -> None:
-        tags, keys = list(self._tags), list(self._keys)
+        paid = dict(self._owed)
+        tags, keys = (
+            [one for one in paid if isinstance(one, str)],
+            [one for one in paid if isinstance(one, bytes)],
+        )
         if await self._told(tags, keys):
             await self._forget(tags, keys)  # what others made findable here meanwhile
-            self._tags.difference_update(tags)
-            self._keys.difference_update(keys)
+            self._owed = {one: turn for one, turn in self._owed.items() if paid.get(one) != turn}
             if not self.owed:
                 self._breaker.release()
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from fault_proxy import FaultProxy
@@ -11,7 +13,7 @@ from redis_records import eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
-from cachelayer.testing import Gate
+from cachelayer.testing import Gate, ManualClock
 from cachelayer.wrap.handles import Handle
 
 Act = Callable[[CacheLayer, Handle], Awaitable[object]]
@@ -80,3 +82,52 @@ async def test_of_very_many_all_is_declared(server: Server) -> None:
         proxy.heal()
         await eventually(lambda: one.stats()["shared"]["owed"] == 0)
         assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+class Unsteady:
+    """A store that holds nothing, and fails to be told of an invalidation while it is `down`."""
+
+    name, down = "unsteady", True
+
+    def __init__(self) -> None:
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
+        if self.down:
+            raise ConnectionError("down")
+        self.asked.set()
+        await self.let.wait()
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[AsyncIterator[Any]]:
+        async def none() -> AsyncIterator[Any]:
+            await asyncio.Event().wait()
+            yield
+
+        yield none()
+
+    async def nothing(self, *args: Any, **more: Any) -> None: ...
+
+    start = get = put = delete = acquire = wait = aclose = nothing
+
+
+async def test_what_is_declared_again_while_it_is_being_told_is_told_again() -> None:
+    """What others stored between the two would have been served on."""
+    store, clock = Unsteady(), ManualClock()
+    async with CacheLayer(store=store, semantic=False, clock=clock) as layer:  # type: ignore[arg-type]
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await layer.invalidate(tags=["kb", "other"])
+        clock.advance(2)
+        store.down = False
+        await ask("q")
+        await store.asked.wait()
+        store.down = True
+        await layer.invalidate(tags=["kb"])
+        store.let.set()
+        await layer.flush()
+        assert (layer.stats()["shared"]["owed"], layer.stats()["shared"]["breaker"]) == (1, "open")
+        store.down = False
+        clock.advance(2)
+        await ask("another")
+        await layer.flush()
+        assert (layer.stats()["shared"]["owed"], layer.stats()["shared"]["breaker"]) == (0, "closed")
