@@ -263,3 +263,18 @@ async def test_nothing_blocks_the_loop(pair, stall):
     await one.put(records)
     await asyncio.gather(*(two.get(r.key, r.canonical) for r in records))
     assert stall.seconds < 0.25
+
+
+async def test_loops_of_two_threads_may_begin_at_once(make_store):
+    """The other thread has its turn while this one looks which loops have ended."""
+    store = make_store("redis://127.0.0.1:1")
+
+    class Ended:
+        def is_closed(self) -> bool:
+            store._lanes.setdefault(other, None)
+            return True
+
+    other = asyncio.new_event_loop()
+    store._lanes[Ended()] = None
+    assert store._lane() is store._lanes[asyncio.get_running_loop()] and other in store._lanes
+    other.close()

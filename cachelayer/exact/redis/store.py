@@ -107,8 +107,8 @@ class RedisStore:
         loop = asyncio.get_running_loop()
         lane = self._lanes.get(loop)
         if lane is None:
-            for gone in [other for other in self._lanes if other.is_closed()]:
-                del self._lanes[gone]
+            for gone in [other for other in tuple(self._lanes) if other.is_closed()]:
+                self._lanes.pop(gone, None)  # another thread may be at it, too
             if self._dialer is None:
                 self._dialer = Dialer(self._target, self._target.context(), limit=self._max_connections)
             lane = self._lanes[loop] = Lane(
