@@ -153,7 +153,9 @@ class Quality:
             raise ConfigurationError(
                 "path", str(path), f"{fault.strerror}; name a file that is not there yet"
             ) from None
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(
+            handle, "w", encoding="utf-8", errors="backslashreplace"
+        ) as file:  # as JSON spells it, too
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         return len(rows)
 
@@ -162,7 +164,7 @@ def verdicts(path: Path | str) -> list[tuple[Hit, bool]]:
     """What a person judged in a file of `export`. Raises ConfigurationError naming file, line and field."""
     found = []
     try:
-        lines = Path(path).read_text("utf-8").splitlines()
+        lines = Path(path).read_text("utf-8").split("\n")  # texts may hold other ends of lines
     except (OSError, UnicodeDecodeError) as fault:
         what = getattr(fault, "strerror", None) or fault
         raise ConfigurationError("path", str(path), f"cannot be read: {what}") from None

@@ -149,3 +149,21 @@ def test_a_file_of_verdicts_that_cannot_be_read_names_the_line(tmp_path: Path, l
     (tmp_path / "doubts.jsonl").write_text(line)
     with pytest.raises(ConfigurationError, match=told):
         verdicts(tmp_path / "doubts.jsonl")
+
+
+def test_texts_with_ends_of_lines_of_other_kinds_or_half_a_pair_come_back_as_they_were(
+    tmp_path: Path,
+) -> None:
+    quality, file = Quality(), tmp_path / "doubts.jsonl"
+    hits = [
+        hit(f"e{at}", question=text)
+        for at, text in enumerate(("a\u2028b", "a\x85b", "\ud83d", "größer 日本"))
+    ]
+    for one in hits:
+        quality.served(one)
+    assert quality.export(file) == len(hits)
+    told = file.read_text("utf-8")
+    file.write_text(told.replace('"verdict": null', '"verdict": "right"'), "utf-8")
+    assert "größer 日本" in told and sorted(verdicts(file), key=lambda one: one[0].id) == [
+        (one, True) for one in hits
+    ]
