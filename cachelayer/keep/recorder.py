@@ -13,7 +13,7 @@ from ..flow.attempt import Faults
 from ..flow.background import offload
 from ..flow.portal import Portal
 from ..flow.writeback import WriteBack
-from ..observe.traffic import Seen, TrafficLog, row
+from ..observe.traffic import Seen, TrafficLog, line_of, row
 from ..policy import Trace
 from ..protocols import Clock
 from ..types import Match, Reason, Source
@@ -89,11 +89,11 @@ class Recorder:
             assert isinstance(trace, Trace)
             log = self._logs.setdefault(trace, TrafficLog(trace))
             mine = [served for served in batch if served.call.policy.record == trace]
-            rows = [self._faults.attempt_now("traffic", _line, served, trace) for served in mine]
-            kept = [line for line in rows if isinstance(line, dict)]
+            made = [self._faults.attempt_now("traffic", _line, served, trace) for served in mine]
+            kept = [line for line in made if isinstance(line, bytes)]
             log.write(kept)
             self.written += len(kept)
-            self.lost += len(rows) - len(kept)
+            self.lost += len(made) - len(kept)
 
     async def drain(self, timeout: float | None = None) -> bool:
         """Write what is queued now; False where `timeout` seconds were not enough."""
@@ -116,7 +116,7 @@ class Recorder:
         }
 
 
-def _line(served: Served, trace: Trace) -> dict[str, Any] | None:
+def _line(served: Served, trace: Trace) -> bytes | None:
     call, landing = served.call, served.landing
     identity = call.identity
     assert identity is not None
@@ -138,4 +138,5 @@ def _line(served: Served, trace: Trace) -> dict[str, Any] | None:
         0 if answer is None else tokens_of(answer),
         None if reason is None else str(reason),
     )
-    return row(seen, trace)
+    told = row(seen, trace)
+    return None if told is None else line_of(told)

@@ -62,6 +62,11 @@ def row(seen: Seen, trace: Trace) -> dict[str, Any] | None:
     return line
 
 
+def line_of(row: dict[str, Any]) -> bytes:
+    """A row as a line of a file. Raises TypeError for a text that is none in UTF-8."""
+    return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+
+
 def digest(data: bytes) -> str:
     """16 bytes of BLAKE2b (RFC 7693), in hexadecimal: equal digests, equal data. It hides nothing easily guessed."""
     return blake2b(data, digest_size=16).hexdigest()
@@ -72,7 +77,7 @@ def _as_is(text: str) -> str:
 
 
 class TrafficLog:
-    """Appends rows to files of one directory; starts a new file when one is full and removes the oldest.
+    """Appends lines to files of one directory; starts a new file when one is full and removes the oldest.
 
     Synchronous and thread-safe. Files are made anew (never opened where something stands already, never
     through a link), mode 0600, in a directory of mode 0700 where it has to be made. Raises OSError.
@@ -90,11 +95,10 @@ class TrafficLog:
         self._size = 0
         self._made = 0
 
-    def write(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Append `rows`, each on a line of its own."""
+    def write(self, lines: Sequence[bytes]) -> None:
+        """Append lines of `line_of`."""
         with self._lock:
-            for one in rows:
-                line = orjson.dumps(one, option=orjson.OPT_APPEND_NEWLINE)
+            for line in lines:
                 if self._file is None or self._size + len(line) > self.trace.max_bytes:
                     self._rotate()
                 self._append(line)

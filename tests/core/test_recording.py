@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Trace
-from cachelayer.observe.traffic import MAX_TEXT, Seen, TrafficLog, row
+from cachelayer.observe.traffic import MAX_TEXT, Seen, TrafficLog, line_of, row
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 
@@ -55,6 +55,17 @@ async def test_every_request_has_a_line_hits_included(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert all(t["v"] == 1 and t["at"] == 1_000_000.0 and t["latency"] >= 0 for t in told)
     assert len({t["scope"] for t in told}) == 1
+
+
+async def test_a_text_that_no_file_can_hold_takes_no_other_request_along(tmp_path: Path) -> None:
+    layer = recording(tmp_path)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    for question in ("a", "half a pair: \ud83d", "b"):
+        await ask(question)
+    await layer.flush()
+    assert [told["question"] for told in lines(tmp_path)] == ["a", "b"]
+    recorded = layer.stats()["recorded"]
+    assert (recorded["written"], recorded["lost"]) == (2, 1)
 
 
 async def test_tenants_have_scopes_of_their_own_that_name_nobody(tmp_path: Path) -> None:
@@ -204,7 +215,7 @@ def test_files_are_bounded_in_size_and_number_and_keep_the_newest(
     folder = tmp_path_factory.mktemp("log")
     log = TrafficLog(Trace(path=str(folder), max_bytes=64 * 1024, files=files))
     for i, size in enumerate(sizes):
-        log.write([{"i": i, "x": "y" * size}])
+        log.write([line_of({"i": i, "x": "y" * size})])
     log.close()
     paths = sorted(folder.iterdir())
     assert 1 <= len(paths) <= files and all(p.stat().st_size <= 64 * 1024 for p in paths)
@@ -218,7 +229,7 @@ def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path) -> None:
     log = TrafficLog(Trace(path=str(tmp_path / "log")), now=lambda: 1.0)
     (tmp_path / "log" / f"traffic-{1000:015d}-{os.getpid()}-1.jsonl").symlink_to(target)
     with pytest.raises(FileExistsError):
-        log.write([{"i": 1}])
+        log.write([line_of({"i": 1})])
     assert not target.exists()
 
 
