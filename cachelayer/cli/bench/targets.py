@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from ...adapters.openai_wire.sse import Framer, payloads
 from ...errors import CacheLayerError, ConfigurationError, MissingExtra
 from ...layer import CacheLayer
 from ...types import Source
@@ -110,22 +111,14 @@ class Endpoint:
                 if status is not None:
                     sample.hit = "; hit" in status
                 streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-                rest = b""
-                async for chunk in response.aiter_raw():
-                    if streamed:
-                        rest = self._pieces(rest + chunk, sample)
+                framer = Framer()
+                async for chunk in response.aiter_bytes():
+                    for data in payloads(framer.feed(chunk)) if streamed else ():
+                        if _says_something(data, sample):
+                            piece(sample)
         except self._faults as fault:
             fail(sample, fault)
         sample.last = time.monotonic()
-
-    @staticmethod
-    def _pieces(held: bytes, sample: Sample) -> bytes:
-        """Count the events with content that are whole in `held`; the rest."""
-        *events, rest = held.split(b"\n\n")
-        for event in events:
-            if event.startswith(b"data: {") and _says_something(event[6:], sample):
-                piece(sample)
-        return rest
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -136,6 +129,8 @@ def _says_something(data: bytes, sample: Sample) -> bool:
     try:
         parsed = orjson.loads(data)
     except orjson.JSONDecodeError:
+        return False
+    if not isinstance(parsed, dict):
         return False
     if parsed.get("error") is not None:
         sample.status, sample.fault = "error", "an error event in the stream"

@@ -1,0 +1,57 @@
+"""`cachelayer bench URL` counts the pieces of a stream however the server spells its events."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from cachelayer.cli.bench.measured import Sample
+from cachelayer.cli.bench.targets import Endpoint
+from cachelayer.cli.bench.traffic import Item
+
+CHUNK = b'{"choices":[{"delta":{"content":"x"}}]}'
+
+
+@asynccontextmanager
+async def server(body: bytes, *headers: bytes) -> AsyncIterator[str]:
+    """The URL of a server that answers everything with this stream, one request a connection."""
+    head = [b"HTTP/1.1 200 OK", b"content-type: text/event-stream", b"connection: close", *headers, b"", b""]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(asked.lower().partition(b"content-length:")[2].split(b"\r\n")[0]))
+        writer.write(b"\r\n".join(head) + body)
+        writer.close()
+
+    running = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with running:
+        yield f"http://127.0.0.1:{running.sockets[0].getsockname()[1]}/v1"
+
+
+def events(before: bytes, end: bytes) -> bytes:
+    return b"".join(before + data + end for data in (CHUNK, CHUNK, CHUNK, b"[DONE]"))
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [
+        (events(b"data: ", b"\n\n"), []),
+        (events(b"data: ", b"\r\n\r\n"), []),  # sse-starlette's
+        (events(b"data:", b"\n\n"), []),
+        (events(b"id: 1\ndata: ", b"\n\n"), []),
+        (gzip.compress(events(b"data: ", b"\n\n")), [b"content-encoding: gzip"]),
+    ],
+    ids=["openai", "crlf", "no space", "another field", "gzip"],
+)
+async def test_the_pieces_of_a_stream_are_counted(body: bytes, headers: list[bytes]) -> None:
+    async with server(body, *headers) as url:
+        endpoint = Endpoint(url, headers={}, stream=True, timeout=10.0)
+        sample = Sample(time.monotonic())
+        await endpoint.serve(Item(None, "q", {"messages": []}), sample)
+        await endpoint.aclose()
+    assert (sample.status, sample.first is not None, len(sample.gaps)) == ("ok", True, 2)
