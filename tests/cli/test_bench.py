@@ -247,13 +247,27 @@ def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
-    [("{", "line 1"), ('{"x": 1}', "give a text under"), ("[]", "line 1"), ("", "no request in it")],
+    ("name", "line", "told"),
+    [
+        ("t.jsonl", "{", "line 1"),
+        ("t.jsonl", '{"x": 1}', "give a text under"),
+        ("t.jsonl", '{"messages": ["hi"]}', "line 1, field 'messages'"),
+        ("t.jsonl", '{"body": {"messages": "hi"}}', "line 1, field 'messages'"),
+        ("t.jsonl", "[]", "line 1"),
+        ("t.jsonl", "", "no request in it"),
+        ("t.csv", "question,answer\nhow?,so", "line 2: not a line of Azure's trace"),
+        ("t.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,9,", "line 2"),
+    ],
 )
-def test_traffic_that_cannot_be_read_names_the_line(tmp_path: Path, line: str, told: str) -> None:
-    (tmp_path / "t.jsonl").write_text(line)
+def test_traffic_that_cannot_be_read_names_the_line(tmp_path: Path, name: str, line: str, told: str) -> None:
+    (tmp_path / name).write_text(line)
     with pytest.raises(TrafficError, match=told):
-        load(tmp_path / "t.jsonl", limit=None, model="", shrink=1.0)
+        load(tmp_path / name, limit=None, model="", shrink=1.0)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_request(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"q": "a"}\n', "utf-8-sig")
+    assert [item.text for item in load(tmp_path / "t.jsonl", limit=None, model="", shrink=1.0)] == ["a"]
 
 
 @pytest.mark.parametrize(

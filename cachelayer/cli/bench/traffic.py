@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import random
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,10 +39,10 @@ class Item:
 def load(path: Path, *, limit: int | None, model: str, shrink: float) -> list[Item]:
     """The requests of a file (`.gz` too), in order. `shrink` multiplies lengths of traces that hold no texts."""
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as lines:
-            rows = _azure(lines, shrink) if ".csv" in path.name else _objects(lines, path, shrink)
-            items = [_item(at, body, model) for at, body in islice(rows, limit)]
-    except (OSError, EOFError, UnicodeDecodeError) as fault:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as lines:
+            read = _azure if ".csv" in path.name else _objects
+            items = [_item(at, body, model) for at, body in islice(read(lines, path, shrink), limit)]
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as fault:
         raise TrafficError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     if not items:
         raise TrafficError(f"{path}: no request in it; see the formats in --help")
@@ -88,7 +89,9 @@ def _request(row: dict[str, Any], path: Path, number: int) -> tuple[float | None
 
     at = arrival(row, fault)
     body = first(row, BODIES) or (row if "messages" in row else None)
-    if isinstance(body, dict) and body.get("messages"):
+    if isinstance(body, dict) and (messages := body.get("messages")):
+        if not isinstance(messages, list) or not isinstance(messages[-1], dict):
+            raise fault("messages", "not a list of messages", "give role and content of each")
         kept = {
             k: v
             for k, v in body.items()
@@ -102,12 +105,17 @@ def _request(row: dict[str, Any], path: Path, number: int) -> tuple[float | None
     return at, {"messages": [*turns, {"role": "user", "content": text}]}
 
 
-def _azure(lines: Any, shrink: float) -> Iterator[tuple[float | None, dict[str, Any]]]:
+def _azure(lines: Any, path: Path, shrink: float) -> Iterator[tuple[float | None, dict[str, Any]]]:
     """Azure's LLM inference traces: arrival, tokens in and out. Every prompt is made, and none comes twice."""
     for number, row in enumerate(csv.DictReader(lines)):
-        at = datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
-        text = f"request {number} " + _words(number, max(int(int(row["ContextTokens"]) * shrink) - 2, 1))
-        yield at, _asked(text, int(row["GeneratedTokens"]), shrink)
+        try:
+            at = datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
+            size, tokens = int(row["ContextTokens"]), int(row["GeneratedTokens"])
+        except (ValueError, TypeError, KeyError) as fault:
+            told = f"not a line of Azure's trace ({fault}); see the formats in --help"
+            raise TrafficError(f"{path}, line {number + 2}: {told}") from None
+        text = f"request {number} " + _words(number, max(int(size * shrink) - 2, 1))
+        yield at, _asked(text, tokens, shrink)
 
 
 def _mooncake(row: dict[str, Any], shrink: float) -> tuple[float | None, dict[str, Any]]:
