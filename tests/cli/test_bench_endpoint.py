@@ -1,15 +1,18 @@
-"""`cachelayer bench URL` counts the pieces of a stream however the server spells its events."""
+"""`cachelayer bench URL` counts the pieces of a stream however the server spells its events, and tells no key."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
+import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from cachelayer.cli import main
 from cachelayer.cli.bench.measured import Sample
 from cachelayer.cli.bench.targets import Endpoint
 from cachelayer.cli.bench.traffic import Item
@@ -55,3 +58,26 @@ async def test_the_pieces_of_a_stream_are_counted(body: bytes, headers: list[byt
         await endpoint.serve(Item(None, "q", {"messages": []}), sample)
         await endpoint.aclose()
     assert (sample.status, sample.first is not None, len(sample.gaps)) == ("ok", True, 2)
+
+
+@pytest.fixture
+def traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a file of two requests in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "asked.jsonl").write_text('{"q": "a"}\n{"q": "b"}\n')
+    return "asked.jsonl"
+
+
+async def test_reports_hold_no_key_that_the_command_line_held(
+    traffic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with server(events(b"data: ", b"\n\n")) as url:
+        target = url.replace("://", "://me:hunter2@")
+        said = f"bench {target} {traffic} --without {target} --concurrency 1 --warmup 0 --json told.json --header"
+        argv = ["cachelayer", *said.split(), "Authorization: Bearer sk-secret"]
+        monkeypatch.setattr(sys, "argv", argv)
+        assert await asyncio.to_thread(main, argv[1:]) == 0
+    for path in (Path("told.json"), Path("cachelayer-bench.html")):
+        told = path.read_text()
+        assert url in told and "Authorization:..." in told
+        assert "sk-secret" not in told and "hunter2" not in told

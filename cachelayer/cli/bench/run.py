@@ -17,6 +17,7 @@ from typing import Any
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
+from ...exact.redis.url import redacted
 from .. import report
 from ..terminal import say
 from ..traces.progress import Meter
@@ -170,10 +171,10 @@ def _figures(
 ) -> dict[str, Any]:
     arms, top, busy = measured
     told: dict[str, Any] = {
-        "command": "cachelayer bench " + " ".join(sys.argv[2:]),
+        "command": _command(args),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "target": args.target,
+        "target": redacted(args.target),
         "traffic": str(Path(args.traffic).name),
         "requests": len(items),
         "warmup": warm,
@@ -183,4 +184,15 @@ def _figures(
         "tool": {"ceiling": top.rate, "own_p50": top.p50, "own_p99": top.p99, "cpu": busy},
     }
     told["tool"]["warnings"] = words.doubts(told)
+    return told
+
+
+def _command(args: argparse.Namespace) -> str:
+    """As it was given, without the keys in headers and URLs: who reads a report need not know them."""
+    told = " ".join(["cachelayer bench", *sys.argv[2:]])
+    for header in args.header:
+        name, colon, _ = header.partition(":")
+        told = told.replace(header, f"{name}:...") if colon else told
+    for url in (args.target, args.without or ""):
+        told = told.replace(url, redacted(url))
     return told
