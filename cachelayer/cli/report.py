@@ -51,10 +51,12 @@ def page(title: str, subtitle: str, sections: Sequence[str]) -> str:
 
 
 def write(path: Path, document: str) -> None:
-    """Write a page, making the directories above it. Raises CacheLayerError."""
+    """Write a page or JSON, making the directories above it; half a surrogate pair is written as its escape.
+
+    Raises CacheLayerError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(document, encoding="utf-8")
+        path.write_text(document, encoding="utf-8", errors="backslashreplace")
     except OSError as fault:
         raise CacheLayerError(f"{path} cannot be written: {fault.strerror}") from None
 

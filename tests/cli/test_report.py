@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from html.parser import HTMLParser
@@ -221,6 +222,11 @@ def test_a_report_is_written_below_directories_that_do_not_exist_yet(tmp_path: P
     path = tmp_path / "a" / "b.html"
     report.write(path, report.page("é", "", []))
     assert "é" in path.read_text(encoding="utf-8")
+
+
+def test_half_a_surrogate_pair_in_a_trace_costs_no_report(tmp_path: Path) -> None:
+    report.write(tmp_path / "told.json", '{"asked": "\ud83d"}')
+    assert json.loads((tmp_path / "told.json").read_text("utf-8")) == {"asked": "\ud83d"}
 
 
 def inside(svg: str, width: int) -> None:
