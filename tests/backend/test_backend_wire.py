@@ -89,6 +89,12 @@ def test_text_survives_the_bytes_tensor(text: str) -> None:
     assert (tensor.shape, decode("BYTES", tensor.raw)) == ([1, 1], text)
 
 
+def test_a_refusal_says_nothing_of_the_prompt() -> None:
+    with pytest.raises(RequestRejected, match="text_input does not fit BYTES") as refused:
+        encode(layout(), "text_input", ["a secret \ud83d"])
+    assert "secret" not in str(refused.value)
+
+
 def test_shapes_have_a_batch_dimension_exactly_where_the_model_batches() -> None:
     assert encode(layout(), "max_tokens", [3]).shape == [1, 1]
     assert encode(layout(batched=False), "max_tokens", [3]).shape == [1]
