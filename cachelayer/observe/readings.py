@@ -17,6 +17,8 @@ from .stats import FunctionStats
 TIER_STATES = ("off", "cold", "warming", "ready", "failed")
 BREAKER_STATES = ("closed", "open", "half_open")
 BUDGET_STATES = ("unverified", "holding", "certified", "stopped")
+COUNTED = ("hits", "checks", "repeats", "stopped_scopes")
+ACCOUNT = {"interval", "estimate", "state", *COUNTED}
 RESULTS = {"request": "request_seconds", "stage": "stage_seconds", "first_token": "first_token_seconds",
            "token_gap": "token_gap_seconds", "stream": "stream_seconds"}  # fmt: skip
 """Metric of each kind of latency that `FunctionStats` tells."""
@@ -153,8 +155,10 @@ def _similar(told: Mapping[str, Any]) -> Iterator[Reading]:
     if "entries" in told:
         yield Reading("similar_entries", (), told["entries"])
     for function, bounds in told.get("decider", {}).items():
-        for bound, account in bounds.items():
-            yield from _budget((function, bound), account)
+        if isinstance(bounds, Mapping):  # not so for retrievals, or a decider of the owner's
+            for bound, account in bounds.items():
+                if isinstance(account, Mapping) and account.keys() >= ACCOUNT:
+                    yield from _budget((function, bound), account)
 
 
 def _budget(at: tuple[str, str], account: Mapping[str, Any]) -> Iterator[Reading]:
@@ -164,7 +168,7 @@ def _budget(at: tuple[str, str], account: Mapping[str, Any]) -> Iterator[Reading
     yield Reading("budget_high", at, high)
     if account["estimate"] is not None:
         yield Reading("budget_estimate", at, account["estimate"])
-    for field in ("hits", "checks", "repeats", "stopped_scopes"):
+    for field in COUNTED:
         yield Reading(f"budget_{field}", at, account[field])
     for state in BUDGET_STATES:
         yield Reading("budget_state", (*at, state), float(account["state"] == state))

@@ -18,6 +18,7 @@ from cachelayer.observe.cost import Price, Prices
 from cachelayer.observe.families import FAMILIES
 from cachelayer.observe.prometheus import together
 from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.evidence.nearness import NearnessDecider
 from cachelayer.testing import Gate, WordEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,6 +110,30 @@ async def test_money_follows_the_price_table_and_what_hits_saved_is_apart() -> N
     assert value(layer, "tenant_requests_total", tenant="other", result="miss") == 2  # c, and nobody
     assert value(layer, "tag_cost_total", tag="kb:t", kind="spent") == pytest.approx(spent)
     await layer.aclose()
+
+
+async def test_a_layer_with_a_retrieval_or_a_decider_of_the_owner_s_is_scraped_too() -> None:
+    async with CacheLayer(embedder=WordEmbedder()) as layer:
+        search = layer.retrieval(lambda query: [{"id": 7, "text": query}], name="search", corpus="kb")
+        await search("lamps")
+        await layer.flush()
+        assert value(layer, "requests_total", function="search", source="backend", match="none") == 1
+        assert not any(name.startswith("cachelayer_budget") for name, _ in samples(layer))
+    for told in ({"served": 3}, {"ask": {"0.01": {"hits": 3}}}):
+        async with CacheLayer(embedder=WordEmbedder(), verifier=Own(told)) as layer:
+            assert layer.stats()["similar"]["decider"] == told
+            assert value(layer, "similar_state", state="ready") == 1
+
+
+class Own(NearnessDecider):
+    """A decider with figures of its own kind."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(random=lambda: 1.0)
+        self.told = told
+
+    def stats(self) -> dict[str, Any]:
+        return self.told
 
 
 async def test_labels_hold_no_more_names_than_were_asked_for() -> None:
