@@ -17,7 +17,8 @@ from .flow import forks
 from .flow.attempt import Faults
 from .flow.background import Background
 from .flow.portal import Portal
-from .keep.call import Scope, enclosing
+from .keep.call import Scope
+from .keep.entered import entered
 from .keep.keeper import Keeper
 from .keep.parts import Noting
 from .operate.upkeep import EVERYBODY, Upkeep
@@ -185,7 +186,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             at = self._clock.monotonic() + seconds("deadline", deadline, zero=False)
             by = at if by is None else min(by, at)
         fields = {"tenant": tenant or old.tenant, "principal": principal or old.principal, "deadline": by}
-        with self._set(replace(old, **fields)):  # type: ignore[arg-type]
+        with entered(self._scope, replace(old, **fields)):  # type: ignore[arg-type]
             yield
 
     @contextmanager
@@ -195,18 +196,9 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         Raises LooseningError if a field would loosen what is already set.
         """
         old = self._scope.get() or Scope()
-        with self._set(replace(old, tightening=old.tightening.and_(self._registry.loosest, **fields))):
+        tightening = old.tightening.and_(self._registry.loosest, **fields)
+        with entered(self._scope, replace(old, tightening=tightening)):
             yield
-
-    @contextmanager
-    def _set(self, scope: Scope) -> Iterator[None]:
-        build = enclosing(scope.build)
-        simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
-        token = self._scope.set(replace(scope, lane=scope.tenant if simple else None, build=build))
-        try:
-            yield
-        finally:
-            self._scope.reset(token)
 
     # the whole ---------------------------------------------------------------------------------------------------
 

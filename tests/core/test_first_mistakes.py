@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextvars
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -50,3 +52,32 @@ def test_a_setting_of_no_such_name_is_told_the_nearest_and_not_shown() -> None:
     ) as raised:
         CacheLayer(stor="redis://user:secret@host")  # type: ignore[call-arg]
     assert "secret" not in str(raised.value)
+
+
+def test_a_scope_that_is_left_in_another_context_says_that_no_call_was_in_it() -> None:
+    layer = CacheLayer(semantic=False)
+    for block in (layer.scope(tenant="acme"), layer.tighten(no_store=True)):
+        contextvars.copy_context().run(block.__enter__)  # as FastAPI enters what is not async
+        with pytest.raises(ConfigurationError, match="calls in between were not in this scope") as raised:
+            block.__exit__(None, None, None)
+        assert "acme" not in str(raised.value)
+
+
+def test_an_error_inside_a_scope_that_is_left_in_another_context_is_what_its_caller_gets() -> None:
+    block = CacheLayer(semantic=False).scope(tenant="acme")
+    contextvars.copy_context().run(block.__enter__)
+    error = KeyError("not found")
+    assert not block.__exit__(KeyError, error, None)
+
+
+async def test_a_generator_that_was_left_inside_a_scope_ends_in_silence() -> None:
+    layer, ended = CacheLayer(semantic=False), []
+
+    async def events() -> AsyncIterator[str]:
+        with layer.scope(tenant="acme"):
+            yield "one"
+
+    source = events()
+    assert await contextvars.copy_context().run(asyncio.ensure_future, anext(source)) == "one"
+    ended.append(await contextvars.copy_context().run(asyncio.ensure_future, source.aclose()))
+    assert ended == [None]
