@@ -70,12 +70,12 @@ class Keeping:
             return landing
         if fit:
             self._keeper.place(call, landing, answer, now)
-        if self._tiers.shared is not None or call.function.similar or call.function.comparison is not None:
+        if self._tiers.outlives(call) or call.function.comparison is not None:
             self._pass_on(call, landing)
         return landing
 
     def _pass_on(self, call: Call, landing: Landing) -> None:
-        if self._tiers.wanted(call):
+        if self._tiers.outlives(call):
             self._tiers.keep(call, landing)
         if call.function.comparison is not None:
             call.function.comparison.see(call, landing, self._tiers)

@@ -50,6 +50,11 @@ class Arrival:
         scope = encode([self.item.function, self.item.tenant])
         return tags, scope, int.from_bytes(self.item.key, "big")
 
+    def plain(self, function: Function) -> bool:
+        """Whether it is from before a restart and found word for word alone: what else is has a partition."""
+        by_meaning = self.item.partition and function.similar and function.own is None
+        return self.id is not None and not by_meaning
+
 
 class Arrivals:
     """Takes entries in. Functions may be wrapped later: what arrives for them waits, within bounds."""
@@ -80,7 +85,7 @@ class Arrivals:
         digest = self.keeper.digest(item.canonical)
         held = function.memory.at(digest)
         mine = held is not None and held.canonical == item.canonical and self.similar.knows(held.id)
-        return mine or not function.similar or digest.to_bytes(16, "big") != item.key
+        return mine or not function.similar or not self._mine(item)
 
     def _waits(self, arrival: Arrival) -> bool:
         may = sum(map(len, self._waiting.values())) < WAITING
@@ -94,6 +99,11 @@ class Arrivals:
         function = self.functions.get(arrival.item.function)
         if function is None:
             return None if self._waits(arrival) else False
+        if arrival.plain(function):
+            slot = self.remember(arrival)
+            kept = slot is not None and slot.resident
+            self.taken += kept
+            return kept
         if self.known(arrival.item):
             return False
         took = await self.faults.attempt("arrival", self._take(function, arrival), None)
@@ -102,11 +112,18 @@ class Arrivals:
             self.background.spawn(self.similar.maintain)
         return took is True
 
-    def remember(self, arrival: Arrival) -> None:
+    def remember(self, arrival: Arrival) -> Slot | None:
         """Let exact lookups find the entry at once; whoever takes it later makes it findable by meaning."""
-        function = self.functions.get(arrival.item.function)
-        if function is not None and not self.known(arrival.item):
-            self.faults.attempt_now("arrival", self._kept, function, arrival)
+        item = arrival.item
+        function = self.functions.get(item.function)
+        if function is None or (not self._mine(item) if arrival.plain(function) else self.known(item)):
+            return None
+        slot = self.faults.attempt_now("arrival", self._kept, function, arrival)
+        return None if isinstance(slot, Reason) else slot
+
+    def _mine(self, item: Findable) -> bool:
+        """Whether it was kept under this layer's seed."""
+        return self.keeper.digest(item.canonical).to_bytes(16, "big") == item.key
 
     def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
         """The entry in memory; None where it cannot be kept there, or was declared invalid since it was read."""
@@ -147,6 +164,12 @@ class Arrivals:
             call.tenant, ask.turns, self.similar.embedder.identity, ask.query.vector,
         )  # fmt: skip
 
+    def plain(self, call: Call, slot: Slot) -> Findable:
+        """What to keep of an entry that is only found word for word."""
+        until = slot.stale_until + self.clock.time() - self.clock.monotonic()
+        key, name = call.digest.to_bytes(16, "big"), call.function.name
+        return Findable(key, call.canonical, b"", name, "", until, call.tenant)
+
     def due(self, function: str) -> bool:
         """Whether entries wait for this function, which is wrapped now."""
         return bool(self._waiting) and function in self._waiting and function in self.functions
@@ -171,6 +194,8 @@ class Arrivals:
 
 Indexed = tuple[Call, Ask, Slot]
 """An answer of our own that is findable by meaning now."""
+Plain = tuple[Call, Slot]
+"""An answer of our own that is found word for word."""
 
 
 class Elsewhere:
@@ -198,8 +223,16 @@ class Elsewhere:
             await self.arrivals.take(arrival)
             await asyncio.sleep(0)
 
-    async def wrote(self, made: Sequence[Indexed]) -> None:
-        """A batch of answers was indexed."""
+    def awaits(self, digest: int) -> bool:
+        """Whether an entry under this key is held here, and will be in memory once a call claims it."""
+        return False
+
+    def claim(self, call: Call) -> bool:
+        """Take the entry of this call into memory; whether it is there."""
+        return False
+
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
+        """A batch of answers was kept: those indexed, and the others."""
 
     async def keep_apart(self, pair: bytes) -> None:
         """An answer was wrong for one of two requests, which are kept apart: everywhere, and after restarts."""

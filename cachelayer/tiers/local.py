@@ -19,9 +19,12 @@ from ..keep.holdings import Invalidation
 from ..semantic.apart import PAIR, REPORTED
 from ..semantic.asks import State
 from ..semantic.pair_log import PairLog
-from ..types import Reason, Record
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, owners_of
+from ..types import Findable, Reason, Record
+from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .records import record_of
+
+STEP = 32
+"""Answers written at a time before the loop has its turn."""
 
 
 class Local(Elsewhere):
@@ -40,13 +43,15 @@ class Local(Elsewhere):
         self.failure = ""
         self._coming: dict[int, Arrival] = {}
         """Entries on the disk that were not taken in yet."""
+        self._keys: dict[bytes, int] = {}
+        """The same by key: those that no call claimed yet."""
         self._opened = self._writing = False
         self._since = 0
         """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
 
     def reset(self) -> None:
         """After a fork the directory is the parent's."""
-        self._opened, self._coming = False, {}
+        self._opened, self._coming, self._keys = False, {}, {}
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()
 
@@ -82,11 +87,12 @@ class Local(Elsewhere):
         new = [entry for key, entry in alive.items() if not similar.knows(key)]
         self._coming = {e.id: Arrival(e.findable, e.record, self._since, e.id) for e in new}
         entries = list(self._coming.values())
+        self._keys = {entry.item.key: key for key, entry in self._coming.items()}
         for entry in entries:  # exact lookups wait for no vectors
             self.arrivals.remember(entry)
             await asyncio.sleep(0)
-        await self._take([entry for entry in entries if entry.id in indexed])
-        later = [entry for entry in entries if entry.id not in indexed]
+        later = [entry for entry in entries if entry.item.partition and entry.id not in indexed]
+        await self._take([entry for entry in entries if not entry.item.partition or entry.id in indexed])
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
 
@@ -109,9 +115,27 @@ class Local(Elsewhere):
                 if took is False:
                     await self._discard([entry.id])
                 elif took:
-                    self._coming.pop(entry.id, None)
-                    self.restored += 1
+                    self._arrived(entry.id)
                 await asyncio.sleep(0)
+
+    def _arrived(self, key: int) -> None:
+        entry = self._coming.pop(key, None)
+        if entry is not None:
+            self._keys.pop(entry.item.key, None)
+            self.restored += 1
+
+    def awaits(self, digest: int) -> bool:
+        return bool(self._keys) and digest.to_bytes(16, "big") in self._keys
+
+    def claim(self, call: Call) -> bool:
+        entry = self._coming.get(self._keys.pop(call.digest.to_bytes(16, "big"), -1))
+        if entry is None or entry.id is None or entry.item.canonical != call.canonical:
+            return False
+        slot = self.arrivals.remember(entry)
+        kept = slot is not None and slot.resident
+        if kept and entry.plain(call.function):
+            self._arrived(entry.id)
+        return kept
 
     async def drain(self, function: str) -> None:
         await self._take(self.arrivals.waited(function))
@@ -131,19 +155,29 @@ class Local(Elsewhere):
             with self.arrivals.faults.guard("texts"):
                 await offload(lambda: load(self.directory / "texts"))
 
-    async def wrote(self, made: Sequence[Indexed]) -> None:
-        """Keep what was indexed, and write it behind the callers' backs."""
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
+        """Keep what was answered, and write it behind the callers' backs."""
+        if self.arrivals.similar.state is not State.READY:
+            self.arrivals.similar.warm()
         if not self._opened:
             return
         for call, ask, slot in made:
-            item = self.arrivals.findable(call, ask, slot)
-            if item is not None and slot.resident:
-                record = self._record(call, slot)
-                if isinstance(record, Record):
-                    self.log.put(slot.id, item, record)
-                else:
-                    call.function.stats.kept_out[record] += 1
+            self._put(call, slot, self.arrivals.findable(call, ask, slot))
+        if self.arrivals.similar.state is State.READY:  # before that, ids may be given twice
+            for number, (call, slot) in enumerate(others, 1):
+                self._put(call, slot, self.arrivals.plain(call, slot))
+                if number % STEP == 0:
+                    await asyncio.sleep(0)
         self._write()
+
+    def _put(self, call: Call, slot: Slot, item: Findable | None) -> None:
+        if item is None or not slot.resident:
+            return
+        record = self._record(call, slot)
+        if isinstance(record, Record):
+            self.log.put(slot.id, item, record)
+        else:
+            call.function.stats.kept_out[record] += 1
 
     def _record(self, call: Call, slot: Slot) -> Record | Reason:
         arrivals = self.arrivals

@@ -10,7 +10,7 @@ from ..keep.holdings import Invalidation
 from ..protocols import Feed, Reports
 from ..semantic.asks import State
 from ..types import Findable, Record
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, owners_of
+from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .shared import SharedTier
 
 PERIOD = 0.2
@@ -54,7 +54,7 @@ class Newcomers(Elsewhere):
         await self.faults.attempt("feed", self._catch_up(), PATIENCE)
         self.listen()
 
-    async def wrote(self, made: Sequence[Indexed]) -> None:
+    async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
         """Tell the other processes."""
         items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
         if items and self._shared.breaker.state == "closed":

@@ -66,6 +66,8 @@ class Tiers:
         self.writeback: WriteBack[Written] = WriteBack(self._write, linger=LINGER)
         self.recorder = Recorder(clock, faults, portal)
         self.elsewhere: Elsewhere | None = None
+        self.lasting = False
+        """Whether that is a directory, which keeps every answer."""
         if shared is not None:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
@@ -87,11 +89,27 @@ class Tiers:
 
     def wanted(self, call: Call) -> bool:
         """Whether any tier here could answer the call."""
-        return self.shared is not None or call.function.similar
+        return self.shared is not None or call.function.similar or (self.lasting and self._awaits(call))
+
+    def _awaits(self, call: Call) -> bool:
+        return self.elsewhere is not None and self.elsewhere.awaits(call.digest)
+
+    def outlives(self, call: Call) -> bool:
+        """Whether the call's answer is kept beyond the process's memory, or found by meaning."""
+        return self.shared is not None or call.function.similar or self.lasting
 
     def first(self, call: Call) -> bool:
         """Whether anybody is asked before the backend: who knows similar answers, or who may be making this one."""
+        if self.lasting and self._awaits(call):
+            return True
         return call.function.similar or (self.shared is not None and self.shared.leases(call))
+
+    def _claimed(self, call: Call) -> Landing | None:
+        """The call's own answer from before a restart, where its function was wrapped after the start."""
+        if not self.lasting or self.elsewhere is None or not self.elsewhere.claim(call):
+            return None
+        found = self.keeper.recall(call, self.clock.monotonic())
+        return None if found is None or found.source is Source.STALE else found
 
     async def find(self, call: Call, *, wait: bool = True, patient: bool = True) -> Landing | None:
         """The first tier's answer within the budgets, or None: see `call.misses`.
@@ -100,6 +118,8 @@ class Tiers:
         """
         if call.tightening.no_cache:
             return None
+        if (claimed := self._claimed(call)) is not None:
+            return claimed
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         found: Found | None = await self._stored(call, riders=wait)
@@ -111,6 +131,8 @@ class Tiers:
         """A similar answer, or the backend's, which starts when the similar tier overruns its budget."""
         if call.tightening.no_cache:
             return await answer()
+        if (claimed := self._claimed(call)) is not None:
+            return claimed
         if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
             await whole_turn()  # what others made goes ahead of the first who asks
         if (tier := self.meaning.fit(call)) is None:
@@ -152,7 +174,7 @@ class Tiers:
 
     def keep(self, call: Call, landing: Landing) -> None:
         """Queue what was kept in memory for the tiers behind it; never waits."""
-        if landing.slot is not None and self.wanted(call):
+        if landing.slot is not None and self.outlives(call):
             self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
@@ -186,7 +208,9 @@ class Tiers:
                 await self.faults.attempt("write-back", self._index(item, made), None)
             self.rides.findable(item.call)
         if self.elsewhere is not None:
-            await self.elsewhere.wrote(made)
+            indexed = {slot.id for _, _, slot in made}
+            others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in indexed]
+            await self.elsewhere.wrote(made, others)
         for tier in self.every:
             if tier.due:
                 self.background.spawn(tier.maintain)

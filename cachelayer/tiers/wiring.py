@@ -148,7 +148,7 @@ def elsewhere(
         return Newcomers(arrivals, shared, feed)
     tiers.keeper.ids_from(int(tiers.clock.time() * 1e6), afresh=True)
     local = Local(directory, arrivals)
-    similar.restore = local.restore
+    similar.restore, tiers.lasting = local.restore, True
     return local
 
 
@@ -174,7 +174,9 @@ def similar_tier(
     if semantic is False:
         if index is not None:
             raise ConfigurationError(
-                "index", index, "semantic=False leaves nothing to put there: leave one out"
+                "index",
+                index,
+                "semantic=False leaves out the tier that keeps it; give that to the functions: cached(semantic=False)",
             )
         return None, BY_CHOICE
     if embedder is None or isinstance(embedder, str):
