@@ -216,9 +216,16 @@ class Ledger:
             yield "tag_cost_total", (tag, kind), amount
 
     def stats(self) -> dict[str, Any]:
-        """Per model: money spent and saved, GPU seconds, tokens; money for an answer before and after."""
-        return {
+        """By model: money spent and saved, GPU seconds, tokens, calls without a price; money by tenant and tag."""
+        told: dict[str, Any] = {
             "currency": self.prices.currency,
             "prices_of": self.prices.date,
             "models": {model: dict(counts) for model, counts in self._by_model.items()},
         }
+        for of, busiest in (("tenants", self._tenants), ("tags", self._tags)):
+            if busiest is not None:
+                by_name: dict[str, dict[str, float]] = {}
+                told[of] = by_name
+                for name, kind, amount in busiest:
+                    by_name.setdefault(name, {})[kind] = amount
+        return told

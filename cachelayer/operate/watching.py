@@ -72,6 +72,8 @@ class Watching:
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 1000:
                 raise ConfigurationError(name, value, "give how many to tell apart, from 0 to 1000")
         if prices is None:
+            if self.ledger is not None and not tenants and not tags:
+                return self.ledger
             prices = Prices.bundled()
         held = prices if isinstance(prices, Prices) else Prices.load(prices)
         self.ledger = self.readings.ledger = Ledger(held, tenants=tenants, tags=tags)
@@ -184,7 +186,8 @@ class Watched:
     def account(self, prices: Listed | None = None, *, tenants: int = 0, tags: int = 0) -> Ledger:
         """Count cost from now on, by `prices` (or a dict or file of them), also by the busiest `tenants` and `tags`.
 
-        None means the bundled list prices (`Prices.bundled`), each with its date and source.
+        None means the bundled list prices (`Prices.bundled`), each with its date and source. Without arguments it
+        returns what counts already, if anything does; with any, it counts anew. `Ledger.stats()` is the report.
 
         Raises ConfigurationError naming the file and the field.
         """

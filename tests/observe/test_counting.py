@@ -158,6 +158,18 @@ def test_prices_are_given_as_what_a_file_of_them_would_hold() -> None:
         layer.account({"gpt-4o": {"prompt": 1.0}})
 
 
+def test_asking_again_for_what_was_counted_does_not_begin_anew() -> None:
+    layer = CacheLayer(semantic=False)
+    ledger = layer.account({"models": {"m": {"prompt": 1e6}}}, tenants=1, tags=1)
+    for hit in (False, True, True):
+        ledger.add(Bill(model="m", prompt=1, tenant="acme", tags=("kb",)), 0.1, hit=hit)
+    told = layer.account().stats()
+    assert (told["models"]["m"]["spent_cost"], told["models"]["m"]["saved_cost"]) == (1, 2)
+    assert told["tenants"] == {"acme": {"miss": 1, "hit": 2, "spent": 1, "saved": 2}}
+    assert told["tags"] == {"kb": {"spent": 1, "saved": 2}}
+    assert layer.account({"models": {}}).stats()["models"] == {}  # with prices: from now on
+
+
 def test_calls_of_models_without_a_price_are_counted_not_taken_for_free() -> None:
     ledger = Ledger(Prices({"known": Price(prompt=1.0)}))
     for model in ("known", "unknown", "unknown"):
