@@ -78,6 +78,11 @@ def test_the_choice_spares_most_among_those_that_keep_the_target_for_sure() -> N
     assert choice.run is runs[1] and choice.verdict == "shown"
 
 
+def test_a_larger_budget_is_not_chosen_for_what_may_be_chance() -> None:
+    runs = [run(0.01, 600, 0), run(0.05, 700, 0), run(0.1, 715, 0), run(0.2, 705, 0)]
+    assert choose(runs, 1000, 0.01).run is runs[1]
+
+
 def test_what_comes_after_the_cut_changes_no_choice() -> None:
     for later in (0, 500):
         runs = [run(0.01, 600, 0, later_wrong=later), run(0.02, 500, 0)]

@@ -15,9 +15,10 @@ _DESCRIPTION = """\
 Recommends settings for your own traffic and says what to expect from them. The trace is split: settings are chosen
 on the first part, and everything reported was measured on the other part, which took no part in the choice
 (labelled pairs are split so that no question occurs in both). Real cache layers with error budgets from 0.2 % to
-20 % run through the whole trace; the one recommended saves most among those that kept the share of wrong answers
-under the target. Prints the settings as Python and as TOML for the gateway; the report plots hits against measured
-error, predicted against measured risk, and the scores of right and wrong neighbours."""
+20 % run through the whole trace; of those that kept the share of wrong answers under the target, the smallest is
+recommended that saves as much as any, within chance. Prints the settings as Python and as TOML for the gateway; the
+report plots hits against measured error, predicted against measured risk, and the scores of right and wrong
+neighbours."""
 
 _EXAMPLES = """\
 {formats}

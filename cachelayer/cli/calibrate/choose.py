@@ -84,7 +84,7 @@ def _draw(text: str) -> float:
 
 
 def choose(runs: Sequence[Tally], cut: int, target: float) -> Choice:
-    """The run that spares most on the first part among those that kept the target there.
+    """The smallest budget that spares as much on the first part as any that kept the target there, within chance.
 
     Kept for sure where the Clopper-Pearson interval's upper end is within; else the owner's target itself is the
     budget, or the largest one that the evidence does not contradict.
@@ -92,7 +92,9 @@ def choose(runs: Sequence[Tally], cut: int, target: float) -> Choice:
     fit = [(run, run.part(0, cut)) for run in runs]
     shown = [(run, part) for run, part in fit if part.similar and part.share_wrong_interval[1] <= target]
     if shown:
-        return Choice(max(shown, key=lambda both: both[1].hit)[0], "shown")
+        enough = max((part for _, part in shown), key=lambda part: part.hit).hit_interval[0]
+        as_good = [run for run, part in shown if part.hit >= enough]
+        return Choice(min(as_good, key=lambda run: run.bound or 0.0), "shown")
     modest = [
         run for run, part in fit
         if (run.bound or 0.0) <= target and exact(part.wrong, part.similar, 0.95)[0] <= target

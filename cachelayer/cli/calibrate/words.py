@@ -100,6 +100,12 @@ def expected(found: Calibrated) -> Iterator[str]:
         yield f"expected wrong of all        {part.error:.2%}  (95 %: {percent(part.error_interval)})"
         if part.share_wrong_interval[0] > found.target:
             yield f"NOTE: that is above the target of {found.target:.1%}; take a smaller --target"
+    bound = found.choice.run.bound or 0.0
+    if bound > found.target:
+        yield (
+            f"NOTE: in production, similar answers stop only where more than {bound:.1%} are wrong; if traffic may "
+            f"change and that is too much, take max_error_rate={found.target:g}"
+        )
     if found.trace.pairs:
         yield from _pairs(part, found.held_out(found.best))
     calls = part.hits - part.checks
