@@ -31,6 +31,7 @@ from .semantic.tier import SimilarTier
 from .tiers import wiring
 from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
+from .wrap.naming import told
 from .wrap.registry import Registry
 from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 
@@ -165,9 +166,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are taken to have
         OpenAI's parameters: those that do not affect the answer are left out of the key.
         """
-        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or bool(
-            getattr(fn, "cachelayer_wire", False)
-        )
+        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or told(fn, "wire", False)
         return self._registry.wrap(fn, options=options, wire=wire)
 
     # scope -------------------------------------------------------------------------------------------------------

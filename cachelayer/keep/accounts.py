@@ -46,7 +46,7 @@ def _bill(call: Call, landing: Landing, keeper: Keeper) -> Bill:
     prompt, cached, completion = (0, 0, 0) if isinstance(seen, Reason) else usage_of(seen)
     tags = () if landing.slot is None else tuple(tag for tag in landing.slot.tags if not tag.startswith(MARK))
     model = named_in(call.kwargs, call.identity)
-    if not model and getattr(function.fn, "cachelayer_named_by_reply", False):
+    if not model and getattr(function.fn, "cachelayer_named_by_reply", False) is True:
         model = model_in(seen)
     return Bill(model or function.name, prompt, cached, completion, call.tenant, tags)
 

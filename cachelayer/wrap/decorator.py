@@ -26,6 +26,8 @@ _LONE = frozenset({str, dict})
 
 def kind_of(fn: Callable[..., Any]) -> str:
     """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`."""
+    if inspect.iscoroutinefunction(fn):  # it may say so of itself, as mocks do
+        return "coroutine"
     if not inspect.isroutine(fn) and not isinstance(fn, functools.partial):
         fn = getattr(type(fn), "__call__", fn)  # noqa: B004 - the method itself, not whether there is one
     for seen in (fn, inspect.unwrap(fn)):

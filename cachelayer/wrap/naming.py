@@ -9,7 +9,7 @@ import string
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from ..errors import ConfigurationError
 from ..exact.answers.copies import fixed
@@ -18,6 +18,14 @@ from ..exact.answers.kinds import Kinds
 from ..exact.keys.canonical import NotKeyable, argument, encode
 from ..exact.keys.chat import absent
 from ..policy import strings
+
+T = TypeVar("T")
+
+
+def told(fn: Any, what: str, otherwise: T) -> T:
+    """What a callable says of itself in `cachelayer_...`; a mock or a remote object has something under every name."""
+    said = getattr(fn, f"cachelayer_{what}", otherwise)
+    return said if isinstance(said, type(otherwise)) else otherwise
 
 
 def name_of(fn: Any) -> str:
@@ -87,7 +95,7 @@ def bound(fn: Any, options: Mapping[str, Any]) -> str:
 def declared(fn: Any, options: Mapping[str, Any]) -> bool:
     """Whether it is known what of the object behind a method its answers depend on: from its owner, or its class."""
     said = options.get("self_key") is not None or options.get("share_self")
-    return bool(said or getattr(fn, "cachelayer_version", "") or bound(fn, options))
+    return bool(said or told(fn, "version", "") or bound(fn, options))
 
 
 def _frozen(value: Any) -> bool:
@@ -112,7 +120,7 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
 def with_told(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options, and what a callable says of itself: in `cachelayer_ignored` the parameters that change no answer, in
     `cachelayer_version` what sets it apart from others of its name."""
-    ignored, version = getattr(fn, "cachelayer_ignored", ()), getattr(fn, "cachelayer_version", "")
+    ignored, version = told(fn, "ignored", frozenset[str]()), told(fn, "version", "")
     if ignored:
         options = {**options, "ignore": [*strings("ignore", options.get("ignore", ())), *ignored]}
     return {"version": version, **options} if version else options
