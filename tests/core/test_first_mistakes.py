@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError
+from cachelayer.testing import WordEmbedder
 
 
 class Awaited:
@@ -81,3 +82,24 @@ async def test_a_generator_that_was_left_inside_a_scope_ends_in_silence() -> Non
     assert await contextvars.copy_context().run(asyncio.ensure_future, anext(source)) == "one"
     ended.append(await contextvars.copy_context().run(asyncio.ensure_future, source.aclose()))
     assert ended == [None]
+
+
+def test_a_function_of_an_instruction_and_a_text_says_which_is_compared() -> None:
+    """A prompt that was reworded was answered with what the old one had given."""
+    layer = CacheLayer(embedder=WordEmbedder())
+
+    async def classify(prompt: str, text: str) -> str:
+        return text
+
+    async def run(input: str, prompt: str) -> str:
+        return input
+
+    async def answer(prompt: str, question: str, text: str) -> str:
+        return question
+
+    for unclear, remedy in ((classify, "text='text'"), (run, "text='input'")):
+        with pytest.raises(ConfigurationError, match=remedy):
+            layer.cached(unclear)
+        assert layer.cached(text="prompt")(unclear).function.identifier.text == "prompt"
+    assert layer.cached(answer).function.identifier.text == "question"
+    CacheLayer(semantic=False).cached(classify)

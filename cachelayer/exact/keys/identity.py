@@ -280,6 +280,10 @@ def _meaning(
         return "messages"
     for name in MEANINGFUL:
         if name in candidates:
+            other = next((n for n in ("text", "input") if name == "prompt" and n in candidates), None)
+            if required and other:  # an instruction reworded must not be answered with the old one's answers
+                remedy = f"{function} has prompt and {other}: say by text='{other}' which one is compared by meaning"
+                raise ConfigurationError("text", None, remedy)
             return name
     strings = [n for n in candidates if named[n].annotation in (str, "str")]
     if len(strings) == 1:
