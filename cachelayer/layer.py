@@ -205,7 +205,10 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """Remove every trace of a tenant's answers, or of all answers; returns how many entries this process dropped.
 
         Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything."""
-        return await self._upkeep.erase(tenant, dry_run)
+        gone = await self._upkeep.erase(tenant, dry_run)
+        if not dry_run:
+            self._watching.forget_texts()
+        return gone
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.

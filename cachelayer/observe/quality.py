@@ -10,6 +10,7 @@ import unicodedata
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,8 +59,8 @@ class Quality:
         self._hours: OrderedDict[int, Counter[str]] = OrderedDict()
         self._scopes: OrderedDict[tuple[str, str], tuple[Counter[str], deque[bool]]] = OrderedDict()
         self._doubts: dict[tuple[str, str], tuple[float, dict[str, Any]]] = {}
-        self._judged: dict[tuple[str, str], None] = {}
-        """Hits that a person judged: each counts once."""
+        self._judged: dict[tuple[str, bytes], None] = {}
+        """Hits that a person judged, by a digest of the question: each counts once."""
 
     def served(self, hit: Hit) -> None:
         """An answer was served by similarity."""
@@ -81,14 +82,18 @@ class Quality:
 
     def judged(self, hit: Hit) -> bool:
         """A person judged this hit, which is exported no more; False where that was told before."""
-        key = (hit.id, hit.question)
-        self._doubts.pop(key, None)
+        self._doubts.pop((hit.id, hit.question), None)
+        key = hit.id, blake2b(hit.question.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if key in self._judged:
             return False
         self._judged[key] = None
         if len(self._judged) > 10 * SCOPES:
             del self._judged[next(iter(self._judged))]
         return True
+
+    def forget_texts(self) -> None:
+        """An erased tenant's questions and answers must not stay; what was counted does."""
+        self._doubts.clear()
 
     def _count(self, hit: Hit, what: str) -> None:
         hour = int(time.time() // 3600)

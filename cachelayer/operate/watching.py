@@ -57,6 +57,16 @@ class Watching:
         self._behind.settle()
         return {name: function.stats for name, function in self._functions.items()}
 
+    def forget_texts(self) -> None:
+        """Somebody's answers were erased: let go of the doubtful hits that wait for a person."""
+        compared = [function.comparison for function in self._functions.values()]
+        for holder in (
+            self.quality,
+            *(comparison.quality for comparison in compared if comparison is not None),
+        ):
+            if holder is not None:
+                holder.forget_texts()
+
     def metrics(self) -> Metrics:
         """See `CacheLayer.metrics`."""
         if self._metrics is None:

@@ -167,3 +167,30 @@ def test_texts_with_ends_of_lines_of_other_kinds_or_half_a_pair_come_back_as_the
     assert "größer 日本" in told and sorted(verdicts(file), key=lambda one: one[0].id) == [
         (one, True) for one in hits
     ]
+
+
+async def test_what_was_erased_is_not_exported_and_counts_stay(tmp_path: Path) -> None:
+    layer, ask = await judged_layer({RIGHT: "left", f"{RIGHT} please": "left", WRONG: "right"})
+
+    @layer.cached(name="cheap", semantic=False)
+    async def cheap(question: str) -> str:
+        return question
+
+    async def better(question: str) -> str:
+        return "7"
+
+    beside = layer.compare(cheap, better, share=1.0)
+    with layer.scope(tenant="acme"):
+        for question in (RIGHT, f"{RIGHT} please", WRONG):
+            await ask(question)
+            await layer.flush()
+        await cheap(RIGHT)
+    await layer.flush()
+    assert await layer.erase(tenant="beta", dry_run=True) == 0
+    assert (
+        layer.quality().export(tmp_path / "before") == 2 and beside.quality.export(tmp_path / "beside") == 1
+    )
+    await layer.erase(tenant="acme")
+    assert layer.quality().export(tmp_path / "after") == beside.quality.export(tmp_path / "none") == 0
+    assert layer.quality().report()["slices"]["function"]["ask"]["hits"] == 2
+    await layer.aclose()
