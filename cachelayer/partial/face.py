@@ -183,6 +183,7 @@ class Partial:
     ) -> int:
         """Drop answers by tag, scope (`{"tenant": ..., "function": ...}`) or what they were built from; how many went.
 
+        Given several of these, it drops what any of them names. A scope of tenant and function is what both name.
         Parts: `documents` (ids of `corpus`, "default" unless named), a whole `corpus`, `tools`, `prompts`. Whatever
         depends on them is dropped, too. When it returns, nothing older is served, and no answer that was being made
         meanwhile is stored. `dry_run=True` only counts.
