@@ -61,7 +61,7 @@ def register(subparsers: Subparsers) -> None:
     )
     add = parser.add_argument
     add("target", metavar="TARGET", help="URL of an API, or module:function")
-    add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests")
+    add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests, or directory of recorded ones")
     add("--without", metavar="TARGET", help="what to ask without the cache (default: the function's bypass)")
     add("--only", choices=("with", "without"), help="measure only one of the two")
     add("--limit", type=arguments.count, metavar="N", help="only the first N requests")

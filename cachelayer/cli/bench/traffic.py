@@ -16,7 +16,7 @@ from typing import Any
 
 from ...errors import CacheLayerError
 from ..traces.fields import BODIES, arrival, first
-from ..traces.read import QUESTIONS
+from ..traces.read import QUESTIONS, files
 
 _BLOCK = 512
 """Tokens of one of Mooncake's blocks."""
@@ -37,11 +37,17 @@ class Item:
 
 
 def load(path: Path, *, limit: int | None, model: str, shrink: float) -> list[Item]:
-    """The requests of a file (`.gz` too), in order. `shrink` multiplies lengths of traces that hold no texts."""
+    """The requests of a file (`.gz` too) or of a directory of recorded ones, in order.
+
+    `shrink` multiplies lengths of traces that hold no texts.
+    """
+    items: list[Item] = []
     try:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8-sig") as lines:
-            read = _azure if ".csv" in path.name else _objects
-            items = [_item(at, body, model) for at, body in islice(read(lines, path, shrink), limit)]
+        for file in files(path):
+            with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8-sig") as lines:
+                rows = (_azure if ".csv" in file.name else _objects)(lines, file, shrink)
+                more = islice(rows, None if limit is None else limit - len(items))
+                items += [_item(at, body, model) for at, body in more]
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as fault:
         raise TrafficError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     if not items:

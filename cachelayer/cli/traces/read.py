@@ -113,14 +113,21 @@ class Where:
         return TraceError(f"{self.path}, line {self.line}: {what}; {remedy}")
 
 
+def files(path: Path) -> list[Path]:
+    """The file, or those of a directory that traffic was recorded to. Raises TraceError where none is there."""
+    if not path.is_dir():
+        return [path]
+    found = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.jsonl.gz"))
+    if not found:
+        raise TraceError(
+            f"{path}: no .jsonl file in this directory; name the one that traffic was recorded to"
+        )
+    return found
+
+
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if path.is_dir():
-        files = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.jsonl.gz"))
-        if not files:
-            raise TraceError(
-                f"{path}: no .jsonl file in this directory; name the one that traffic was recorded to"
-            )
-        for file in files:
+        for file in files(path):
             yield from _rows(file)
         return
     try:
