@@ -100,9 +100,12 @@ class SimilarTier(Lookup):
         """Let the index train its codes and drop removed rows, in a thread beside the searches."""
         self._maintaining = True
         try:
-            await offload(self.index.maintain)  # type: ignore[union-attr]
+            with self._faults.guard("index"):
+                await offload(self.index.maintain)  # type: ignore[union-attr]
         finally:
             self._maintaining = False
+        if refused := getattr(self.index, "failure", ""):
+            self._faults.report("persist", OSError(refused))
 
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
         """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss."""

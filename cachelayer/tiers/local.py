@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, StoreFault
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
-from ..flow.background import offload
+from ..flow.background import offload, offloaded
 from ..keep.call import Call
 from ..keep.holdings import Invalidation
 from ..semantic.apart import PAIR, REPORTED
@@ -220,17 +220,40 @@ class Local(Elsewhere):
             return 0
         doomed = self.coming(declared)
         await self._discard(doomed)
-        try:
-            await offload(self.log.rewrite if physically else self.log.flush)
-        except OSError as fault:  # a full disk: nothing is better than something invalid
-            self.arrivals.faults.report("persist", fault)
-            with self.arrivals.faults.guard("persist"):
-                await offload(self.log.clear)
         if physically:
-            await offload(partial(self._reports.drop, owners_of(declared)))
-            (self.directory / "texts").unlink(missing_ok=True)
-            await offload(self._index.snapshot)
+            await self._erase(owners_of(declared))
+        else:
+            with self.arrivals.faults.guard("persist"):
+                await self._settle(self.log.flush)
         return len(doomed)
+
+    async def _settle(self, write: Callable[[], None]) -> None:
+        """A full disk: nothing is better than something invalid."""
+        try:
+            await offload(write)
+        except OSError as fault:
+            self.arrivals.faults.report("persist", fault)
+            await offload(self.log.clear)
+
+    async def _erase(self, owners: Sequence[bytes] | None) -> None:
+        """What cannot be erased keeps nothing else from it; raises StoreFault in the end."""
+        texts = self.directory / "texts"
+        steps = (
+            partial(self._settle, self.log.rewrite),
+            offloaded(partial(texts.unlink, missing_ok=True)),
+            offloaded(self._index.scrub),
+            offloaded(partial(self._reports.drop, owners)),
+        )
+        refused: list[OSError] = []
+        for step in steps:
+            try:
+                await step()
+            except OSError as fault:
+                self.arrivals.faults.report("persist", fault)
+                refused.append(fault)
+        if refused:
+            remedy = "all of it left memory; call erase again once the disk can be written"
+            raise StoreFault(f"not erased from {self.directory}: {refused[0].strerror}: {remedy}")
 
     async def aclose(self) -> None:
         """Write what waits, remember the texts, and let the files go."""
@@ -246,5 +269,7 @@ class Local(Elsewhere):
         self._opened = False
 
     def stats(self) -> dict[str, Any]:
-        out = {"restored": self.restored, "discarded": self.discarded, "failure": self.failure}
+        refused = getattr(self._index, "failure", "")
+        failure = self.failure or (f"the disk refused vectors: {refused}" if refused else "")
+        out = {"restored": self.restored, "discarded": self.discarded, "failure": failure}
         return {**out, **self.arrivals.stats()}

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import random
-import resource
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from full_disk import full_disk
 from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
@@ -147,17 +145,6 @@ async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Pat
         await ask("something else")
         await layer.flush()
         assert (await ask.outcome("please tell me everything about my parcel")).source is Source.MEMORY
-
-
-@contextmanager
-def full_disk(size: int) -> Iterator[None]:
-    """Files of this process cannot grow past `size` bytes; the tests' report may be one, so this ends before it."""
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
 
 
 async def test_a_full_disk_costs_persistence_not_answers(tmp_path: Path) -> None:

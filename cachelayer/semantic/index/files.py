@@ -43,6 +43,8 @@ class IndexFiles:
         self.snapshot_size = 0
         self._identity, self._dimension = identity, dimension
         self._generation = 0
+        self._gap = False
+        """Whether events were lost before this generation's journal."""
         self._guard: Any = None
 
     @property
@@ -59,7 +61,7 @@ class IndexFiles:
         except OSError:
             guard.close()
             raise
-        self._guard = guard
+        self._guard, self._gap = guard, False
 
     def release(self) -> None:
         """Let others own it."""
@@ -93,17 +95,27 @@ class IndexFiles:
             return None
         return Journal.reopen(path, left.size, left.count) if path.stat().st_size == left.size else None
 
-    def next_journal(self) -> Journal:
-        """The journal of the next generation, which `fold` makes the one that counts."""
-        self._generation += 1
+    def next_journal(self, *, gap: bool) -> Journal:
+        """The journal of the next generation, which `fold` makes the one that counts. `gap`: events before it are lost.
+
+        While folding fails, each journal after a gap replaces the one before: a full disk is not filled with them.
+        """
+        self._generation += not (gap and self._gap)
+        self._gap = gap
         return self._new_journal()
 
     def fold(self, index: PackedIndex) -> None:
         """Write all that `index` holds as the snapshot of this generation, and drop what came before."""
         path = self._path("snapshot")
         self._write_manifest(write_snapshot(path, list(index.export()), self._dimension))
-        self.snapshot_size = path.stat().st_size
+        self.snapshot_size, self._gap = path.stat().st_size, False
         self._sweep()
+
+    def clear(self) -> None:
+        """Delete all of it; what is held is written with the next snapshot."""
+        (self.directory / "manifest.json").unlink(missing_ok=True)
+        for path in self.directory.glob("*-*"):
+            path.unlink(missing_ok=True)
 
     def _read_snapshot(self, index: PackedIndex) -> str:
         """Why nothing could be read, or ''."""

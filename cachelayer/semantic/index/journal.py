@@ -51,8 +51,13 @@ class Journal:
         self.count = 0
         """Records, those that are not written yet too."""
         self._parts: list[bytes] = []
-        self._file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        self.size = os.write(self._file, _head(generation, dimension, identity))
+        self._file, self.size = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), 0
+        try:
+            self.write(_head(generation, dimension, identity), sync=False)
+        except OSError:
+            self.close()
+            path.unlink()
+            raise
 
     @classmethod
     def reopen(cls, path: Path, size: int, count: int) -> Journal:

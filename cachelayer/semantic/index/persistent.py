@@ -171,12 +171,22 @@ class PersistentIndex:
                 with self._writing:
                     self._fail(fault)
 
+    def scrub(self) -> None:
+        """Leave nothing on the disk of what was removed: write a new snapshot; where that fails, delete all files.
+
+        Raises OSError where that fails, too.
+        """
+        self.snapshot()
+        if self.failure:
+            with self._folding, self._writing:
+                self._files.clear()
+
     def _turn_over(self) -> None:
         """Go on in a new journal."""
         with self._lock:
             old = self._journal
             data = old.take() if old else b""
-            self._journal = self._files.next_journal()
+            self._journal = self._files.next_journal(gap=old is None)
             self.failure = ""
         if old:  # before the new journal's first write: order is what a reader relies on
             try:
