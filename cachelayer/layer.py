@@ -74,7 +74,8 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         self.policy = policy or Policy()
         self.tenancy = tenancy
         self._clock = clock or wiring.SystemClock()
-        faults, self._portal, self._background = Faults(self._clock), Portal(), Background()
+        faults, self._background = Faults(self._clock), Background()
+        self._portal = Portal(faults)
         rng = random.Random()
         wanted = semantic if semantic != "auto" else self.policy.semantic
         self._similar: SimilarTier | None

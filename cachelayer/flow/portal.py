@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from ..errors import CacheLayerError
-from .attempt import interrupted
+from .attempt import Faults, interrupted
 
 T = TypeVar("T")
 
@@ -19,7 +19,8 @@ class Portal:
 
     _dropped: weakref.finalize[Any, Portal] | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
         self.reset()
 
     def reset(self) -> None:
@@ -32,9 +33,14 @@ class Portal:
     def _begun(self) -> asyncio.AbstractEventLoop:
         """The portal's loop, running. Under the lock, so that whatever is given to it is there before it closes."""
         if self._loop is None:
-            self._loop = loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_serve, args=(loop,), name="cachelayer", daemon=True)
-            self._thread.start()
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=_serve, args=(loop,), name="cachelayer", daemon=True)
+            try:
+                thread.start()
+            except BaseException:  # whoever waited for a loop that does not run would wait for ever
+                loop.close()
+                raise
+            self._loop, self._thread = loop, thread
             self._dropped = weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
             self._dropped.atexit = False
         return self._loop
@@ -59,14 +65,15 @@ class Portal:
             act(*args)
 
     def post(self, act: Callable[..., Any], *args: Any) -> None:
-        """Do it soon on the portal's loop."""
-        with self._lock:
+        """Do it soon on the portal's loop; not at all where the process may have no further thread for it."""
+        with self._lock, self._faults.guard("thread"):
             self._begun().call_soon_threadsafe(act, *args)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, run on the portal's loop; blocks this thread.
 
-        Raises CacheLayerError in the portal's own, where plain code runs that coroutines of the layer call.
+        Raises CacheLayerError in the portal's own, where plain code runs that coroutines of the layer call, and what
+        the system does where it grants no thread or no descriptors for a loop.
         """
         if self.here:
             work.close()
@@ -74,7 +81,12 @@ class Portal:
                 "the layer's own loop calls this, which waits for that loop: await it instead"
             )
         with self._lock:
-            running = asyncio.run_coroutine_threadsafe(work, self._begun())
+            try:
+                loop = self._begun()
+            except BaseException:
+                work.close()
+                raise
+            running = asyncio.run_coroutine_threadsafe(work, loop)
         return running.result()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:

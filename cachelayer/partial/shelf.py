@@ -53,7 +53,8 @@ class Shelf(Undivided):
         call = self.handle.now(args, kwargs)
         found = self._remembered(call)
         if found is None and self._asks_further(call) and not self._engine.portal.here:
-            found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
+            with self._engine.faults.guard("lookup"):
+                found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
         return self._told(call, found)
 
     async def look_each(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
@@ -70,12 +71,15 @@ class Shelf(Undivided):
         """`look_each` for plain functions."""
         calls = [self.handle.now(args, {}) for args in requests]
         found = [self._remembered(call) for call in calls]
-        if self._engine.portal.here or not any(
+        if not self._engine.portal.here and any(
             landing is None and self._asks_further(call) for call, landing in zip(calls, found, strict=True)
         ):
-            return list(map(self._told, calls, found))
-        told: list[tuple[Any, Slot | None] | Absent] = self._engine.portal.run(self._each(calls, found))
-        return told
+            with self._engine.faults.guard("lookup"):
+                told: list[tuple[Any, Slot | None] | Absent] = self._engine.portal.run(
+                    self._each(calls, found)
+                )
+                return told
+        return list(map(self._told, calls, found))
 
     async def _each(
         self, calls: list[Call], found: list[Landing | None]

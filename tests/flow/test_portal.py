@@ -8,7 +8,9 @@ import threading
 import pytest
 
 from cachelayer.errors import CacheLayerError
+from cachelayer.flow.attempt import Faults
 from cachelayer.flow.portal import Portal
+from cachelayer.testing import ManualClock
 
 
 class Endless:
@@ -27,7 +29,7 @@ class Endless:
 
 @pytest.mark.parametrize("by", ["closing", "caller"])
 async def test_what_a_closing_portal_cuts_short_cancels_nobody_who_waits_for_it(by: str) -> None:
-    portal, work = Portal(), Endless()
+    portal, work = Portal(Faults(ManualClock())), Endless()
     await asyncio.to_thread(portal.run, asyncio.sleep(0))
     waiting = asyncio.create_task(portal.arun(work))
     assert await asyncio.to_thread(work.begun.wait, 10)
@@ -44,7 +46,7 @@ async def test_what_a_closing_portal_cuts_short_cancels_nobody_who_waits_for_it(
 
 
 def test_nobody_waits_for_the_portal_in_its_own_thread() -> None:
-    portal = Portal()
+    portal = Portal(Faults(ManualClock()))
 
     async def waits() -> None:
         portal.run(asyncio.sleep(0))
