@@ -14,6 +14,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
+NEEDED = "torch==2.13.0", "transformers[serving]==5.23.0"
+HAS = "import importlib.util as u, sys; sys.exit(not (u.find_spec('torch') and u.find_spec('transformers')))"
 RUN = "import sys; from transformers.cli.transformers import main; sys.argv[0] = 'transformers'; main()"
 
 
@@ -24,6 +28,8 @@ def transformers_server(folder: Path, *options: str, ends: Sequence[int] = ()) -
     `ends`: tokens that end an answer; a model of random weights hardly ever says the one that should.
     """
     python = os.environ.get("CACHELAYER_TRANSFORMERS_PYTHON", sys.executable)
+    if subprocess.run([python, "-c", HAS], check=False).returncode:
+        pytest.skip(f"needs {' and '.join(NEEDED)} in {python}, or in CACHELAYER_TRANSFORMERS_PYTHON")
     model = folder / "tiny"
     subprocess.run([python, Path(__file__).parent / "tiny_llama.py", model], check=True)
     if ends:
