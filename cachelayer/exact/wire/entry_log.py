@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from struct import Struct, error
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import orjson
 import xxhash
@@ -26,6 +26,9 @@ _PART = Struct("<IQ")
 _SUM = Struct("<Q")
 _SIZES = Struct("<III")
 """Lengths of meta, canonical and partition; key (16 bytes) and payload follow."""
+_AT_ONCE = 2**20
+"""Bytes read and written at once: a whole file in memory would be twice as much again as all that is kept there."""
+Spans = dict[int, tuple[int, int]]
 _LEAST = 16 * 2**20
 """A file this long, and more than half dead, is worth writing anew."""
 
@@ -63,11 +66,18 @@ class EntryLog:
     def load(self) -> list[Kept]:
         """Open the file, cut what is torn, and read what is alive, oldest first. Blocks."""
         self.close()
-        data = self.path.read_bytes() if self.path.exists() else b""
-        whole, alive = self._scan(data)
-        self.lost = len(data) - whole
-        if not _MAGIC.startswith(data[: len(_MAGIC)]):
-            self._set_aside()
+        kept: list[Kept] = []
+        alive: Spans = {}
+        whole = self.lost = 0
+        if self.path.exists():
+            with self.path.open("rb", _AT_ONCE) as data:
+                whole, alive = _scan(data)
+                kept = list(_parsed(data, alive))
+                self.lost = data.seek(0, os.SEEK_END) - whole
+                data.seek(0)
+                ours = _MAGIC.startswith(data.read(len(_MAGIC)))
+            if not ours:
+                self._set_aside()
         self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         if whole < len(_MAGIC):
             os.ftruncate(self._file, 0)
@@ -75,33 +85,14 @@ class EntryLog:
         os.ftruncate(self._file, whole)
         os.lseek(self._file, whole, os.SEEK_SET)
         self._size = whole
-        self._live = {key: len(body) for key, body in alive.items()}
+        self._live = {key: end - start for key, (start, end) in alive.items()}
         self._alive, self._latest = sum(self._live.values()), max(alive, default=0)
-        return list(_parsed(alive))
+        return kept
 
     def _set_aside(self) -> None:
         """Another program's file, or a newer format's, goes out of the way and stays whole."""
         place = (self.path.with_name(f"{self.path.name}.unread-{n}") for n in count(1))
         self.path.rename(next(path for path in place if not path.exists()))
-
-    @staticmethod
-    def _scan(data: bytes) -> tuple[int, dict[int, bytes]]:
-        alive: dict[int, bytes] = {}
-        if not data.startswith(_MAGIC):
-            return 0, alive
-        at, view = len(_MAGIC), memoryview(data)
-        while len(data) >= at + _PART.size + _SUM.size:
-            length, key = _PART.unpack_from(data, at)
-            end = at + _PART.size + length
-            if len(data) < end + _SUM.size:
-                break
-            if _SUM.unpack_from(data, end)[0] != xxhash.xxh3_64_intdigest(view[at:end]):
-                break
-            alive.pop(key, None)
-            if length:
-                alive[key] = data[at + _PART.size : end]
-            at = end + _SUM.size
-        return at, alive
 
     def put(self, key: int, findable: Findable, record: Record) -> None:
         """Keep an entry under `key`, from the next flush on."""
@@ -183,14 +174,11 @@ class EntryLog:
         """Leave the dead behind, physically: the new file takes the old one's name when it is whole. Blocks."""
         self.flush()
         with self._writing:
-            _, alive = self._scan(self.path.read_bytes())
             aside = self.path.with_name(self.path.name + ".new")
             file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
             try:
-                data = memoryview(b"".join([_MAGIC, *(_part(key, body) for key, body in alive.items())]))
-                size = len(data)
-                while data:
-                    data = data[os.write(file, data) :]
+                with self.path.open("rb", _AT_ONCE) as data:
+                    size = _write_alive(file, data)
                 os.fsync(file)
                 aside.rename(self.path)
             except OSError:
@@ -222,6 +210,41 @@ def _part(key: int, body: bytes) -> bytes:
     return head + _SUM.pack(xxhash.xxh3_64_intdigest(head))
 
 
+def _scan(data: BinaryIO) -> tuple[int, Spans]:
+    """How much of a file checks, and where the bodies of what is alive lie, by id, oldest first."""
+    alive: Spans = {}
+    size = data.seek(0, os.SEEK_END)
+    data.seek(0)
+    if data.read(len(_MAGIC)) != _MAGIC:
+        return 0, alive
+    at = len(_MAGIC)
+    while size >= at + _PART.size + _SUM.size:
+        head = data.read(_PART.size)
+        length, key = _PART.unpack(head)
+        start, end = at + _PART.size, at + _PART.size + length
+        if size < end + _SUM.size:
+            break
+        found = xxhash.xxh3_64(head)
+        found.update(data.read(length))
+        if _SUM.unpack(data.read(_SUM.size))[0] != found.intdigest():
+            break
+        alive.pop(key, None)
+        if length:
+            alive[key] = start, end
+        at = end + _SUM.size
+    return at, alive
+
+
+def _write_alive(file: int, data: BinaryIO) -> int:
+    """Write what is alive in `data`; how many bytes that are."""
+    with open(file, "wb", _AT_ONCE, closefd=False) as out:
+        size = out.write(_MAGIC)
+        for start, end in _scan(data)[1].values():
+            data.seek(start - _PART.size)
+            size += out.write(data.read(_PART.size + end - start + _SUM.size))
+    return size
+
+
 def _body(findable: Findable, record: Record) -> bytes:
     turns = [(turn.role, turn.text) for turn in findable.turns]
     meta = orjson.dumps(
@@ -232,8 +255,10 @@ def _body(findable: Findable, record: Record) -> bytes:
     return b"".join((sizes, meta, findable.canonical, findable.partition, findable.key, record.payload))
 
 
-def _parsed(alive: dict[int, bytes]) -> Iterator[Kept]:
-    for key, body in alive.items():
+def _parsed(data: BinaryIO, alive: Spans) -> Iterator[Kept]:
+    for key, (start, end) in alive.items():
+        data.seek(start)
+        body = data.read(end - start)
         try:
             meta, canonical, partition = _SIZES.unpack_from(body)
             at = _SIZES.size + meta
