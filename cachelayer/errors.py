@@ -46,7 +46,7 @@ class LooseningError(CacheLayerError, ValueError):
 
 
 class StoreError(CacheLayerError):
-    """A shared tier gave no usable answer; `reason` says why. Never reaches a caller of the layer."""
+    """A shared tier gave no usable answer; `reason` says why. No caller meets it; `CacheLayer.erase` raises it."""
 
     def __init__(self, message: str, reason: Reason = Reason.FAULT) -> None:
         super().__init__(message)

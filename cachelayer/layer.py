@@ -205,11 +205,13 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
     async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
         """Remove every trace of a tenant's answers, or of all answers; returns how many entries this process dropped.
 
-        Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything."""
-        gone = await self._upkeep.erase(tenant, dry_run)
-        if not dry_run:
-            self._watching.forget_texts()
-        return gone
+        Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything. Raises
+        StoreFault where Redis or the disk still holds some of it: call it again then."""
+        try:
+            return await self._upkeep.erase(tenant, dry_run)
+        finally:
+            if not dry_run:
+                self._watching.forget_texts()
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.

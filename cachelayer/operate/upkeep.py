@@ -80,9 +80,12 @@ class Upkeep:
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
-        if self._shared is not None:
-            await self._shared.declared.erase(implied_by(scope))
-        return gone + await self._tell(what, physically=True)
+        try:
+            if self._shared is not None:
+                await self._shared.declared.erase(implied_by(scope))
+        finally:
+            gone += await self._tell(what, physically=True)
+        return gone
 
     async def change_model(self, embedder: Embedder, decider: Decider) -> int:
         """See `CacheLayer.change_model`."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ..errors import StoreFault
 from ..flow.attempt import Faults
 from ..flow.attendance import Attendance
 from ..flow.background import Background
@@ -63,11 +64,14 @@ class Declared:
         return deleted == 1
 
     async def erase(self, tags: Sequence[str]) -> None:
-        """Declare invalid, then remove physically, in steps."""
+        """Declare invalid, then remove physically, in steps. Raises StoreFault where that failed."""
         await self.invalidate(tags)
         erase = getattr(self._store, "erase", None)
-        if erase is not None:
-            await self._faults.attempt("erase", erase(tags=tags), None)
+        if erase is not None and isinstance(
+            await self._faults.attempt("erase", erase(tags=tags), None), Reason
+        ):
+            remedy = "all of it left memory; see the log, and call erase again once the store answers"
+            raise StoreFault(f"not erased from the store {self._store.name}: {remedy}")
 
     async def _told(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
         attempt, done = self._faults.attempt, True

@@ -13,6 +13,7 @@ from redis_records import eventually
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
+from cachelayer.errors import StoreFault
 from cachelayer.testing import Gate, ManualClock
 from cachelayer.wrap.handles import Handle
 
@@ -21,8 +22,14 @@ ACTS: dict[str, Act] = {
     "tag": lambda layer, ask: layer.invalidate(tags=["kb"]),
     "scope": lambda layer, ask: layer.invalidate(scope={"function": "ask"}),
     "call": lambda layer, ask: ask.invalidate("q"),
-    "erase": lambda layer, ask: layer.erase(),
+    "erase": lambda layer, ask: erased_in_vain(layer),
 }
+
+
+async def erased_in_vain(layer: CacheLayer) -> None:
+    """The owner must know that it still lies there."""
+    with pytest.raises(StoreFault, match="not erased from the store redis"):
+        await layer.erase()
 
 
 def layer_on(url: str) -> CacheLayer:

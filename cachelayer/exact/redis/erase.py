@@ -13,6 +13,7 @@ from .lane import Lane
 from .names import Names, digest_of, scope_name, tag_name
 from .node import Node
 from .pipe import pack
+from .topology import redirect
 from .wire import DEP, HEADER, digests, head_size
 
 STEP = 500
@@ -59,8 +60,8 @@ class Eraser:
             cursor, found = checked((await pipe.ask([scan]))[0])
             doomed = found if wanted is None else await self._doomed(node, found, wanted)
             if doomed:
-                replies = await pipe.ask([pack(b"UNLINK", name) for name in doomed])
-                self._removed += sum(reply for reply in replies if isinstance(reply, int))
+                for reply in await pipe.ask([pack(b"UNLINK", name) for name in doomed]):
+                    self._removed += 0 if redirect(reply) else checked(reply)
                 if wanted is not None:
                     entries = (name for name in doomed if self._names.entry_beside(name) is None)
                     await pipe.ask([pack(b"UNLINK", self._names.near_of(name)) for name in entries])
