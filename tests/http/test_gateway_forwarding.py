@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from asgi_client import Client
+from no_threads import no_threads
 from upstream import Server, Upstream
 
 from cachelayer.cli.serve.config import load
@@ -197,3 +198,17 @@ async def test_an_answer_is_asked_for_in_a_coding_in_which_it_can_be_kept(
     await c.chat("brotli alone", headers={"accept-encoding": "br"})
     await c.post("/v1/other", b"{}", **taken)
     assert upstream.codings == [b"gzip, deflate", b"identity", b"identity", b"gzip, deflate, br, zstd"]
+
+
+async def test_lines_of_the_log_wait_until_a_thread_may_be_started() -> None:
+    """None was written any more, and the end of the gateway failed."""
+    out = io.StringIO()
+    log = Log("all", out)
+    with no_threads():
+        log.tell("started")
+        log._hand_over()
+        log.close()
+        assert out.getvalue() == ""
+    log.tell("stopped")
+    log.close()
+    assert out.getvalue().count('"event"') == 2 and log.dropped == 0

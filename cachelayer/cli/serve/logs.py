@@ -49,12 +49,13 @@ class Log:
 
     def _hand_over(self) -> None:
         self._timer = None
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._write, name="cachelayer-log", daemon=True)
-            self._thread.start()
         try:
+            if self._thread is None:
+                thread = threading.Thread(target=self._write, name="cachelayer-log", daemon=True)
+                thread.start()
+                self._thread = thread
             self._ready.put_nowait(self._lines)
-        except queue.Full:  # the terminal is slow: they wait
+        except (queue.Full, RuntimeError):  # the terminal is slow, or no thread starts: they wait
             self._timer = asyncio.get_running_loop().call_later(EVERY, self._hand_over)
             return
         self._lines = []
