@@ -17,6 +17,9 @@ from .asks import Ask, Entry, State
 from .conversations import Conversations
 from .lookup import Lookup
 
+CLOSE_BUDGET = 5.0
+"""Seconds that an embedder has to close."""
+
 
 class SimilarTier(Lookup):
     """Embedder, index and decider as one tier of the cache."""
@@ -159,9 +162,9 @@ class SimilarTier(Lookup):
         return {**out, "failure": self.failure} if self.failure else out
 
     async def aclose(self) -> None:
-        """Release the model."""
+        """Release the model; whatever it makes of that, the directory and the thread are let go, too."""
         if self.state is State.READY:
-            await self.embedder.aclose()
+            await self._faults.attempt("close", self.embedder.aclose(), CLOSE_BUDGET)
             if self._door is not None:
                 await self._door.aclose()
         await offload(getattr(self.index, "close", lambda: None))

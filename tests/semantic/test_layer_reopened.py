@@ -194,6 +194,26 @@ async def test_a_start_that_failed_because_of_another_process_is_made_good_by_th
         assert await second.sources("parcel") == [Source.INDEX]
 
 
+async def test_a_model_that_cannot_be_closed_keeps_neither_the_directory_nor_the_thread(
+    tmp_path: Path,
+) -> None:
+    """Its error took the place of what the program itself raised, and the directory stayed "another process's"."""
+
+    class Broken(WordEmbedder):
+        async def aclose(self) -> None:
+            raise OSError("reset by peer")
+
+    service = Service(tmp_path, Broken())
+    with pytest.raises(KeyError):
+        async with service.layer:
+            await service.answers("parcel")
+            await asyncio.to_thread(service.layer.wrap(ascii, name="plain", text="obj"), "text")
+            raise KeyError("the program's own")
+    assert service.layer.stats()["faults"] == {"close:OSError": 1} and not service.layer._portal.running
+    async with Service(tmp_path).layer as next_owner:
+        assert next_owner.stats()["elsewhere"]["restored"] == 1
+
+
 async def test_what_was_erased_does_not_come_back_with_a_machine_that_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
