@@ -62,7 +62,7 @@ class Upkeep:
         """How many entries went that were no answers of this process yet."""
         tiers = self._engine.tiers
         for tier in tiers.every if physically else ():
-            tier.forget_texts()
+            await tier.forget_texts()
         if physically and tiers.shortcuts is not None:
             tiers.shortcuts.clear()
         declared = self._keeper.declared(**what)

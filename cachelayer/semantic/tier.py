@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,8 @@ from .asks import Ask, Entry, State
 from .conversations import Conversations
 from .lookup import Lookup
 
+SWEEP = 64
+"""Entries that are forgotten at once: each has a place in the evidence, from which it takes a moment to remove."""
 CLOSE_BUDGET = 5.0
 """Seconds that an embedder has to close."""
 
@@ -72,9 +75,9 @@ class SimilarTier(Lookup):
                 self.decider.stored(entry_id, ask.function, ask.partition, ask.query, answer)
         return True
 
-    def forget_texts(self) -> None:
+    async def forget_texts(self) -> None:
         """Remove dropped entries from the index and forget all texts now, so that none of an erased tenant stays."""
-        self._sweep(least=1)
+        await self._sweep_all(least=1)
         for part, forget in ((self.embedder, "clear"), (self.decider, "forget_texts")):
             getattr(part, forget, lambda: None)()
         self._closely.clear()
@@ -96,15 +99,17 @@ class SimilarTier(Lookup):
 
     @property
     def due(self) -> bool:
-        """Whether the index needs maintenance."""
-        return bool(getattr(self.index, "due", False)) and not self._maintaining
+        """Whether the index needs maintenance, or much was dropped at once."""
+        much = len(self._gone) >= 2 * SWEEP
+        return (much or bool(getattr(self.index, "due", False))) and not self._maintaining
 
     async def maintain(self) -> None:
-        """Let the index train its codes and drop removed rows, in a thread beside the searches."""
+        """Forget what was dropped; let the index train its codes and drop removed rows, in a thread."""
         self._maintaining = True
         try:
             with self._faults.guard("index"):
-                await offload(self.index.maintain)  # type: ignore[union-attr]
+                await self._sweep_all(SWEEP)
+                await offload(getattr(self.index, "maintain", lambda: None))
         finally:
             self._maintaining = False
         if refused := getattr(self.index, "failure", ""):
@@ -126,10 +131,16 @@ class SimilarTier(Lookup):
             self._gone.append(entry_id)
             self.watch.forget(entry_id)
 
-    def _sweep(self, least: int = 64) -> None:
+    async def _sweep_all(self, least: int) -> None:
+        """In steps that leave the loop to others: what is invalidated or erased may be all there is."""
+        while len(self._gone) >= least and self.index is not None:
+            self._sweep(least)
+            await asyncio.sleep(0)
+
+    def _sweep(self, least: int = SWEEP) -> None:
         if len(self._gone) < least or self.index is None:
             return
-        gone = [self._gone.popleft() for _ in range(len(self._gone))]
+        gone = [self._gone.popleft() for _ in range(min(len(self._gone), SWEEP))]
         self.index.remove(np.array(gone, np.int64))
         with self._lock:
             for entry_id in gone:

@@ -1,0 +1,55 @@
+"""What is dropped in great numbers is forgotten in steps, between which the loop is others'."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from same_words import SameWords
+
+from cachelayer import CacheLayer, Policy
+from cachelayer.semantic.index.packed import PackedIndex
+from cachelayer.testing import WordEmbedder
+
+MANY = 300
+
+
+class Noting(PackedIndex):
+    """Remembers how many were removed at once."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.steps: list[int] = []
+
+    def remove(self, ids: Any) -> int:
+        self.steps.append(len(ids))
+        return super().remove(ids)
+
+
+async def test_an_invalidation_of_all_and_an_erasure_hold_up_nobody() -> None:
+    """The next answer that was kept waited for all of them, and with it the loop: seconds where they are thousands."""
+    index = Noting()
+    policy = Policy(max_error_rate=0.05, shadow=0)
+    layer = CacheLayer(index=index, embedder=WordEmbedder(), verifier=SameWords(), policy=policy)
+
+    @layer.cached(tags=["kb"])
+    async def ask(question: str) -> str:
+        return f"about {question}"
+
+    async def fill(topic: str) -> None:
+        for number in range(MANY):
+            await ask(f"{topic} {number}")
+        await layer.flush()
+
+    async with layer:
+        await fill("garden")
+        assert await layer.invalidate(tags=["kb"]) == MANY
+        await ask("another")
+        await layer.flush()
+        assert max(index.steps) <= 64 and len(index) <= 64
+        await fill("engine")
+        turns, erasing = 0, asyncio.ensure_future(layer.erase())
+        while not erasing.done():
+            await asyncio.sleep(0)
+            turns += 1
+        assert max(index.steps) <= 64 and len(index) == 0 and turns > MANY / 64
