@@ -6,7 +6,7 @@ import collections
 import datetime as dt
 import sys
 from collections.abc import AsyncIterator, Iterator
-from typing import Annotated, Any, Generic, Literal, NewType, Optional, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NewType, Optional, TypedDict, TypeVar
 
 import numpy as np
 import pydantic
@@ -106,6 +106,7 @@ def test_types_come_from_annotations() -> None:
     assert types_from(Iterator[Tree]) == types_from(AsyncIterator[dict[str, Tree]]) == tree
     assert types_from(Annotated[Tree, "note"]) == types_from(Typed) == tree
     assert types_from(Literal[Color.RED]) == {Color}
+    assert types_from(ClassVar[Leaf]) == frozenset()
     assert types_from(T) == leaf and types_from(Id) == {Point}
     assert types_from(Recursive) == {Recursive, Mode}
     assert types_from(Model) == {Model, Inner, Tree, Leaf, Color, pydantic.HttpUrl}

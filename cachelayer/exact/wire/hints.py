@@ -60,6 +60,8 @@ def travels(cls: type) -> bool:
 
 
 def _inside(hint: Any) -> list[Any]:
+    if typing.get_origin(hint) is typing.ClassVar:
+        return []  # no field
     parts = [part for part in typing.get_args(hint) if not isinstance(part, str | bytes | int)]
     parts = [type(part) if isinstance(part, enum.Enum) else part for part in parts]  # Literal[Color.RED]
     for name in ("__origin__", "__bound__", "__supertype__"):
