@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from cachelayer.errors import ConfigurationError
+from cachelayer.signatures import signature
 
 from .directives import NOTHING, Asked, asked
 from .exchange import App, Message
@@ -139,7 +140,7 @@ def kind_of(authorize: Authorize | None) -> Authorize | None:
     try:
         required = [
             p
-            for p in inspect.signature(authorize).parameters.values()
+            for p in signature(authorize).parameters.values()
             if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
     except (TypeError, ValueError):

@@ -18,9 +18,10 @@ from ..keep.parts import ANYTHING, answer_tag, check_corpus, corpus_tag, documen
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import strings
+from ..signatures import signature_of
 from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
-from ..wrap.naming import is_method, name_of, signature_of
+from ..wrap.naming import is_method, name_of
 from ..wrap.registry import Registry
 from .additions import Additions
 from .documents import Getter, Reading

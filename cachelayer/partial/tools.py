@@ -12,9 +12,9 @@ from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable, argument
 from ..keep.parts import answer_tag, tool_tag
 from ..path.engine import Engine
+from ..signatures import signature_of
 from ..wrap.decorator import kind_of
 from ..wrap.handles import Handle
-from ..wrap.naming import signature_of
 from ..wrap.registry import Registry
 from .schemas import canonical
 

@@ -231,7 +231,7 @@ class Bound(partial[Any]):
         if name == "__self__":
             return self.args[0]
         if name.startswith("__"):
-            if name not in ("__name__", "__qualname__", "__annotations__", "__globals__"):
+            if name not in ("__name__", "__qualname__", "__annotations__", "__annotate__", "__globals__"):
                 raise AttributeError(name)
             return getattr(inspect.unwrap(self.func), name)
         attribute = getattr(self.func, name)

@@ -18,6 +18,7 @@ from ..exact.answers.kinds import Kinds
 from ..exact.keys.canonical import NotKeyable, argument, encode
 from ..exact.keys.chat import absent
 from ..policy import strings
+from ..signatures import signature, signature_of
 
 T = TypeVar("T")
 
@@ -45,20 +46,12 @@ def _main() -> str:
     return os.path.splitext(os.path.basename(getattr(main, "__file__", "") or "__main__"))[0]
 
 
-def signature_of(fn: Any) -> inspect.Signature:
-    """The signature, or (*args, **kwargs) for builtins that tell none."""
-    try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError):
-        return inspect.signature(lambda *args, **kwargs: None)
-
-
 def is_method(fn: Callable[..., Any]) -> bool:
     """Whether a function was written in a class body and takes its object first."""
     outer = getattr(fn, "__qualname__", "").rpartition(".")[0]
     if not inspect.isfunction(fn) or not outer or outer.endswith("<locals>"):
         return False
-    return next(iter(inspect.signature(fn).parameters), "") in ("self", "cls")
+    return next(iter(signature(fn).parameters), "") in ("self", "cls")
 
 
 def unwrapped(fn: Any) -> Any:

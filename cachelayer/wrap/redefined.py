@@ -12,7 +12,7 @@ from typing import Any
 import xxhash
 
 from ..exact.keys.canonical import NotKeyable, Tree, argument, encode
-from .naming import signature_of
+from ..signatures import signature_of
 
 _ATOMS = (str, bytes, bool, int, float, complex, type(None), type(Ellipsis))
 _unlike = count()

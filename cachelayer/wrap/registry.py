@@ -15,6 +15,7 @@ from ..keep.call import Function, Scope
 from ..path.engine import Engine
 from ..policy import Policy, check_names
 from ..semantic.tier import SimilarTier
+from ..signatures import signature_of
 from ..tiers import wiring
 from . import decorator
 from .handles import Handle, PlainHandle
@@ -25,7 +26,6 @@ from .naming import (
     is_method,
     name_of,
     settled,
-    signature_of,
     takes_json_only,
     with_receiver,
     with_told,

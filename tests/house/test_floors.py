@@ -16,7 +16,7 @@ import pytest
 Source = Any  # conftest.Source
 
 FLOORS: tuple[tuple[set[str], ...], ...] = (
-    ({"types", "policy", "errors", "protocols", "durations"},),
+    ({"types", "policy", "errors", "protocols", "durations", "signatures"},),
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
     ({"keep"},),
@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
 """Rooms by floor, lowest first. Modules of one room may import each other."""
 
 PURE = {
-    *("types", "policy", "errors", "protocols", "durations"),
+    *("types", "policy", "errors", "protocols", "durations", "signatures"),
     *(
         "exact.keys.canonical",
         "exact.keys.chat",
@@ -53,6 +53,7 @@ PURE = {
 }
 IMPURE = {"asyncio", "time", "random", "os", "logging", "threading", "socket", "redis", "faiss"}
 
+STDLIB = sys.stdlib_module_names | {"annotationlib"}  # of Python 3.14
 CORE_DEPENDENCIES = {"numpy", "orjson", "xxhash"}
 OPTIONAL = {
     "redis": ("cachelayer.exact.redis",),
@@ -224,7 +225,7 @@ def test_an_optional_package_is_imported_in_its_own_module_only(every_import: li
     wrong = []
     for one in every_import:
         package = one.target.split(".")[0]
-        if package in sys.stdlib_module_names or package in CORE_DEPENDENCIES or package == "cachelayer":
+        if package in STDLIB or package in CORE_DEPENDENCIES or package == "cachelayer":
             continue
         homes = OPTIONAL.get(package, ())
         if not any(f"{one.source}.".startswith(f"{home}.") for home in homes):

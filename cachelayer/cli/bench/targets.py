@@ -15,6 +15,7 @@ import orjson
 from ...adapters.openai_wire.sse import Framer, payloads
 from ...errors import CacheLayerError, ConfigurationError, MissingExtra
 from ...layer import CacheLayer
+from ...signatures import signature
 from ...types import Source
 from .measured import Sample
 from .traffic import Item
@@ -53,7 +54,7 @@ class Function:
         self._call = self._function
         if hasattr(function, "outcome"):
             self._call = self._function.outcome if cached else self._function.bypass
-        parameters = inspect.signature(function).parameters
+        parameters = signature(function).parameters
         self._chat = "messages" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self._taken = None if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else set(parameters)
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from ...signatures import annotations_of
 from .members import field_names, named
 
 _shapes: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
@@ -46,9 +47,7 @@ def _shape(kind: type, within: set[type]) -> Any:
 def _annotations(kind: type) -> dict[str, Any]:
     with suppress(NameError, TypeError, AttributeError):
         return typing.get_type_hints(kind, include_extras=True)
-    with suppress(NameError):  # what is there for type checkers alone
-        return inspect.get_annotations(kind)
-    return {}
+    return annotations_of(kind)
 
 
 def _annotation(value: Any, within: set[type]) -> Any:

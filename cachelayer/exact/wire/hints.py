@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import inspect
 import re
 import sys
 import types
@@ -14,6 +13,7 @@ from typing import Any
 
 import xxhash
 
+from ...signatures import annotations_of
 from ..answers.kinds import Kind, Plan, classify, plain_base
 from ..keys.members import is_url
 
@@ -47,7 +47,7 @@ def returned_types(function: Callable[..., Any]) -> frozenset[type]:
     """`types_from` the return annotation of `function`; a name that does not resolve gives none."""
     function = getattr(function, "__func__", function)
     function = getattr(function, "__wrapped__", function)
-    hint = getattr(function, "__annotations__", {}).get("return")
+    hint = annotations_of(function).get("return") if callable(function) else None
     return types_from(_resolved({"return": hint}, getattr(function, "__globals__", {})).get("return"))
 
 
@@ -76,7 +76,7 @@ def _fields(cls: type) -> list[Any]:
     """Annotations of a class that has fields: dataclass, attrs, pydantic, named tuple, TypedDict."""
     models = getattr(cls, "__pydantic_fields__", None)
     if isinstance(models, dict):
-        private = inspect.get_annotations(cls)
+        private = annotations_of(cls)
         return [field.annotation for field in models.values()] + list(
             _resolved(private, _globals(cls)).values()
         )
@@ -85,7 +85,7 @@ def _fields(cls: type) -> list[Any]:
     return [
         hint
         for base in reversed(cls.__mro__)
-        for hint in _resolved(inspect.get_annotations(base), _globals(base)).values()
+        for hint in _resolved(annotations_of(base), _globals(base)).values()
     ]
 
 
@@ -115,6 +115,6 @@ def fingerprint(plan: Plan) -> str:
     elif dataclasses.is_dataclass(cls):
         shape = [(field.name, str(field.type)) for field in dataclasses.fields(cls)]
     else:
-        shape = [(name, str(hint)) for name, hint in getattr(cls, "__annotations__", {}).items()]
+        shape = [(name, str(hint)) for name, hint in annotations_of(cls).items()]
     text = repr((shape, getattr(cls, "_fields", ()), [name for name, _, _ in plan.slots]))
     return xxhash.xxh3_64_hexdigest(re.sub(r" at 0x[0-9a-f]+", "", text).encode())[:8]

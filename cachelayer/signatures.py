@@ -1,0 +1,36 @@
+"""Signatures and annotations, also those that name what only a type checker imports.
+
+Python 3.14 evaluates annotations when somebody asks for them: a name that is imported under TYPE_CHECKING raises then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any
+
+if sys.version_info >= (3, 14):
+    from annotationlib import Format, get_annotations
+
+    def signature(fn: Any) -> inspect.Signature:
+        """The signature; with its annotations as text where one of them cannot be evaluated."""
+        try:
+            return inspect.signature(fn)
+        except (NameError, AttributeError):
+            return inspect.signature(fn, annotation_format=Format.STRING)
+
+    def annotations_of(of: Any) -> dict[str, Any]:
+        """The annotations of a class or function; what cannot be evaluated is a ForwardRef."""
+        return get_annotations(of, format=Format.FORWARDREF)
+
+else:
+    signature = inspect.signature
+    annotations_of = inspect.get_annotations
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature, or (*args, **kwargs) for builtins that tell none."""
+    try:
+        return signature(fn)
+    except (TypeError, ValueError):
+        return inspect.signature(lambda *args, **kwargs: None)
