@@ -66,7 +66,7 @@ class Answering(Delivery):
                     self.watch = watch
                     await self._led(exchange, fields, raw)
                 # what the app does after its response belongs to the request that caused it
-                if not watch.rang and (behind := self._asked(exchange)) is not None:
+                if not watch.rang and (behind := self._asked()) is not None:
                     await behind.finished()
             except CancelledError:
                 if not self.settings.finish:
@@ -93,9 +93,12 @@ class Answering(Delivery):
         while (await self.r.receive())["type"] != "http.disconnect":
             continue
 
-    def _asked(self, exchange: Exchange) -> Exchange | None:
-        """The exchange if the app has answered through it but may not have returned yet, else None."""
-        return exchange if exchange.status and not (exchange.over or exchange.behind) else None
+    def _asked(self) -> Exchange | None:
+        """The exchange through which the app has answered if it may not have returned yet, else None."""
+        exchange = self.exchange
+        if exchange is None or not exchange.status or exchange.over or exchange.behind:
+            return None
+        return exchange
 
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:

@@ -92,7 +92,7 @@ class ItemsAnswering(Answering):
 
     async def _as_it_came(self) -> None:
         """What the app says to the request as it came."""
-        exchange = self.r.exchange()
+        exchange = self.exchange = self.r.exchange()
         try:
             answer = await exchange.ask()
             await self._own(exchange, answer, status.bypass("not-by-item", self.settings.name))
@@ -104,6 +104,7 @@ class ItemsAnswering(Answering):
             exchange.close()
 
     async def _own(self, exchange: Exchange, answer: Any, told: status.Header) -> None:
+        self.exchange = exchange
         if isinstance(answer, Unshared):
             await self._forward(answer, told)
             return
@@ -112,6 +113,7 @@ class ItemsAnswering(Answering):
 
     async def _assembled(self, outcomes: list[Outcome]) -> None:
         items, exchange = self.items, self.items.exchange
+        self.exchange = exchange
         hits = sum(status.is_hit(outcome) for outcome in outcomes)
         told = self._told(outcomes, hits)
         if exchange is not None and items.whole:
@@ -152,9 +154,6 @@ class ItemsAnswering(Answering):
         for exchange in self.items.asked:
             if exchange.channel is not None:
                 exchange.channel.give_up()
-
-    def _asked(self, exchange: Exchange) -> Exchange | None:
-        return self.items.exchange
 
 
 class ItemsResponder(Responder):

@@ -35,12 +35,31 @@ async def test_work_after_the_response_is_waited_for(layer: CacheLayer, path: st
         raw = json.dumps(body).encode()
         await Upstream._reply(send, 200, raw, [(b"content-type", b"application/json"), *headers])
         assert (await receive())["type"] == "http.disconnect"
-        await asyncio.sleep(0)
+        for _ in range(20):
+            await asyncio.sleep(0)
         done.append(1)
 
     asked = ask("x") if path == CHAT else {"model": "m", "input": ["x"]}
     answer = await asyncio.wait_for(Client(CacheLayerMiddleware(app, layer=layer)).post(path, asked), 5)
     assert answer.complete and done == [1]
+
+
+async def test_work_after_the_response_to_one_who_takes_nothing_kept_is_waited_for(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    done = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal done
+        await upstream(scope, receive, send)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        done += 1
+
+    client = Client(CacheLayerMiddleware(app, layer=layer))
+    await client.chat("x")
+    await client.chat("x", headers={"cache-control": "min-fresh=9999999"})
+    assert done == 2
 
 
 async def test_a_response_that_is_not_kept_is_told_of_by_cache_status_and_not_in_the_log(
