@@ -27,18 +27,26 @@ class ConfigurationError(CacheLayerError, ValueError):
 
 
 class MissingExtra(ConfigurationError):
-    """An optional package is needed and not installed; the message names the extra that brings it."""
+    """An optional package is needed and not installed; the message names the extra that brings it.
 
-    def __init__(self, feature: str, package: str, extra: str) -> None:
-        CacheLayerError.__init__(
-            self,
-            f"{feature} needs the package {package!r}, which is not installed: pip install 'cachelayer[{extra}]'",
-        )
-        self.field, self.value, self.remedy = feature, package, f"pip install 'cachelayer[{extra}]'"
-        self.extra = extra
+    `broken` says why one that is installed cannot be imported.
+    """
+
+    def __init__(self, feature: str, package: str, extra: str, broken: str = "") -> None:
+        found, remedy = "not installed", f"pip install 'cachelayer[{extra}]'"
+        if broken:  # another extra beside it would make it worse
+            found, remedy = f"installed and cannot be imported ({broken})", "mend or reinstall it"
+        CacheLayerError.__init__(self, f"{feature} needs the package {package!r}, which is {found}: {remedy}")
+        self.field, self.value, self.remedy = feature, package, remedy
+        self.extra, self.broken = extra, broken
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.field, self.value, self.extra)
+        return type(self), (self.field, self.value, self.extra, self.broken)
+
+
+def broken(package: str, fault: ImportError) -> str:
+    """Why a package that is installed cannot be imported; "" where it is not installed."""
+    return "" if isinstance(fault, ModuleNotFoundError) and fault.name == package else str(fault)
 
 
 class LooseningError(CacheLayerError, ValueError):

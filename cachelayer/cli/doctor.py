@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..errors import CacheLayerError
+from ..errors import CacheLayerError, MissingExtra
 from ..exact.redis import Finding
 from . import checks
 from .terminal import say
@@ -120,7 +120,14 @@ def _faiss() -> list[Finding]:
         return list(checks.gpu(None, 0))
     from ..semantic.index.codes import load_faiss
 
-    faiss = load_faiss()
+    try:
+        faiss = load_faiss()
+    except MissingExtra as fault:
+        return [
+            Finding(
+                "problem", "FAISS", f"{here[0]} cannot be imported: {fault.broken or fault}", fault.remedy
+            )
+        ]
     gpus = faiss.get_num_gpus() if hasattr(faiss, "get_num_gpus") else 0
     level = "problem" if here[0] != "faiss-cpu" and not gpus else "ok"
     remedy = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,18 @@ def test_a_missing_extra_is_advice_with_the_command(
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
     assert main(["doctor"]) == 0
     assert "pip install 'cachelayer[local]'" in capsys.readouterr().out
+
+
+def test_a_faiss_that_does_not_load_is_a_problem_among_the_other_findings(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "faiss.py").write_text('raise ImportError("libcublas.so.12: cannot open")', "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "faiss", raising=False)
+    assert main(["doctor", "--no-model"]) == 1
+    told = capsys.readouterr().out
+    assert "PROBLEM  FAISS: faiss-cpu cannot be imported: libcublas.so.12" in told and "clock" in told
+    assert "cachelayer[cpu]" not in told
 
 
 def test_a_redis_without_its_extra_is_a_problem_among_the_other_findings(

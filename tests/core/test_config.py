@@ -284,7 +284,7 @@ async def test_what_names_nothing_invalidates_nothing_in_silence_it_is_refused(w
 
 @pytest.mark.parametrize(
     "error",
-    [ConfigurationError("ttl", -1, "more"), MissingExtra("x", "y", "z"), Shed("full", "later")],
+    [ConfigurationError("ttl", -1, "more"), MissingExtra("x", "y", "z", "no"), Shed("full", "later")],
     ids=str,
 )
 def test_errors_cross_processes_whole(error: Exception) -> None:

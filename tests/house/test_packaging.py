@@ -106,7 +106,7 @@ def test_a_missing_extra_names_an_extra_that_exists(project: dict[str, Any], sou
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("MissingExtra")
     ]
-    named = [(name, node.lineno, node.args[2]) for name, node in calls if len(node.args) == 3]
+    named = [(name, node.lineno, node.args[2]) for name, node in calls if len(node.args) >= 3]
     wrong = [
         f"{name}:{line} names [{extra.value}]"
         for name, line, extra in named

@@ -238,6 +238,18 @@ async def test_a_missing_package_names_the_extra(model, monkeypatch, package):
         await OnnxEmbedder(model).start()
 
 
+@pytest.mark.parametrize("package", ["onnxruntime", "tokenizers"])
+async def test_a_package_that_does_not_load_says_why_and_not_to_install_it(
+    model, monkeypatch, tmp_path, package
+):
+    (tmp_path / f"{package}.py").write_text('raise ImportError("libgomp.so.1: cannot open")', "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, package, raising=False)
+    with pytest.raises(MissingExtra, match=r"is installed and cannot be imported \(libgomp") as told:
+        await OnnxEmbedder(model).start()
+    assert "pip install" not in str(told.value)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_encodes_with_threads_of_its_own(model):

@@ -112,7 +112,7 @@ async def _embedder(options: Options, out: TextIO) -> OnnxEmbedder | None:
     except MissingExtra as missing:
         if options.semantic:
             feature = "comparing by meaning (--no-semantic goes without)"
-            raise MissingExtra(feature, str(missing.value), missing.extra) from None
+            raise MissingExtra(feature, str(missing.value), missing.extra, missing.broken) from None
         say(f"The desk searches its articles by spelling alone: {missing}.", out)
         return None
     return embedder

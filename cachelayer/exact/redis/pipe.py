@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import MissingExtra, StoreFault
+from ...errors import MissingExtra, StoreFault, broken
 from ...flow.awake import Awake
 from ...types import Reason
 from .waiters import Many, OutOfStep, Reads, Waiter
@@ -31,7 +31,7 @@ def driver() -> Any:
     try:
         import hiredis
     except ImportError as fault:
-        raise MissingExtra("the Redis store", "hiredis", "redis") from fault
+        raise MissingExtra("the Redis store", "hiredis", "redis", broken("hiredis", fault)) from fault
     return hiredis
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ConfigurationError, MissingExtra, Unusable
+from ...errors import ConfigurationError, MissingExtra, Unusable, broken
 from ...types import Reason
 
 SIGNED, ENCRYPTED = 2, 4
@@ -70,7 +70,7 @@ def _cipher(key: bytes) -> Any:
     try:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as fault:
-        raise MissingExtra("encrypt_keys", "cryptography", "redis") from fault
+        raise MissingExtra("encrypt_keys", "cryptography", "redis", broken("cryptography", fault)) from fault
     return AESGCM(key)
 
 

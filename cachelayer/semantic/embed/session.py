@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MissingExtra
+from ...errors import MissingExtra, broken
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -16,7 +16,9 @@ def open_session(model: str | bytes) -> InferenceSession:
     try:
         import onnxruntime
     except ImportError as fault:
-        raise MissingExtra("the embedding model", "onnxruntime", "local") from fault
+        raise MissingExtra(
+            "the embedding model", "onnxruntime", "local", broken("onnxruntime", fault)
+        ) from fault
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # lengths differ from text to text
@@ -29,7 +31,9 @@ def open_tokenizer(content: bytes) -> Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as fault:
-        raise MissingExtra("the embedding model", "tokenizers", "local") from fault
+        raise MissingExtra(
+            "the embedding model", "tokenizers", "local", broken("tokenizers", fault)
+        ) from fault
     tokenizer = Tokenizer.from_str(content.decode())
     tokenizer.no_truncation()
     tokenizer.no_padding()

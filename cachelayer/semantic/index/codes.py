@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MissingExtra
+from ...errors import MissingExtra, broken
 from ...types import Vectors
 from .packed import Found
 from .pages import PAGE, Page, name_rows
@@ -141,6 +141,6 @@ def load_faiss() -> ModuleType:
     try:
         import faiss
     except ImportError as fault:
-        raise MissingExtra("FaissIndex", "faiss", "cpu") from fault
+        raise MissingExtra("FaissIndex", "faiss", "cpu", broken("faiss", fault)) from fault
     module: ModuleType = faiss
     return module
