@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypedDict, TypeVar, overload
 
 from ..durations import Duration
 from ..keep.call import Function
@@ -16,6 +16,8 @@ from ..types import Outcome
 P = ParamSpec("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
+T = TypeVar("T")
+"""The class that a method lives in."""
 A = TypeVar("A")
 """What a coroutine function's answer is, when awaited."""
 C = TypeVar("C", bound=Coroutine[Any, Any, Any])
@@ -75,6 +77,22 @@ class Options(TypedDict, total=False):
     record: Trace | str | Path | None
 
 
+class Called(Protocol[P, R_co]):
+    """A wrapped function as it is called."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+
+if TYPE_CHECKING:
+    # What its first parameter takes tells a method from a class method and a static one, of which checkers say nothing.
+    # mypy (to which alone MYPY is true) finds that out of a Callable only, Pyright of a protocol only.
+    MYPY = False
+    if MYPY:  # noqa: SIM108
+        Taking = Callable[Concatenate[T, Q], R]
+    else:
+        Taking = Called[Concatenate[T, Q], R]
+
+
 class CachedAwaited(Protocol[P, R_co]):
     """What can be asked of a wrapped function that is awaited; `aio` of a plain one."""
 
@@ -108,11 +126,15 @@ class CachedAsync(CachedAwaited[P, R], Protocol[P, R]):
     """A wrapped function that is awaited, or whose asynchronous iterator is read."""
 
     @overload
+    def __get__(  # type: ignore[misc]
+        self: Taking[type[T], Q, R], instance: T | None, owner: type[T]
+    ) -> CachedAsync[Q, R]: ...
+    @overload
     def __get__(self, instance: None, owner: type) -> CachedAsync[P, R]: ...
     @overload
-    def __get__(
-        self: CachedAsync[Concatenate[Any, Q], R], instance: object, owner: type | None = None
-    ) -> CachedAsync[Q, R]: ...
+    def __get__(self: Taking[T, Q, R], instance: T, owner: type | None = None) -> CachedAsync[Q, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> CachedAsync[P, R]: ...
 
 
 class CachedPlain(Protocol[P, R]):
@@ -124,11 +146,15 @@ class CachedPlain(Protocol[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
     @overload
+    def __get__(  # type: ignore[misc]
+        self: Taking[type[T], Q, R], instance: T | None, owner: type[T]
+    ) -> CachedPlain[Q, R]: ...
+    @overload
     def __get__(self, instance: None, owner: type) -> CachedPlain[P, R]: ...
     @overload
-    def __get__(
-        self: CachedPlain[Concatenate[Any, Q], R], instance: object, owner: type | None = None
-    ) -> CachedPlain[Q, R]: ...
+    def __get__(self: Taking[T, Q, R], instance: T, owner: type | None = None) -> CachedPlain[Q, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> CachedPlain[P, R]: ...
     def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome[R]: ...
     def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
     def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R: ...

@@ -36,6 +36,53 @@ class Client:
     async def ask(self, question: str) -> float:
         return 1.0
 
+    @layer.cached(share_self=True)
+    def count(self, text: str) -> int:
+        return 1
+
+    @classmethod
+    @layer.cached
+    async def made(cls, text: str) -> int:
+        return 1
+
+    @layer.cached(ttl="1h")
+    @classmethod
+    def known(cls, text: str) -> int:
+        return 1
+
+    @staticmethod
+    @layer.cached
+    def length(text: str) -> int:
+        return len(text)
+
+    @staticmethod
+    @layer.cached
+    async def nothing() -> int:
+        return 0
+
+
+class Derived(Client):
+    def total(self) -> int:
+        return (
+            self.count("a") + super().count("a") + self.known("a") + type(self).known("a") + self.length("a")
+        )
+
+
+async def of_classes() -> None:
+    assert_type(await Derived.made("a"), int)
+    assert_type(await Derived().made("a"), int)
+    assert_type((await Client.made.outcome("a")).answer, int)
+    assert_type((Client.known("a"), Client().known("a")), tuple[int, int])
+    assert_type((Client.length("a"), Client().length(text="a")), tuple[int, int])
+    assert_type(await Client().length.aio("a"), int)
+    assert_type((await Client().nothing(), await Client.nothing()), tuple[int, int])
+    assert_type((Client.count(Derived(), "a"), await Derived().count.aio("a")), tuple[int, int])
+    assert_type(await Client.ask(Client(), "a"), float)
+
+    await Client.made(1)  # type: ignore[arg-type]
+    Client().length()  # type: ignore[call-arg]
+    Derived().count(2)  # type: ignore[arg-type]
+
 
 async def calls() -> None:
     assert_type(await ask("a", model="b"), int)
