@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
@@ -19,6 +19,8 @@ from .shadows import Shadows
 
 GENEROUS = Budgets(embed=5, search=5, verify=5)
 """For a person who asks why: nobody waits."""
+TIGHTER: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4)
+"""What requests may tighten an error budget to: each has an account of its own, so they must be few."""
 
 
 class Meaning:
@@ -101,7 +103,9 @@ class Meaning:
 
     def _bound(self, call: Call) -> float:
         asked, own = call.tightening.max_error_rate, call.policy.max_error_rate
-        return own if asked is None else min(own, asked)
+        if asked is None or asked >= own:
+            return own
+        return next((bound for bound in TIGHTER if bound <= asked), 0.0)
 
     def _served(self, call: Call, ask: Ask, entry: Entry) -> Landing | None:
         landing = self._landing(call, ask, entry)

@@ -104,7 +104,7 @@ class Checks(Register):
         (probability, bound), here = sampled, case.here
         account = case.fn.account(bound)
         account.interval.hit(probability, True, not right)
-        if here.alarm is None:
+        if here.alarm is None or here.alarm.bound < bound:  # that was of a stricter request
             here.alarm = type(account.alarm)(bound)
         account.alarm.hit(probability, not right)
         own = here.alarm.hit(probability, not right)
@@ -138,11 +138,10 @@ class Checks(Register):
 
         It bets on hits it would have served, whose truth the misses show, that fewer than 3 bounds of them are wrong.
         """
-        for bound, account in fn.accounts.items():
-            if fn.calibration.corrected(risk) <= account.ledger.limit:
-                stake = 0.9 * (3.0 * min(bound, 0.3) - (0.0 if right else 1.0))
-                here.regained = max(0.1, here.regained * (1.0 + stake))
-                break
+        bound = max(fn.accounts, default=0.0)
+        if bound and fn.calibration.corrected(risk) <= fn.accounts[bound].ledger.limit:
+            stake = 0.9 * (3.0 * min(bound, 0.3) - (0.0 if right else 1.0))
+            here.regained = max(0.1, here.regained * (1.0 + stake))
         if here.regained >= RESUME:
             here.stopped = False
             for account in fn.accounts.values():

@@ -23,7 +23,8 @@ from .wording import Signatures
 Vector = NDArray[np.float32]
 
 MAX_ANSWERS: Final = 4096
-MAX_ACCOUNTS: Final = 8
+MAX_ACCOUNTS: Final = 16
+"""The owner's bound and those that requests may tighten it to are fewer."""
 LIKELY_PAIR: Final = 0.15
 """Risk by the pair verifier from which it learns nothing: beyond, the nearest entry is mostly no trap but another
 question, and how often says little of the risks that are served."""
