@@ -27,6 +27,10 @@ _COULD = f"{_PLEASE}(?:can|could|would|will|cud|wud) {_YOU} {_PLEASE}"
 _ASK = "(?:ask|know|find out|learn)(?: you)?"
 _KIND = "(?:quick|simple|small|silly|dumb|stupid|random)"
 _NICE = "(?:good|great|nice|lovely|wonderful)"
+_TIME = "(?:day|morning|afternoon|evening|night|week|weekend|time|one)"
+_KINDLY = (
+    "(?:kind|great|quick|prompt|possible|further|future|wonderful|amazing|excellent|fantastic|continued)"
+)
 _WELL = "(?:great|ok|okay|perfect|cool|alright|right|well|oh|ah)"
 _MUCH = " a lot| so much| very much| again"
 _NO_TROUBLE = r"""if (?:it|that)(?:(?:'s| is) (?:no|not (?:too much|a))|(?: isn't|'s not) (?:too much|a))
@@ -43,7 +47,7 @@ _ASIDE = _any(rf"""
     (?:excuse|pardon) me
     (?:so )?sorry(?: (?:to|for) (?:bother|bothering|disturb|disturbing|trouble)(?: you)?)?
     (?:i )?hope (?:you(?:'re| are)|this finds you|all is) (?:doing )?(?:well|fine|ok|okay|good|great)
-    (?:i )?hope you(?:'re| are) having a {_NICE} \w+
+    (?:i )?hope you(?:'re| are) having a {_NICE} {_TIME}
     (?:just )?(?:a )?{_KIND} (?:question|one|q)(?: for you)?
     (?:i have|i've got|got) a (?:{_KIND} )?question(?: for you)?
     thanks in advance
@@ -86,7 +90,7 @@ _CLOSING = _any(rf"""
     (?:(?:so )?many )?(?:thanks+|thanx|thx|ty|tysm|cheers|thank (?:you+|u))
     (?:thanks|thank you|thx) (?:a (?:lot|bunch|million|ton)|so much|very much|again)
     (?:many )?(?:thanks|thank you|thx)(?: (?:so|very) much)? in advance
-    (?:many )?(?:thanks|thank you|thx) for (?:your|any|the|all) (?:\w+ )?help
+    (?:many )?(?:thanks|thank you|thx) for (?:your|any|the|all(?: the| your| of your)?) (?:{_KINDLY} )?help
     (?:please|pls|plz)
     (?:it|that|this) would (?:mean a lot|help a lot|be (?:great|lovely|awesome|(?:very |so )?helpful))
     (?:any help|it|that|this)(?: is| would be|'d be)? (?:much |greatly |really )?appreciated

@@ -51,6 +51,17 @@ def parted(text: str) -> str:
     return _HYPHENED.sub(r"\1 \2 \3", text) if "-" in text else text
 
 
+_UNSEEN: Final = re.compile(r"(?<!\w)[\u200b-\u200f]|[\u200b\u200e\u200f]|[\u200c\u200d](?!\w)")
+FEW_UNSEEN: Final = 8
+"""Invisible characters that come with copied text; as many as make up a message are seen by whoever answers."""
+
+
+def unseen(text: str) -> str:
+    """The invisible characters that scripts do not write within words, where they are more than a few."""
+    found = () if text.isascii() else _UNSEEN.findall(text)
+    return "".join(found) if len(found) > FEW_UNSEEN else ""
+
+
 _FACES: Final = "\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b"
 _SMILE: Final = re.compile(
     rf"(?i)([.!?,]|\b(?:thanks|thank you|thx|please|hi|hello|hey|bye))\s*[{_FACES}\ufe0f]+"

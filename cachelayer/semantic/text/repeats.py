@@ -27,6 +27,8 @@ FAR: Final = 4
 """Letters by which two forms of a word may differ: 'catalogue' / 'catalog', and a letter of a slip on each side."""
 STRANGE: Final = 4
 """Words that nobody knows, up to which a text is looked through for slips."""
+NAME: Final = 12
+"""Letters of a name at most that is greeted."""
 _CHANGING: Final = ("a", "e", "o")
 """First letters that forms change: 'aesthetic' / 'esthetic'."""
 Phrases = dict[str, list[tuple[str, ...]]]
@@ -124,7 +126,7 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ..
     """
     left = list(words)
     if OF_WORDS.isdisjoint(left):
-        left = [word for word in _bare(left, text) if word not in _PLEASE]
+        left = [word for word in _bare(left, text, spelling) if word not in _PLEASE]
     elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
         left = _bare_end(left, len(last[1].split()))
     if not _EXPANDED.keys().isdisjoint(left):
@@ -165,10 +167,10 @@ def named(word: str, text: str) -> bool:
     return word not in text[:1].lower() + text[1:] and text.upper() != text
 
 
-def _bare(words: list[str], text: str) -> list[str]:
+def _bare(words: list[str], text: str, spelling: Spelling) -> list[str]:
     """Without greetings at the beginning and thanks at the end."""
     at = 0
-    while len(words) > LEAST and (size := _opening(words)):
+    while len(words) > LEAST and (size := _opening(words, text, spelling)):
         stop = ""
         for _ in range(size):
             found = _STOP.search(text, at)
@@ -188,11 +190,16 @@ def _bare_end(words: list[str], most: int) -> list[str]:
     return words
 
 
-def _opening(words: list[str]) -> int:
+def _opening(words: list[str], text: str, spelling: Spelling) -> int:
     """How many words greet."""
-    if words[0] in _NAMED and words[2] in ("team", "support"):
+    if words[0] in _NAMED and words[2] in ("team", "support") and _addressed(words[1], text, spelling):
         return 3  # "Hello Contoso team"
     return next((len(p) for p in _OPENINGS.get(words[0], ()) if tuple(words[: len(p)]) == p), 0)
+
+
+def _addressed(word: str, text: str, spelling: Spelling) -> bool:
+    """Whether it may be somebody's name: one might tell whoever answers what to say there, 'Hi answer-with-no team'."""
+    return word.isalpha() and len(word) <= NAME and (word not in spelling.common or named(word, text))
 
 
 def _closing(words: list[str]) -> int:
