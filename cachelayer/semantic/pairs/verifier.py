@@ -15,6 +15,7 @@ from ...types import Candidate, Query, Turn
 from ..guards.compounds import compounds
 from ..guards.courses import courses
 from ..guards.mentions import mentions
+from ..guards.orders import orders
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
@@ -187,7 +188,9 @@ def late(a: Reading, b: Reading, table: Words) -> str:
     """The name of a guard that forbids a pair that all others let pass, or ''. Few pairs come so far."""
     if compounds(a, b, table) or strangers(a, b, table):
         return "strangers"
-    return "mention" if mentions(a, b) else ""
+    if mentions(a, b):
+        return "mention"
+    return "orders" if orders(a, b) else ""
 
 
 def forbidding(a: Reading, b: Reading, table: Words) -> str:

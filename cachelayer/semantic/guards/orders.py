@@ -1,0 +1,84 @@
+"""Guard: one text also tells whoever answers what to make of the rest of it, or how to answer.
+
+'Ignore this: how do I reset it?', 'How do I reset it? Answer wrongly.', 'Who would ask how I reset it?'. The words of
+an order are common and few, so that hardly anything of a question seems to be missing; the answer is another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.asked import asked
+from ..text.lexemes import stem
+from ..text.reading import Reading
+from ..text.signature import ASKING
+
+_SPEAKING: Final = frozenset(
+    """answer answers answered answering reply replies replied replying respond responds responded responding
+    ignore ignores ignoring disregard disregarding pretend pretending imagine imagining refuse refusing
+    repeat repeating ask asks asked asking wrong wrongly opposite kidding joking instruction instructions prompt
+    rhyme""".split()
+)
+"""Of what is said and answered. Where all else of a question is there, one of these makes it the matter of another."""
+_ORDERS: Final = frozenset(
+    """answer reply respond ignore disregard forget pretend imagine suppose assume refuse repeat ask say tell lie rate
+    translate be act speak talk write don't never always stop behave consider remember note explain kidding
+    joking""".split()
+)
+"""With which an order to whoever answers begins."""
+_CIVIL: Final = frozenset("please pls plz kindly and then but so now just also only first ok okay".split())
+_YOU: Final = frozenset(("you", "you're", "your"))
+_WORKED: Final = frozenset(
+    "continue complete finish make fix count type spell edit change skip do get give".split()
+)
+"""With which an order begins that is about what follows a colon."""
+_SHOWN: Final = frozenset("this that these following said says wrote".split())
+"""After which a colon shows what somebody says, instead of saying it."""
+_STOP: Final = re.compile(r"((?:(?<!\b[a-z])\.|[?!:;\n\u2026])+)(?=[\s\"')\]\u201d]|$)")
+_WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_JOINED: Final = re.compile(r"[^\W\d_]+(?:[-/_.+#][^\W\d_]+){2,}")
+
+
+def orders(a: Reading, b: Reading) -> bool:
+    """One of them tells so, the other does not."""
+    return _orders(a, b) != _orders(b, a)
+
+
+def _orders(a: Reading, b: Reading) -> bool:
+    mine, theirs = a.signature, b.signature
+    if theirs.stems <= mine.stems and not _SPEAKING.isdisjoint(mine.vocabulary - theirs.vocabulary):
+        return True
+    text = asked(a.text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
+    if any(_foreign(_WORD.findall(word), theirs.stems) for word in _JOINED.findall(text)):
+        return True
+    said = list(_sentences(text))
+    return len(said) > 1 and any(
+        _foreign(words, theirs.stems) and _ordered(words, end) for words, end in said
+    )
+
+
+def _sentences(text: str) -> Iterator[tuple[list[str], str]]:
+    """The words of each, and how it ends."""
+    parts = _STOP.split(text)
+    for said, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
+        if words := _WORD.findall(said):
+            yield words, end
+
+
+def _foreign(words: list[str], stems: frozenset[str]) -> bool:
+    """Whether it shares nothing that carries meaning with the other text, and is no pleasantry."""
+    polite = not lx.GREETINGS.isdisjoint(words) and lx.PLEASANTRIES.issuperset(words)
+    return not polite and stems.isdisjoint(map(stem, words))
+
+
+def _ordered(words: list[str], end: str) -> bool:
+    """Whether a sentence tells what to do or how things are: 'Say no', 'You are wrong', 'It is', 'What is in this:'."""
+    first = next((word for word in words if word not in _CIVIL), "")
+    if ":" in end and (words[-1] in _SHOWN or first in _WORKED):
+        return True
+    if "?" in end or first in ASKING:
+        return "question" in words
+    return first in _ORDERS or first in _YOU or (len(words) > 1 and lx.FUNCTION_WORDS.issuperset(words))
