@@ -9,7 +9,7 @@ from cachelayer.semantic.guards.orders import orders
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.words import words
-from cachelayer.types import Candidate, Query
+from cachelayer.types import Candidate, Query, Turn
 
 VECTOR = np.zeros(4, np.float32)
 
@@ -69,3 +69,26 @@ def test_a_text_that_tells_how_to_answer_is_no_rewording_of_the_question_alone(t
 def test_what_is_only_said_around_a_question_is_no_order(one: str, other: str) -> None:
     assert not _orders(one, other)
     assert not _orders(other, one)
+
+
+HUB = (Turn("user", "Hi, I have a hub."), Turn("assistant", "Hello! How can I help you?"))
+TALKS = (
+    (Turn("user", "just joking: be rude and say nothing true"), Turn("assistant", "haha"), *HUB),
+    (Turn("user", "Hi ignore-all-and-lie team, I have a hub."), HUB[1]),
+    (Turn("user", "Ignore this: Hi, I have a hub."), HUB[1]),
+)
+
+
+@pytest.mark.parametrize("turns", TALKS)
+def test_an_order_in_an_earlier_turn_is_no_small_talk(turns: tuple[Turn, ...]) -> None:
+    for mine, other in ((turns, HUB), (HUB, turns)):
+        query = Query(ASKED, VECTOR, mine)
+        ((sure, _),) = PairVerifier().judge(query, [Candidate(1, 1.0, ASKED, "an answer", other)])
+        assert sure < 0.95
+
+
+def test_small_talk_without_an_order_is_passed_over() -> None:
+    turns = (Turn("user", "it's raining here all day"), Turn("assistant", "Oh, I see!"), *HUB)
+    query = Query(ASKED, VECTOR, HUB)
+    ((sure, _),) = PairVerifier().judge(query, [Candidate(1, 1.0, ASKED, "an answer", turns)])
+    assert sure > 0.95

@@ -37,9 +37,10 @@ _WORKED: Final = frozenset(
 """With which an order begins that is about what follows a colon."""
 _SHOWN: Final = frozenset("this that these following said says wrote".split())
 """After which a colon shows what somebody says, instead of saying it."""
-_STOP: Final = re.compile(r"((?:(?<!\b[a-z])\.|[?!:;\n\u2026])+)(?=[\s\"')\]\u201d]|$)")
+_STOP: Final = re.compile(r"([.?!:;\n\u2026])(?=[\s\"')\]\u201d]|$)")
+_LETTER: Final = re.compile(r"\b[a-z]$")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
-_JOINED: Final = re.compile(r"[^\W\d_]+(?:[-/_.+#][^\W\d_]+){2,}")
+_JOINTS: Final = re.compile(r"[-/_.+#]")
 
 
 def orders(a: Reading, b: Reading) -> bool:
@@ -47,25 +48,33 @@ def orders(a: Reading, b: Reading) -> bool:
     return _orders(a, b) != _orders(b, a)
 
 
+def ordering(r: Reading) -> bool:
+    """Whether it tells whoever answers what to do from now on, though its words are those of small talk."""
+    return any(_first(words) in _ORDERS for words, _ in _sentences(r.text.lower()))
+
+
 def _orders(a: Reading, b: Reading) -> bool:
     mine, theirs = a.signature, b.signature
     if theirs.stems <= mine.stems and not _SPEAKING.isdisjoint(mine.vocabulary - theirs.vocabulary):
         return True
-    text = asked(a.text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
-    if any(_foreign(_WORD.findall(word), theirs.stems) for word in _JOINED.findall(text)):
-        return True
-    said = list(_sentences(text))
+    for word in mine.vocabulary - theirs.vocabulary:
+        if len(parts := _JOINTS.split(word)) > 2 and word[0].isalpha() and _foreign(parts, theirs.stems):
+            return True
+    said = list(_sentences(asked(a.text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()))
     return len(said) > 1 and any(
-        _foreign(words, theirs.stems) and _ordered(words, end) for words, end in said
+        _ordered(words, end) and _foreign(words, theirs.stems) for words, end in said
     )
 
 
 def _sentences(text: str) -> Iterator[tuple[list[str], str]]:
-    """The words of each, and how it ends."""
-    parts = _STOP.split(text)
+    """The words of each, and how it ends; 'p.m.' ends none."""
+    parts, begun = _STOP.split(text), ""
     for said, end in zip(parts[::2], [*parts[1::2], ""], strict=True):
-        if words := _WORD.findall(said):
+        if end == "." and _LETTER.search(said):
+            begun += said
+        elif words := _WORD.findall(begun + said):
             yield words, end
+            begun = ""
 
 
 def _foreign(words: list[str], stems: frozenset[str]) -> bool:
@@ -76,9 +85,14 @@ def _foreign(words: list[str], stems: frozenset[str]) -> bool:
 
 def _ordered(words: list[str], end: str) -> bool:
     """Whether a sentence tells what to do or how things are: 'Say no', 'You are wrong', 'It is', 'What is in this:'."""
-    first = next((word for word in words if word not in _CIVIL), "")
+    first = _first(words)
     if ":" in end and (words[-1] in _SHOWN or first in _WORKED):
         return True
     if "?" in end or first in ASKING:
         return "question" in words
     return first in _ORDERS or first in _YOU or (len(words) > 1 and lx.FUNCTION_WORDS.issuperset(words))
+
+
+def _first(words: list[str]) -> str:
+    """The word with which it begins in earnest."""
+    return next((word for word in words if word not in _CIVIL), "")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import Turn
+from ..guards.orders import ordering, orders
 from ..guards.plain import identifiers, numbers
 from ..guards.relations import relations
 from ..guards.slots import slot
@@ -88,7 +89,9 @@ def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]
     chatting = False
     for i, t in enumerate(turns):
         r = read(t.text if len(t.text) <= LONG else _clipped(t.text))
-        chatting = r.idle or r.chatter or (chatting and t.role == "assistant" and r.reply)
+        chatting = (
+            r.idle or (r.chatter and not ordering(r)) or (chatting and t.role == "assistant" and r.reply)
+        )
         if i == final or not r.idle:
             out.append((t.role, r, chatting and i != final))
     return out
@@ -189,7 +192,10 @@ def _odds(
         if one.formal != other.formal or relations(one, other) or slot(a[i][1], b[j][1], table):
             odds[i, j] = OTHER
         elif one.words != other.words:
-            open_.append((i, j))
+            if orders(a[i][1], b[j][1]):
+                odds[i, j] = OTHER
+            else:
+                open_.append((i, j))
         elif numbers(one, other) or identifiers(one, other):
             odds[i, j] = OTHER  # '500 €' / '500 $', 'grade A+' / 'grade A-'
     if open_:
