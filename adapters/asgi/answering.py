@@ -55,7 +55,11 @@ class Answering(Delivery):
             return
         tighter = self._bounded(tighter) if tighter else tighter
         tightened = layer.tighten(**tighter) if tighter else _AS_IT_IS
-        with Entered(layer._scope, principal.name, principal.credentials), tightened:
+        caller = principal.credentials
+        if not principal.own:
+            with self.served.guard("principal"):
+                caller = self.settings.principals.caller(principal, self.r.scope)
+        with Entered(layer._scope, principal.name, caller), tightened:
             exchange = self.exchange = self.r.exchange()
             try:
                 if self.settings.finish:

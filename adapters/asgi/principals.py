@@ -14,6 +14,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -30,7 +31,8 @@ class Resolver(Protocol):
     """The name of the principal that a request belongs to, or None for a request that has none.
 
     `covers`, where it has that: request headers, in lower case, on which answers may depend (`Vary`), because they are
-    the name's own or the app behind sees none of them.
+    the name's own or the app behind sees none of them. `caller(scope)`, where it has that: who of them asks, as it was
+    proved; else anything that credentials consist of tells callers apart, and one may have as many as they like.
     """
 
     def __call__(self, scope: HttpScope, /) -> str | Awaitable[str | None] | None: ...
@@ -61,14 +63,23 @@ def header_of(scope: HttpScope, wanted: bytes) -> str | None:
 
 
 class Header:
-    """The principal is what a header says. For behind a proxy that sets it, and removes it from what clients send."""
+    """The principal is what a header says. For behind a proxy that sets it, and removes it from what clients send.
 
-    def __init__(self, name: str) -> None:
+    `caller`: the header, from the same proxy, that says who of the tenant asks; else credentials tell callers apart."""
+
+    def __init__(self, name: str, *, caller: str | None = None) -> None:
         self._wanted = header_name("name", name)
         self.covers = frozenset({self._wanted})
+        self.caller: Callable[[HttpScope], str | None] | None = None
+        if caller is not None:
+            self.caller = partial(_said_by, header_name("caller", caller))
 
     def __call__(self, scope: HttpScope, /) -> str | None:
         return header_of(scope, self._wanted) or None
+
+
+def _said_by(header: bytes, scope: HttpScope) -> str | None:
+    return header_of(scope, header)
 
 
 _HASHES = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}
@@ -78,7 +89,8 @@ def JwtClaim(
     claim: str, *, key: bytes | str, header: str = "authorization", now: Callable[[], float] | None = None
 ) -> Resolver:
     """The principal is a claim of a bearer token signed by `key` (RFC 7519) with HS256, HS384 or HS512, whichever
-    of the three the token names. None for a token that is missing, malformed, forged or out of its time.
+    of the three the token names. None for a token that is missing, malformed, forged or out of its time. Who of the
+    tenant asks is its claim `sub`, else the token.
 
     Tokens of other kinds: verify them in a callable of your own.
     """
@@ -89,24 +101,36 @@ def JwtClaim(
         )
     if len(secret) < 32:
         raise ConfigurationError("key", f"{len(secret)} bytes", "give at least 32 (RFC 7518, section 3.2)")
-    wanted = header_name("header", header)
-    clock = now or time.time
+    return _Claim(claim, secret, header_name("header", header), now or time.time)
 
-    def resolve(scope: HttpScope, /) -> str | None:
-        token = header_of(scope, wanted) or ""
-        if token[:7].lower() == "bearer ":  # in any case (RFC 9110, section 11.1)
-            token = token[7:]
-        claims = _claims(token.strip(), secret)
+
+class _Claim:
+    def __init__(self, claim: str, secret: bytes, header: bytes, clock: Callable[[], float]) -> None:
+        self._claim, self._secret, self._header, self._clock = claim, secret, header, clock
+
+    def __call__(self, scope: HttpScope, /) -> str | None:
+        claims = _claims(self._token(scope), self._secret)
         if claims is None:
             return None
-        at = clock()
+        at = self._clock()
         ends, begins = claims.get("exp"), claims.get("nbf")
         if (ends is not None and not _later(ends, at)) or (begins is not None and _later(begins, at)):
             return None
-        named = claims.get(claim)
+        named = claims.get(self._claim)
         return named if isinstance(named, str) and named else None
 
-    return resolve
+    def caller(self, scope: HttpScope) -> str:
+        token = self._token(scope)
+        named = (_claims(token, self._secret) or {}).get("sub")
+        if isinstance(named, str) and named:
+            return named
+        return token.rpartition(".")[0]  # one signature may be written in several ways
+
+    def _token(self, scope: HttpScope) -> str:
+        token = header_of(scope, self._header) or ""
+        if token[:7].lower() == "bearer ":  # in any case (RFC 9110, section 11.1)
+            token = token[7:]
+        return token.strip()
 
 
 def _later(moment: Any, now: float) -> bool:
@@ -174,6 +198,13 @@ class Principals:
         if name:
             return Principal(f"named:{name}", False, digest)
         return Principal(None, False, digest) if self._public and not credentials else None
+
+    def caller(self, principal: Principal, scope: HttpScope) -> bytes:
+        """Who asks within the principal's scope, whose word and whose writes are bounded there: a keyed hash."""
+        told = getattr(self._resolver, "caller", None)
+        if told is None or principal.name is None:
+            return principal.credentials
+        return self.digest([(b"caller", (told(scope) or "").encode("utf-8", "surrogatepass"))])
 
 
 class Grant:

@@ -45,9 +45,11 @@ class ScopeMiddleware:
             await self.app(scope, receive, send)
             return
         facts = Facts(scope["headers"], frozenset())
-        principal = None
+        principal = who = None
         with self.layer._engine.faults.guard("principal"):
             principal = await self._principals.of(scope, facts.credentials)
+            if principal is not None:
+                who = self._principals.caller(principal, scope).hex()
         tighter = facts.asked(self._allow).tightening()
         if principal is None:
             tighter |= {"no_cache": True, "no_store": True}
@@ -56,7 +58,7 @@ class ScopeMiddleware:
             tighter["max_error_rate"] = min(rate, self.layer.policy.max_error_rate)
         with ExitStack() as stack:
             named = None if principal is None else principal.name
-            stack.enter_context(self.layer.scope(tenant=named, deadline=self._deadline))
+            stack.enter_context(self.layer.scope(tenant=named, principal=who, deadline=self._deadline))
             if tighter:
                 stack.enter_context(self.layer.tighten(**tighter))
             await self.app(scope, receive, send)

@@ -51,6 +51,11 @@ class Keys:
         key = self.of(scope)
         return None if key is None else key.tenant
 
+    def caller(self, scope: Any) -> str:
+        """Which of the tenant's keys asks, whatever other credentials come with it."""
+        key = self.of(scope)
+        return "" if key is None else key.sha256 or key.env
+
     def trusted(self, scope: Any) -> bool:
         key = self.of(scope)
         return key is not None and key.trusted
