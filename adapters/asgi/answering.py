@@ -145,7 +145,9 @@ class Answering(Delivery):
                 await self._alone(fields)
 
     def is_unfit(self, outcome: Outcome, slot: Any) -> bool:
-        """Whether what is kept may not answer this caller."""
+        """Whether what is kept may not answer this caller; what was just made for this request may."""
+        if outcome.source in _OWN:
+            return False
         unknown = not self.let_in and outcome.age is not None
         return unknown or (slot is not None and self._too_old(outcome, slot))
 
