@@ -189,7 +189,8 @@ class EvidenceDecider(Checks):
                 self._checked(case, served, right=False)
             return
         if not query.turns:
-            here.hood.learn(query.vector, query.text, truth, judged.reading if judged else None, new)
+            reading = judged.reading if judged else None
+            here.hood.learn(query.vector, query.text, truth, reading, new, query.principal)
         fn.labelled += 1
         if served is None:
             self._cool(fn, here)

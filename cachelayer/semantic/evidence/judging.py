@@ -49,7 +49,8 @@ class Judge:
     1. An entry that the text repeats wins.
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
     3. Otherwise the neighbours vote; where the answer has little support, whichever of them and the pair verifier
-       predicts less risk decides.
+       predicts less risk decides. Where all who speak for an answer are one other principal, who may have planted it,
+       the pair verifier decides alone.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -105,10 +106,12 @@ class Judge:
         if cold:
             return self._pair(query, candidates, near, x, reading)
         place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
-        if reading.support >= SUPPORT:
+        others = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
+        if reading.support >= SUPPORT and not others:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
-        return _safer(fn, self._pair(query, candidates, same, x, reading), risk)
+        heard = self._pair(query, candidates, same, x, reading)
+        return heard if others else _safer(fn, heard, risk)
 
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]

@@ -104,6 +104,8 @@ class Answers:
         self.count = [0] * FEW
         self.right = [0.0] * FEW
         self.wrong = [0.0] * FEW
+        self.given: list[str | None] = [None] * FEW
+        """The principal who alone was given it; '' for several or for the owner, None for nobody yet."""
         self.free = list(range(FEW - 1, -1, -1))
 
     def new(self) -> int:
@@ -114,12 +116,15 @@ class Answers:
             self.count += [0] * size
             self.right += [0.0] * size
             self.wrong += [0.0] * size
+            self.given += [None] * size
             self.free = list(range(2 * size - 1, size - 1, -1))
         return self.free.pop()
 
-    def add(self, answer: int, x: Vector) -> None:
+    def add(self, answer: int, x: Vector, principal: str = "") -> None:
         self.sums[answer] += x
         self.count[answer] += 1
+        if self.given[answer] != principal:
+            self.given[answer] = principal if self.given[answer] is None else ""
         self.norms[answer] = math.sqrt(float(self.sums[answer].dot(self.sums[answer])))
 
     def merge(self, kept: int, gone: int) -> None:
@@ -128,6 +133,10 @@ class Answers:
         self.count[kept] += self.count[gone]
         self.right[kept] += self.right[gone]
         self.wrong[kept] += self.wrong[gone]
+        if self.given[kept] is None:
+            self.given[kept] = self.given[gone]
+        elif self.given[gone] not in (None, self.given[kept]):
+            self.given[kept] = ""
         self.drop(gone)
 
     def drop(self, answer: int) -> None:
@@ -135,6 +144,7 @@ class Answers:
         self.norms[answer] = 0.0
         self.count[answer] = 0
         self.right[answer] = self.wrong[answer] = 0.0
+        self.given[answer] = None
         self.free.append(answer)
 
 
@@ -232,12 +242,14 @@ class Neighbourhood:
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
 
-    def learn(self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool) -> None:
+    def learn(
+        self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool, principal: str = ""
+    ) -> None:
         """A request whose right answer is known. `reading`: what was read before; `new`: first with this answer."""
         self.labelled += 1
         self.novelty += 0.01 * (new - self.novelty)
         self.metric.add(x)
-        self.answers.add(truth, x)
+        self.answers.add(truth, x, principal)
         self.wording.learn(truth, self.shared.signatures(text).words)
         if reading is None:
             return
