@@ -246,6 +246,20 @@ def test_memory_is_bounded_by_the_number_of_scopes() -> None:
     assert all(len(f.scopes) <= 5 for f in d._functions.values())
 
 
+def test_many_new_scopes_make_room_for_one_another_and_not_in_what_was_learned_or_stopped() -> None:
+    d, query = decider(max_scopes=20), Query("q", VECTOR)
+    for scope in (b"stopped", b"learned"):
+        for i in range(5 if scope == b"learned" else 1):
+            d.observe("f", scope, query, [], f"answer {i}", None)
+    scopes = d._functions["f"].scopes
+    scopes[b"stopped"].stopped = True
+    for i in range(500):
+        d.observe("f", b"new %d" % i, query, [], "an answer", None)
+    assert len(scopes) == 20
+    assert scopes[b"stopped"].stopped
+    assert scopes[b"learned"].hood.labelled == 5
+
+
 def test_a_scope_that_made_room_is_let_go_of_and_its_entries_can_still_be_reported() -> None:
     d = decider(max_scopes=1)
     query = Query("q", VECTOR)

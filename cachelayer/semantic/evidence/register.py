@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from ...types import Query
 from .risk import Prior
 from .scope import Account, Function, Scope
 from .wording import Signatures
 
+OLDEST: Final = 64
+"""Scopes longest unused among which the one to evict is chosen."""
+
 
 class Register:
-    """Functions by name, and scopes by key within them; the least recently used are evicted first."""
+    """Functions by name, and scopes by key within them; the least recently used are evicted first.
+
+    Of the scopes that is one of the `OLDEST` with the fewest labels, and a stopped one last: whoever makes many scopes
+    (each temperature is one) does not make the layer forget what it learned, or whom it stopped.
+    """
 
     def __init__(self, prior: Prior, max_functions: int, max_scopes: int, signatures: Signatures) -> None:
         self._prior, self._signatures = prior, signatures
@@ -33,7 +41,7 @@ class Register:
         found = fn.scopes.get(key)
         if found is None:
             while len(fn.scopes) >= self._max_scopes:
-                fn.scopes.popitem(last=False)
+                del fn.scopes[_least(fn.scopes)]
             found = fn.scopes[key] = Scope(fn.shared.metric.inverse.shape[0], fn.shared)
         else:
             fn.scopes.move_to_end(key)
@@ -78,3 +86,9 @@ class Register:
             "interval": (low, high),
             "stopped_scopes": stopped,
         }
+
+
+def _least(scopes: OrderedDict[bytes, Scope]) -> bytes:
+    """The key of the scope that is missed least."""
+    oldest = islice(scopes.items(), OLDEST)
+    return min(oldest, key=lambda one: (one[1].stopped, one[1].hood.labelled))[0]
