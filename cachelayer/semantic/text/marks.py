@@ -51,20 +51,27 @@ def parted(text: str) -> str:
     return _HYPHENED.sub(r"\1 \2 \3", text) if "-" in text else text
 
 
+_STRUCK: Final = re.compile(r"[\u0334-\u0338]")
 _UNSEEN: Final = re.compile(r"(?<!\w)[\u200b-\u200f]|[\u200b\u200e\u200f]|[\u200c\u200d](?!\w)")
 FEW_UNSEEN: Final = 8
 """Invisible characters that come with copied text; as many as make up a message are seen by whoever answers."""
 
 
-def unseen(text: str) -> str:
-    """The invisible characters that scripts do not write within words, where they are more than a few."""
-    found = () if text.isascii() else _UNSEEN.findall(text)
-    return "".join(found) if len(found) > FEW_UNSEEN else ""
+def odd(text: str) -> list[str]:
+    """Words that are struck out, and the invisible characters that scripts do not write within words, where they are
+    more than a few: what a vector does not show."""
+    if text.isascii():
+        return []
+    hidden = _UNSEEN.findall(text)
+    found = ["".join(hidden)] if len(hidden) > FEW_UNSEEN else []
+    if _STRUCK.search(text):
+        found += [chunk for chunk in text.split() if _STRUCK.search(chunk)]
+    return found
 
 
 _FACES: Final = "\U0001f642\U0001f60a\U0001f600\U0001f604\U0001f603\U0001f609\U0001f64f\U0001f44b"
 _SMILE: Final = re.compile(
-    rf"(?i)([.!?,]|\b(?:thanks|thank you|thx|please|hi|hello|hey|bye))\s*[{_FACES}\ufe0f]+"
+    rf"(?i)([.!?,]|\b(?:thanks|thank you|thx|please|hi|hello|hey|bye))\s*[{_FACES}\ufe0f]{{1,8}}"
 )
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from .lexemes import NONE, Lexemes
-from .marks import capitals, faceless, formal, parted, rows, unseen
+from .marks import capitals, faceless, formal, odd, parted, rows
 from .scanning import Scan, named, tokens
 from .spoken import joined
 
@@ -168,8 +168,7 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
                 scan.role(lexeme.stem)
         scan.opening = False
     scan.flush_number()
-    if hidden := unseen(text):
-        scan.ids.add(hidden)
+    scan.ids.update(odd(text))
     return Signature(
         words=tuple(words),
         content=tuple(content),
