@@ -248,7 +248,9 @@ class Engine:
         shared, found = self.tiers.shared, self.keeper.by_id(entry)
         if found is None:
             digest = key_of(entry)
-            return digest is not None and shared is not None and await shared.declared.forget(digest)
+            if digest is None or shared is None or not self.tiers.may_take(b"", by.principal):
+                return False
+            return await shared.declared.forget(digest)
         memory, slot = found
         if by.tenant is not None and self.keeper.tenant_of(slot.scope) != by.tenant:
             return False

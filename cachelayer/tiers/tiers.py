@@ -20,6 +20,7 @@ from ..keep.recorder import Recorder
 from ..keep.streams import seen_of
 from ..protocols import Clock
 from ..semantic.apart import Apart
+from ..semantic.complaints import Complaints
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
@@ -74,6 +75,7 @@ class Tiers:
         self.meaning = Meaning(self.similar_to, keeper, self.shadows, clock)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
+        self._complaints = Complaints()
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
         self.apart = similar.apart if similar is not None else Apart()
@@ -236,11 +238,17 @@ class Tiers:
         Returns the pair of requests that are apart from now on, and whether the entry goes for everybody.
         """
         pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self.every]
+        if not any(tier.knows(slot.id) for tier in self.every):
+            return None, self.may_take(slot.scope, principal)
         heard = [tier.report_wrong(slot.id, principal) for tier in self.every]
         pair = next(filter(None, pairs), None)
         if pair is not None:
             self.apart.add(pair)
         return pair, all(heard)
+
+    def may_take(self, scope: bytes, principal: str) -> bool:
+        """Whether a principal's report takes an answer from everybody that is not findable by meaning; counted."""
+        return self._complaints.heard(scope, principal, "", self.clock.monotonic())
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""

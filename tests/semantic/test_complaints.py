@@ -76,6 +76,20 @@ async def test_what_a_principal_made_it_may_take_back_and_the_owner_everything()
         assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
 
 
+async def test_it_is_the_same_where_nothing_is_compared_by_meaning() -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return f"answer to {question}"
+
+    async with layer:
+        outcomes = [await ask.outcome(f"green chair {number}") for number in range(2 * FREE)]
+        assert [await reported(layer, one, "bob") for one in outcomes] == [True] * FREE + [False] * FREE
+        assert (await ask.outcome(f"green chair {FREE}")).match == "exact"
+        assert all([await reported(layer, one, None) for one in outcomes[FREE:]])
+
+
 async def test_within_a_tenant_s_scope_no_other_tenant_s_answer_is_reported() -> None:
     layer, asked = asking()
     async with layer:
