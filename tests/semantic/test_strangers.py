@@ -19,6 +19,8 @@ OTHER = [
     ("How do I use getUserById?", "How do I use getUserByName?"),
     ("What does onMouseOver do?", "What does onMouseOut do?"),
     ("can i take celebrex with wine", "can i take celexa with wine"),
+    ("can i re-sign the contract", "can i resign the contract"),
+    ("how is a sofa re-covered", "how is a sofa recovered"),
     ("what is a stalagmite in a cave", "what is a stalactite in a cave"),
 ]
 SAME = [

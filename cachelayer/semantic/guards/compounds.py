@@ -14,6 +14,13 @@ from ..text.lexemes import stem
 from ..text.reading import Reading
 from ..text.words import KIN, OPPOSITE, SAME, Words, slip
 
+_AGAIN: Final = frozenset(
+    map(
+        stem,
+        "sign cover lease form creation sort serve mark present count lay treat press sent store".split(),
+    )
+)
+"""What 're-' before it does anew, and 're' without a hyphen makes another word of."""
 _HUMP: Final = re.compile(r"[a-z][A-Z]")
 _HUMPED: Final = re.compile(r"\b[A-Za-z]+[a-z][A-Z][A-Za-z]*\b")
 
@@ -24,6 +31,8 @@ def compounds(a: Reading, b: Reading, table: Words) -> bool:
     lone, other = left - right, right - left
     if not lone or not other:
         return False
+    if _redone(lone, other) or _redone(other, lone):
+        return True
     mine, theirs = list(_hyphened(lone)), list(_hyphened(other))
     if mine and theirs and any(_apart(x, y, table) for y in theirs for x in mine):
         return True
@@ -52,6 +61,13 @@ def _apart(x: list[str], y: list[str], table: Words) -> bool:
     if len(rest) == len(other) == 1:
         return not slip(*rest, *other) and table.relation(*rest, *other) not in (SAME, KIN)
     return True
+
+
+def _redone(lone: frozenset[str], other: frozenset[str]) -> bool:
+    """'re-sign' a contract is to sign it again, 'resign' to leave."""
+    return any(
+        word.startswith("re-") and stem(word[3:]) in _AGAIN and f"re{word[3:]}" in other for word in lone
+    )
 
 
 def _against(parts: list[str], other: frozenset[str], said: frozenset[str], table: Words) -> bool:
