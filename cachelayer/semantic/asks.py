@@ -9,6 +9,7 @@ from typing import Any
 
 from ..types import Candidate, Decision, Query, Reason, Turn
 from .inflight import Flight
+from .text.typed import typed
 
 
 class State(StrEnum):
@@ -66,8 +67,8 @@ class Ask:
 
     @property
     def subject(self) -> Any:
-        """What is embedded."""
-        return self.text if self.argument is None else self.argument
+        """What is embedded: of text, the letters that every model knows."""
+        return typed(self.text) if self.argument is None else self.argument
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from .repeats import OF_WORDS
+from .typed import typed
 
 LEAST: Final = 3
 """Words that must be left."""
@@ -131,6 +132,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 def asked(text: str) -> str:
     """`text` without what frames it; `text` itself where there is nothing of the kind, or where it speaks of words."""
+    text = typed(text)
     if len(text) > LONGEST:
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
