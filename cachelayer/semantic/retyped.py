@@ -13,7 +13,9 @@ from ..types import Candidate
 from .asks import Ask, Entry
 from .text.asked import asked
 from .text.repeats import core
+from .text.spoken import joined
 from .text.words import words
+from .text.written import written
 
 LONGEST: Final = 400
 """Characters of a text that is looked up so."""
@@ -67,6 +69,6 @@ def _key(said: Ask | Entry) -> int:
     if len(said.text) > LONGEST:
         return 0
     text = asked(said.text)
-    said_words = _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    said_words = _WORD.findall(written(joined(text)).lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     left = core(text, tuple(said_words), words().spelling)
     return hash((said.partition, said.turns, left)) or 1 if left else 0

@@ -20,7 +20,7 @@ _UNITS: Final = {
     if len(word) > 1 and word not in _VAGUE
 }
 _KINDS: Final = (
-    "usd eur jpy pound", "kg g mg ounce ton pound", "km mile m cm mm inch foot yard", "liter ml gallon cup",
+    "usd eur jpy inr pound", "kg g mg ounce ton pound", "km mile m cm mm inch foot yard", "liter ml gallon cup",
     "ms second minute hour day week month year", "mph kph", "kb mb gb tb", "kbps mbps", "hz khz mhz ghz",
     "watt kw kwh volt", "celsius fahrenheit",
 )  # fmt: skip

@@ -69,7 +69,8 @@ MULTIPLIERS: Final = {
 }
 ORDINALS: Final = {
     "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
-    "eleventh": 11, "twelfth": 12, "twentieth": 20, "thirtieth": 30,
+    "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
 }  # fmt: skip
 
 UNITS: Final = {
@@ -91,7 +92,8 @@ UNITS: Final = {
     "mhz": "mhz", "ghz": "ghz", "w": "watt", "watt": "watt", "watts": "watt", "kw": "kw", "kwh": "kwh", "v":
     "volt", "volt": "volt", "volts": "volt", "mph": "mph", "kph": "kph", "celsius": "celsius", "fahrenheit":
     "fahrenheit", "degree": "degree", "degrees": "degree", "k": "k", "am": "am", "pm": "pm", "a.m": "am",
-    "p.m": "pm", "o'clock": "clock", "times": "times", "x": "times",
+    "p.m": "pm", "o'clock": "clock", "times": "times", "x": "times", "inr": "inr", "rupee": "inr", "rupees":
+    "inr", "mbit": "mbit", "gbit": "gbit", "gbps": "gbps", "mb/s": "mb/s", "gb/s": "gb/s", "kb/s": "kb/s",
 }  # fmt: skip
 
 SPANS: Final = {"fortnight": ("14", "day"), "fortnights": ("14", "day")}

@@ -58,9 +58,12 @@ def ungrouped(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """One spelling per value: '1,000' and '1000.0' are '1000'; '3.10' is not '3.1', nor are times and dates touched."""
+    """One spelling per value: '1,000' and '1000.0' are '1000'; '3.10' is not '3.1', nor are times and dates touched.
+
+    '1.000' is one in English and a thousand in German, and stays what it is.
+    """
     text = ungrouped(text)
-    if text.count(".") == 1 and text.replace(".", "").isdigit():
+    if text.count(".") == 1 and text.replace(".", "").isdigit() and not text.endswith(".000"):
         text = text.removesuffix("." + "0" * (len(text) - text.index(".") - 1))
     return text.lstrip("0") or "0" if text.isdigit() else text
 
@@ -124,7 +127,9 @@ class Scan:
     def symbol(self, mark: str, leads: bool) -> None:
         """A unit before its number ('$5'), after it ('5 €'), or asked about by itself. `leads`: a digit follows."""
         self.flush_number()
-        if mark == "%" and self.numbers:
+        if mark == "%" and leads:  # '10 % 3'
+            self.sign(mark)
+        elif mark == "%" and self.numbers:
             self.numbers[-1] = (self.numbers[-1][0], "percent")
         elif leads:
             self.currency = lx.UNITS[mark]

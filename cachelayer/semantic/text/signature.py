@@ -14,6 +14,7 @@ from .lexemes import NONE, Lexemes
 from .marks import capitals, faceless, formal, odd, parted, rows
 from .scanning import Scan, named, tokens
 from .spoken import joined
+from .written import written
 
 
 @dataclass(slots=True)
@@ -143,7 +144,7 @@ def signature(text: str, lexemes: Lexemes = _PLAIN) -> Signature:
     """Read `text` once. Pure; about 2 us a word that `lexemes` knows."""
     scan = Scan()
     words, content, against = scan.words, scan.content, scan.against
-    for match in tokens(joined(parted(faceless(text)))):
+    for match in tokens(written(joined(parted(faceless(text))))):
         kind = match.lastgroup
         raw = match[0]
         if kind != "word" and kind != "mixed":
