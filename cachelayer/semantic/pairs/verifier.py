@@ -25,6 +25,7 @@ from ..text.readings import Readings
 from ..text.repeats import akin
 from ..text.signature import Signature, signature
 from ..text.slips import moved, respaced, slipped
+from ..text.unaccented import retyped
 from ..text.words import Words, words
 from ..weights import load_judge
 from .contexts import measures, serious
@@ -105,8 +106,9 @@ class PairVerifier:
         table, mine = words(), self._read(query.text)
         said, known = mine.signature.vocabulary, self._readings.words
         for c in candidates:
+            theirs = known(c.text, table)
             may = c.turns == query.turns and (
-                akin(said, frozenset(known(c.text, table))) or moved(query.text, c.text)
+                akin(said, frozenset(theirs)) or moved(query.text, c.text) or _retyped(mine.signature, theirs)
             )
             if may and _repeated(mine, self._read(c.text)):
                 return c
@@ -128,7 +130,7 @@ class PairVerifier:
         for c in candidates:
             other = self._read(c.text)
             may = akin(mine.signature.vocabulary, other.signature.vocabulary) or moved(query.text, c.text)
-            if may and _repeated(mine, other):
+            if (may or _retyped(mine.signature, other.signature.words)) and _repeated(mine, other):
                 out.append((REPEATED, ""))
                 continue
             if reordered(mine, other):
@@ -176,12 +178,30 @@ class PairVerifier:
 
 
 def _repeated(a: Reading, b: Reading) -> bool:
+    if not a.core or not b.core:
+        return False
     spelling = words().spelling
-    if not a.core or not (a.core == b.core or slipped(a, b, spelling) or respaced(a, b, spelling)):
+    if not (a.core == b.core or slipped(a, b, spelling) or respaced(a, b, spelling) or _accented(a, b)):
         return False
     if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
         return False
     return not mentions(a, b)
+
+
+def _accented(a: Reading, b: Reading) -> bool:
+    """One text of another language with and without its accents, by which alone it may be known as such."""
+    if a.signature.english and b.signature.english:
+        return False
+    if retyped(a.core, b.core):
+        return True
+    return (a.core[-1] == "?") is (b.core[-1] == "?") and retyped(a.signature.words, b.signature.words)
+
+
+def _retyped(mine: Signature, others: tuple[str, ...]) -> bool:
+    """Whether they may be one text of another language, with and without accents."""
+    if len(mine.words) != len(others) or (mine.english and all(map(str.isascii, (*mine.words, *others)))):
+        return False
+    return retyped(mine.words, others)
 
 
 def late(a: Reading, b: Reading, table: Words) -> str:

@@ -84,7 +84,8 @@ class Reading:
             length = math.sqrt(float(mean @ mean))
             self.mean = mean / length if length > 0.0 else mean
         elif name == "core":
-            self.core = core(asked(self.text), self.signature.words, self._table.spelling)
+            spelling = self._table.spelling if self.signature.english else None
+            self.core = core(asked(self.text), self.signature.words, spelling)
         elif name in _OF_TURNS:
             plain = asked(self.text) is self.text
             said = self.signature if plain else signature(self.text, self._table.lexemes)

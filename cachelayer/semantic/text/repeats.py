@@ -90,7 +90,7 @@ _FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014]|\s-)\s*([^\W\d_]+)"
 _ASKS: Final = ASKING.union(
     """cómo como qué que cuándo cuando dónde donde cuál cual quién quien cuánto cuanto puedo puede podría wie wann wo
     warum wer welche welcher welches wieviel kann können könnte darf comment quand où pourquoi quel quelle combien qui
-    puis peut come quando dove perché quale quanto chi posso può onde qual quem""".split()
+    puis peut ou come quando dove perché perche quale quanto chi posso può onde qual quem""".split()
 )
 _LONG_FORMS: Final = {
     "i'm": "i am", "im": "i am", "i've": "i have", "ive": "i have", "i'll": "i will", "you're": "you are",
@@ -119,10 +119,11 @@ _PASSED_OVER: Final = frozenset(
 """Words that may go, come or be written otherwise."""
 
 
-def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ...]:
+def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[str, ...]:
     """What is left of a text's `words`, lower-case; () if that is little. Texts with one core repeat each other.
 
-    A question mark counts where the words alone would state something. Of a text that speaks of words none is a slip.
+    A question mark counts where the words alone would state something. Of a text that speaks of words none is a slip,
+    nor of one in a language that `spelling` does not know (None).
     """
     left = list(words)
     if OF_WORDS.isdisjoint(left):
@@ -133,7 +134,7 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling) -> tuple[str, ..
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     if len(left) < LEAST:
         return ()
-    if SPELLED.isdisjoint(left):
+    if spelling is not None and SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
     return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
 
