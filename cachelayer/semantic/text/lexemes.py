@@ -83,7 +83,9 @@ _SHORT: Final = dict(
     msg=message msgs=messages pls=please plz=please shld=should wld=would cld=could abt=about cuz=because coz=because
     bcoz=because becuz=because b4=before acct=account accts=accounts nr=number flr=floor hols=holidays
     govt=government ppl=people pic=picture pics=pictures info=information thru=through tho=though wot=what
-    wots=what's wats=what's""".split()
+    wots=what's wats=what's e-mail=email e-mails=emails wi-fi=wifi on-line=online plug-in=plugin plug-ins=plugins
+    e-ticket=eticket e-tickets=etickets pre-order=preorder pre-orders=preorders k8s=kubernetes js=javascript
+    postgres=postgresql mongo=mongodb""".split()
 )
 """What is written for a word by everybody, and for no other."""
 _KEY: Final = re.compile(r"_|[+#]\w|[^\W_]{2}\.[^\W_]{2}")
