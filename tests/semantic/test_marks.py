@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards.plain import veto
+from cachelayer.semantic.guards.plain import identifiers, veto
 from cachelayer.semantic.text.marks import formal
 from cachelayer.semantic.text.signature import signature
 
@@ -87,3 +87,27 @@ def test_a_sign_of_money_behind_its_number_is_its_unit(other: str) -> None:
     assert (
         signature("change 80€ for me").numbers == signature("change €80 for me").numbers == (("80", "eur"),)
     )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("the best movies / series of 1999", "the best movies, series of 1999"),
+        ("what are good shows/ plays", "what are good shows, plays"),
+    ],
+)
+def test_a_stroke_between_words_is_no_sign(one: str, other: str):
+    assert not identifiers(signature(one), signature(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("what is x / y", "what is x y"),
+        ("what is 7 / 8", "what is 7 8"),
+        ("open /etc/hosts", "open etc/hosts"),
+        ("revenue / costs", "revenue * costs"),
+    ],
+)
+def test_elsewhere_a_stroke_is_one(one: str, other: str):
+    assert identifiers(signature(one), signature(other))

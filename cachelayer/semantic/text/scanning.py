@@ -49,6 +49,8 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _HOST: Final = re.compile(r"(?:\w+://)?[^/?#]*")
 """What of a link is the same in any case."""
+_EITHER: Final = re.compile(r"(?:[^\W\d_]{3} |.?[^\W\d_]{3})/ [^\W\d_]{3}")
+"""'movies / series': one or the other of two words, where 'x / y' is divided."""
 _ORDINAL_TAILS: Final = ("st", "nd", "rd", "th")
 
 
@@ -276,7 +278,8 @@ class Scan:
         elif kind == "sym":
             self.symbol(match["sym"], match.string[match.end() : match.end() + 2].lstrip()[:1].isdigit())
         elif kind == "sign":
-            self.sign(match[0])
+            if match[0] != "/" or not _EITHER.match(match.string, max(match.start() - 4, 0)):
+                self.sign(match[0])
         elif kind == "minus":
             self.minus = True
         elif kind == "stop":
