@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer import CacheLayerError
 from cachelayer.cli import main
 from cachelayer.cli.bench import baseline
 from cachelayer.cli.bench.drive import closed_loop, open_loop
@@ -245,17 +244,6 @@ def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
     gaps = np.diff([item.at or 0.0 for item in items])
     assert gaps.mean() == pytest.approx(1 / 50, rel=0.05) and gaps.std() == pytest.approx(1 / 50, rel=0.1)
     assert at_rate(items, 50.0, 3) == items
-
-
-def test_a_directory_of_recorded_traffic_is_read_as_replay_reads_it(tmp_path: Path) -> None:
-    for number in (1, 2):
-        lines = (json.dumps({"question": f"{number} {n}", "at": 10.0 * number + n}) for n in range(3))
-        (tmp_path / f"traffic-{number}.jsonl").write_text("\n".join(lines))
-    texts = [item.text for item in load(tmp_path, limit=5, model="m", shrink=1.0)]
-    assert texts == ["1 0", "1 1", "1 2", "2 0", "2 1"]
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(CacheLayerError, match=r"no \.jsonl file in this directory"):
-        load(tmp_path / "empty", limit=None, model="", shrink=1.0)
 
 
 @pytest.mark.parametrize(

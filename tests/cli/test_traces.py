@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy, Trace
+from cachelayer.cli.bench.traffic import load
 from cachelayer.cli.traces.intervals import exact, wilson
 from cachelayer.cli.traces.read import TraceError, read
 from cachelayer.testing import ManualClock, WordEmbedder
@@ -194,3 +195,14 @@ def test_intervals_agree_with_published_values() -> None:
     assert exact(81, 263) == pytest.approx((0.2527, 0.3676), abs=5e-5)
     assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
     assert exact(1, 29) == pytest.approx((0.0009, 0.1776), abs=5e-5)
+
+
+def test_bench_reads_a_directory_of_recorded_traffic_as_well(tmp_path: Path) -> None:
+    for number in (1, 2):
+        lines = (json.dumps({"question": f"{number} {n}", "at": 10.0 * number + n}) for n in range(3))
+        (tmp_path / f"traffic-{number}.jsonl").write_text("\n".join(lines))
+    texts = [item.text for item in load(tmp_path, limit=5, model="m", shrink=1.0)]
+    assert texts == ["1 0", "1 1", "1 2", "2 0", "2 1"]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TraceError, match=r"no \.jsonl file in this directory"):
+        load(tmp_path / "empty", limit=None, model="", shrink=1.0)
