@@ -168,7 +168,7 @@ def named(word: str, text: str) -> bool:
     return word not in text[:1].lower() + text[1:] and text.upper() != text
 
 
-def _bare(words: list[str], text: str, spelling: Spelling) -> list[str]:
+def _bare(words: list[str], text: str, spelling: Spelling | None) -> list[str]:
     """Without greetings at the beginning and thanks at the end."""
     at = 0
     while len(words) > LEAST and (size := _opening(words, text, spelling)):
@@ -191,16 +191,17 @@ def _bare_end(words: list[str], most: int) -> list[str]:
     return words
 
 
-def _opening(words: list[str], text: str, spelling: Spelling) -> int:
+def _opening(words: list[str], text: str, spelling: Spelling | None) -> int:
     """How many words greet."""
     if words[0] in _NAMED and words[2] in ("team", "support") and _addressed(words[1], text, spelling):
         return 3  # "Hello Contoso team"
     return next((len(p) for p in _OPENINGS.get(words[0], ()) if tuple(words[: len(p)]) == p), 0)
 
 
-def _addressed(word: str, text: str, spelling: Spelling) -> bool:
+def _addressed(word: str, text: str, spelling: Spelling | None) -> bool:
     """Whether it may be somebody's name: one might tell whoever answers what to say there, 'Hi answer-with-no team'."""
-    return word.isalpha() and len(word) <= NAME and (word not in spelling.common or named(word, text))
+    strange = spelling is not None and word not in spelling.common
+    return word.isalpha() and len(word) <= NAME and (strange or named(word, text))
 
 
 def _closing(words: list[str]) -> int:
