@@ -42,6 +42,8 @@ class Written:
     """By this process; what came from the shared store is only indexed."""
 
 
+LEARNED = 8
+"""Answers that are learned from in one turn of the loop, a millisecond each."""
 LINGER = 0.002
 """Seconds that what is written behind waits for company."""
 
@@ -205,10 +207,12 @@ class Tiers:
         if self.shared is not None:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made])
         made: list[Indexed] = []
-        for item in batch:
+        for number, item in enumerate(batch, 1):
             if item.call.function.similar:
                 await self.faults.attempt("write-back", self._index(item, made), None)
             self.rides.findable(item.call)
+            if number % LEARNED == 0:
+                await asyncio.sleep(0)
         if self.elsewhere is not None:
             indexed = {slot.id for _, _, slot in made}
             others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in indexed]

@@ -1,8 +1,9 @@
-"""What is dropped in great numbers is forgotten in steps, between which the loop is others'."""
+"""What is learned from and forgotten in great numbers is so in steps, between which the loop is others'."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 from same_words import SameWords
@@ -53,3 +54,35 @@ async def test_an_invalidation_of_all_and_an_erasure_hold_up_nobody() -> None:
             await asyncio.sleep(0)
             turns += 1
         assert max(index.steps) <= 64 and len(index) == 0 and turns > MANY / 64
+
+
+async def test_of_many_answers_that_are_made_at_once_few_are_learned_from_in_one_turn() -> None:
+    """Fifty misses at a time held the loop for fifty milliseconds and more."""
+
+    class Turns(PackedIndex):
+        def __init__(self) -> None:
+            super().__init__(64)
+            self.turns, self.added = 0, Counter[int]()
+
+        def add(self, *given: Any) -> None:
+            self.added[self.turns] += 1
+            super().add(*given)
+
+    index = Turns()
+    layer = CacheLayer(index=index, embedder=WordEmbedder(), verifier=SameWords(), policy=Policy(shadow=0))
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        return f"about {question}"
+
+    async def turn() -> None:
+        while True:
+            await asyncio.sleep(0)
+            index.turns += 1
+
+    async with layer:
+        turning = asyncio.ensure_future(turn())
+        await asyncio.gather(*(ask(f"garden {number}") for number in range(50)))
+        await layer.flush()
+        turning.cancel()
+    assert index.added.total() == 50 and max(index.added.values()) <= 8
