@@ -88,3 +88,9 @@ def test_a_setting_that_cannot_work_is_refused_at_construction(field, value):
     with pytest.raises(ConfigurationError) as fault:
         RedisStore("redis://h", **{field: value})
     assert fault.value.field == field
+
+
+def test_a_driver_that_is_too_old_is_told_when_the_layer_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("hiredis.PushNotification")  # as before 3.2
+    with pytest.raises(ConfigurationError, match=r"hiredis='3\..* pip install 'hiredis>=3.2'"):
+        CacheLayer(store="redis://127.0.0.1:1/0")

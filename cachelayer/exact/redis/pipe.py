@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import MissingExtra, StoreFault, broken
+from ...errors import ConfigurationError, MissingExtra, StoreFault, broken
 from ...flow.awake import Awake
 from ...types import Reason
 from .waiters import Many, OutOfStep, Reads, Waiter
@@ -27,11 +27,14 @@ GET = b"*2\r\n$3\r\nGET\r\n"
 
 
 def driver() -> Any:
-    """The parser's package. Raises MissingExtra."""
+    """The parser's package. Raises MissingExtra, and ConfigurationError for one that is too old."""
     try:
         import hiredis
     except ImportError as fault:
         raise MissingExtra("the Redis store", "hiredis", "redis", broken("hiredis", fault)) from fault
+    if not hasattr(hiredis, "PushNotification"):
+        remedy = "too old to tell what Redis pushes from its replies: pip install 'hiredis>=3.2'"
+        raise ConfigurationError("hiredis", hiredis.__version__, remedy)
     return hiredis
 
 
