@@ -36,8 +36,11 @@ def split(trace: Trace, share: float) -> tuple[Trace, int]:
     A stream is cut in time: what is reported is what came later. Pairs are dealt by connected component, so that no
     question of one part occurs in the other.
     """
-    asked = _dealt(trace.asked, share) if trace.pairs else trace.asked
-    cut = _first_held_out(trace.asked, share) if trace.pairs else round(len(asked) * share)
+    asked, cut = trace.asked, round(len(trace.asked) * share)
+    if trace.pairs:
+        fit = _in_fit(asked, share)
+        parts = [[one for one, first in zip(asked, fit, strict=True) if first is of] for of in (True, False)]
+        asked, cut = parts[0] + parts[1], len(parts[0])
     for part, name in ((asked[:cut], "to choose on"), (asked[cut:], "to report on")):
         if sum(one.counted for one in part) < LEAST:
             raise TraceError(
@@ -45,17 +48,6 @@ def split(trace: Trace, share: float) -> tuple[Trace, int]:
                 "part, better thousands (see --fit)"
             )
     return replace(trace, asked=asked), cut
-
-
-def _dealt(asked: Sequence[Asked], share: float) -> list[Asked]:
-    fit = _in_fit(asked, share)
-    return [one for one, first in zip(asked, fit, strict=True) if first] + [
-        one for one, first in zip(asked, fit, strict=True) if not first
-    ]
-
-
-def _first_held_out(asked: Sequence[Asked], share: float) -> int:
-    return sum(_in_fit(asked, share))
 
 
 def _in_fit(asked: Sequence[Asked], share: float) -> list[bool]:
