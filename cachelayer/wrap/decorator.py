@@ -57,20 +57,11 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
     }
     cached = make[kind](handle, current)
     functools.update_wrapper(cached, fn)
-    if isinstance(handle, PlainHandle):
-        cached.outcome, cached.bypass, cached.refresh = (
-            handle.outcome_now,
-            handle.bypass_now,
-            handle.refresh_now,
-        )
-        cached.invalidate, cached.explain, cached.aio = (
-            handle.invalidate_now,
-            handle.explain_now,
-            InThread(handle),
-        )
-    else:
-        cached.outcome, cached.bypass, cached.refresh = handle.outcome, handle.bypass, handle.refresh
-        cached.invalidate, cached.explain = handle.invalidate, handle.explain
+    in_thread = InThread(handle) if isinstance(handle, PlainHandle) else None
+    for name in ("outcome", "bypass", "refresh", "invalidate", "explain"):
+        setattr(cached, name, getattr(handle, f"{name}_now" if in_thread else name))
+    if in_thread:
+        cached.aio = in_thread
     cached.function, cached.handle = handle.function, handle
     return Method(cached) if is_method(fn) else cached
 
