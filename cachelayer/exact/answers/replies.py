@@ -12,11 +12,11 @@ from .deltas import read_delta
 from .ends import end_of, said_in
 from .fields import Fields, fields, given, word
 from .reply import Call, Reply
+from .usage import USAGES
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
 _GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
 _COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"))
-_USAGES = ("usage", "usage_metadata", "token_usage")
 
 
 def read(answer: Any) -> Reply | None:
@@ -108,7 +108,7 @@ def _is_error(of: Fields) -> bool:
 
 
 def _tokens(of: Fields) -> int:
-    told = [usage for name in _USAGES if (usage := of.get(name)) is not None]
+    told = [usage for name in USAGES if (usage := of.get(name)) is not None]
     if not told:
         return 0
     counted = fields(told[0])

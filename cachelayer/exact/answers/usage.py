@@ -7,7 +7,7 @@ from typing import Any
 from .fields import fields
 
 _MODELS = ("model", "model_name", "model_id")
-_USAGES = ("usage", "usage_metadata", "token_usage")
+USAGES = ("usage", "usage_metadata", "token_usage")
 _PROMPT = ("prompt_tokens", "input_tokens")
 _COMPLETION = ("completion_tokens", "output_tokens")
 _DETAILS = (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens"),
@@ -40,7 +40,7 @@ def _usage(answer: Any) -> tuple[int, int, int]:
     if isinstance(answer, str | bytes | None):
         return 0, 0, 0
     of = fields(answer)
-    told = next((usage for name in _USAGES if (usage := of.get(name)) is not None), None)
+    told = next((usage for name in USAGES if (usage := of.get(name)) is not None), None)
     if told is None:
         return _usage(of.get("message"))  # of LangChain's generations
     counts = fields(told)
