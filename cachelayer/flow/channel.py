@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from .eager import Starter, heard
+from .loops import wake
 
 _LATER = suppress(Exception)
 AHEAD = 2
@@ -63,7 +64,7 @@ class Channel:
         if not self._items:
             return None
         item = self._items.pop(0)
-        _wake(self._room)
+        wake(self._room)
         return item
 
     @property
@@ -75,8 +76,8 @@ class Channel:
         """The reader leaves; the work may go on."""
         self._closed, self.sink = True, None
         self._items.clear()
-        _wake(self._gone)
-        _wake(self._room)
+        wake(self._gone)
+        wake(self._room)
 
     def drop(self) -> None:
         """The reader leaves before the end. Work that was given up is cancelled."""
@@ -111,12 +112,7 @@ class Channel:
     def over(self, error: BaseException | None) -> None:
         """The work ended."""
         self._over, self._error = True, error
-        _wake(self._taker)
-
-
-def _wake(future: asyncio.Future[None] | None) -> None:
-    if future is not None and not future.done():
-        future.set_result(None)
+        wake(self._taker)
 
 
 class Channels:

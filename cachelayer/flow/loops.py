@@ -1,4 +1,4 @@
-"""The loop that runs in this thread, where one does, and whether its task is to end.
+"""The loop that runs in this thread, where one does, whether its task is to end, and waking who waits in it.
 
 Coroutines need one; plain functions may be called beside one, and must not wait in its thread for what it has to do.
 """
@@ -36,3 +36,9 @@ def called_off() -> bool:
     """Whether the running task was told to end: what is made in it yet is what could be saved, and not the whole."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
+
+
+def wake(future: asyncio.Future[None] | None) -> None:
+    """Let go on who waits for `future`, where somebody does; called in the future's loop."""
+    if future is not None and not future.done():
+        future.set_result(None)

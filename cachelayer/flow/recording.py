@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from ..errors import CacheLayerError
 from .eager import Starter, heard
-from .loops import called_off
+from .loops import called_off, wake
 from .readers import Reader
 from .relay import Hand, Relay
 
@@ -145,11 +145,7 @@ class Recording:
         slowest = min(self._positions, key=lambda reader: self._positions[reader])
         del self._positions[slowest]
         self._trim()
-        self._supply()
-
-    def _supply(self) -> None:
-        if self._demand is not None and not self._demand.done():
-            self._demand.set_result(None)
+        wake(self._demand)
 
     def _append(self, chunk: Chunk) -> None:
         self._chunks.append(chunk)
@@ -185,8 +181,7 @@ class Recording:
     def _wake(self) -> None:
         sleepers, self._sleepers = self._sleepers, []
         for sleeper in sleepers:
-            if not sleeper.done():
-                sleeper.set_result(None)
+            wake(sleeper)
 
     def _end(self, error: BaseException | None) -> None:
         """The source ended, with that error; its readers are told, whatever becomes of it when it is closed."""
@@ -219,7 +214,7 @@ class Recording:
             if not self.complete:
                 self._trim()
             if self._demand is not None:
-                self._supply()
+                wake(self._demand)
             return chunk
         if not self.ended:
             return None
@@ -259,7 +254,7 @@ class Recording:
         if self._positions:
             if not self.complete:
                 self._trim()
-            self._supply()
+            wake(self._demand)
         elif self._task is not None and not self.ended:
             # riders who were told in the same turn have theirs first, and the task's first step is taken over by then
             self._loop.call_soon(self._abandon, self._task)

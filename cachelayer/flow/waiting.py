@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Generic, TypeVar
 
 from . import forks
+from .loops import wake
 
 T = TypeVar("T")
 
@@ -92,8 +93,7 @@ class Mailbox(Generic[T]):
             self._items.clear()
             item = self._overflow
         self._items.append(item)
-        if self._reader is not None and not self._reader.done():
-            self._reader.set_result(None)
+        wake(self._reader)
 
     async def get(self) -> T:
         """The oldest item; waits for one."""

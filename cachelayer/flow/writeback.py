@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Generic, TypeVar
 from weakref import WeakSet
 
-from .loops import called_off
+from .loops import called_off, wake
 from .waiting import settled
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class WriteBack(Generic[T]):
             while not self._ended():
                 if self._linger and not self._urgent:
                     self._pause = loop.create_future()
-                    loop.call_later(self._linger, _resolve, self._pause)
+                    loop.call_later(self._linger, wake, self._pause)
                     await self._pause
                 await self._step()
                 self._tell()
@@ -113,7 +113,7 @@ class WriteBack(Generic[T]):
         pause = self._pause
         if pause is not None:
             with suppress(RuntimeError):  # closed
-                pause.get_loop().call_soon_threadsafe(_resolve, pause)
+                pause.get_loop().call_soon_threadsafe(wake, pause)
 
     async def _step(self) -> None:
         with self._lock:
@@ -158,8 +158,3 @@ class WriteBack(Generic[T]):
             self._urgent = self._urgent or bool(self._queue)
             self._passed = self._passed or Future()
             return self._passed
-
-
-def _resolve(pause: asyncio.Future[None] | None) -> None:
-    if pause is not None and not pause.done():
-        pause.set_result(None)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
+from ...flow.loops import wake
 from ...flow.waiting import Ticker, settled, within
 from .calls import Request, answers, call
 from .names import Names
@@ -171,8 +172,7 @@ class Leases:
             keys = [key for name in names if (key := self._names.leased(name)) is not None]
         for key in keys:
             for woken in self._waiting.get(key, ()):
-                if not woken.done():
-                    woken.set_result(None)
+                wake(woken)
 
     def close(self) -> None:
         """Renew no more; what is held expires by itself."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import StoreFault
 from ...flow.background import Background
+from ...flow.loops import wake
 from ...flow.waiting import settled, within
 from .pipe import BATCH, Pipe, pack
 from .url import Address, Target
@@ -127,8 +128,7 @@ class Link:
     def hurry(self) -> None:
         """Try again now: there is word that the server is back. Whoever asks for the pipe waits for that attempt."""
         self._hurried, self.failures = True, 0
-        if self._rest is not None and not self._rest.done():
-            self._rest.set_result(None)
+        wake(self._rest)
 
     def close(self) -> None:
         """Close the connection and try no more."""
@@ -203,8 +203,7 @@ class Link:
     def _tell(self) -> None:
         news, self._news = self._news, []
         for waiter in news:
-            if not waiter.done():
-                waiter.set_result(None)
+            wake(waiter)
 
 
 def _why(fault: Exception) -> str:

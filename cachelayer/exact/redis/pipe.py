@@ -15,6 +15,7 @@ from typing import Any
 
 from ...errors import ConfigurationError, MissingExtra, StoreFault, broken
 from ...flow.awake import Awake
+from ...flow.loops import wake
 from ...types import Reason
 from .waiters import Many, OutOfStep, Reads, Waiter
 
@@ -120,8 +121,7 @@ class Pipe(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         congested, self._congested = self._congested, None
-        if congested is not None and not congested.done():
-            congested.set_result(None)
+        wake(congested)
 
     def connection_lost(self, exc: Exception | None) -> None:
         why = f"{type(exc).__name__}: {exc}" if exc else "closed"
