@@ -27,19 +27,19 @@ MAX_LANES = 4096
 
 
 class Build:
-    """An answer in the making: what it used (see `parts`), and streams in the making that it reads."""
+    """An answer that is being made: the parts that it used so far, and the unfinished streams that it reads."""
 
     __slots__ = ("ambient", "parts", "streams")
 
     def __init__(self, *, ambient: bool = False) -> None:
         self.ambient = ambient
-        """Whether it stands for a context that makes no answer of its own."""
+        """Whether this is a mere context (a request, a task), which makes no answer of its own."""
         self.parts: dict[str, None] = {}
         self.streams: list[Build] = []
 
 
 def enclosing(build: Build | None) -> Build | None:
-    """The answer that is made around a block; what a mere context used before the block is forgotten in it."""
+    """The answer that is being made around a block; None where there is only a context, which no block inherits."""
     return None if build is None or build.ambient else build
 
 
@@ -53,9 +53,9 @@ class Scope:
     """Monotonic seconds."""
     tightening: Tightening = NOT_TIGHTENED
     lane: str | None = None
-    """The tenant, where nothing else is set, so that raw forms may be used."""
+    """The tenant again, where nothing else is set: then calls may be looked up by the raw form of their arguments."""
     build: Build | None = None
-    """What is being made here."""
+    """The answer that is being made in this context."""
 
 
 @lru_cache(4096)
@@ -128,7 +128,7 @@ class Function:
         self.rider_wait = float(policy.rider_wait)  # type: ignore[arg-type]
         self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
-        """Whether any call could be keyed yet."""
+        """Whether any call had a key so far."""
         self.store_budget = float(policy.budgets.store)  # type: ignore[arg-type]
         self.in_memory = policy.max_bytes > 0
         """Whether answers are kept in process."""
@@ -138,7 +138,7 @@ class Function:
         """Whether the arguments alone decide the key, so that raw forms may lead to entries; or else to keys."""
         self.templated = any("{" in tag for tag in tags)
         self.bare = not (self.templated or self.ttl is None or callable(policy.fresh) or self.records)
-        """Whether none of the owner's code is asked how its answers are kept, nor any of them recorded."""
+        """Whether keeping an answer runs none of the owner's code (ttl, fresh, tags with {}) and records nothing."""
         self.closed = False
         """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
         self.stats = FunctionStats()
@@ -200,7 +200,7 @@ class Call:
     digest = 0
     epoch = 0
     since = 0
-    """The epoch in which it arrived."""
+    """The epoch (the count of invalidations) in which the call arrived; `epoch` is that in which its answer is made."""
     build: Build | None = None
     """What its answer is built from."""
     parent: Build | None = None
@@ -209,15 +209,15 @@ class Call:
     """Why this request goes past every tier, uncached."""
     unkeyable = ""  # or which argument has no key, in words
     looked: Reason | None = None
-    """Why the shared store has no answer, where it was asked already."""
+    """Why the shared store has no answer; None where it was not asked yet."""
     lease: Lease | None = None
-    """The right to call the backend for all processes, until the answer is stored."""
+    """The lease in the shared store: while it is held, other processes wait for this call's answer."""
     judged: tuple[Any, Reason | None] | None = None
-    """An answer, and what was found against keeping it before it was kept."""
+    """(answer, why it must not be kept or None), where that was decided before `keep`."""
     told = False
-    """Whether its caller is given the answer before it is kept."""
+    """Whether the caller gets the answer before it is kept."""
     stale: Slot | None = None
-    """An entry past its TTL that may still serve where the backend fails."""
+    """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None
     """What the similar tier saw, for learning from the true answer."""
     span: Any = None
@@ -256,38 +256,38 @@ class Call:
 
 
 class Landing:
-    """What a flight brought back; every rider makes its own answer of it."""
+    """The result of a flight. Its leader called the backend; each of its riders gets an answer of its own from it."""
 
     answer: Any = None
-    """The object that was made for this very call, the leader's alone; None where all thaw."""
+    """The object that the backend returned, for the leader alone; None where all get a copy."""
     frozen: Frozen | None = None
-    """What riders thaw; None where the answer is not kept in process."""
+    """What copies are made from; None where there is nothing to copy."""
     recording: Any = None
     """A live stream: `Recording` or `Tee`."""
     slot: Slot | None = None
-    """Where the answer is kept."""
+    """The entry in memory; None where the answer is not in memory."""
     span: Any = None
-    """Of the request that brought it, where that is traced."""
+    """The trace of the request that made it; None without tracing."""
     entry: int = 0
-    """The id told of it while no entry stands behind it; one that comes later has it."""
+    """The entry's id, where it was told to a caller before there was an entry."""
     match: Match | None = None
     similarity: float | None = None
     confidence: float | None = None
     age: float | None = None
     seconds: float = 0.0
     tokens: int = 0
-    """Where there is no slot to ask."""
+    """Tokens of the answer, where `slot` is None."""
     stored: Reason | None = None
     epoch = 0
-    """In which its making began, where it was made here."""
+    """The epoch in which its backend call began; 0 where it was made elsewhere."""
     due: float | None = None
-    """When it was made, monotonic seconds, where it is yet to be kept."""
+    """When it was made, in monotonic seconds, while it is still to be kept; else None."""
     told = False
-    """Whether its caller has it and is yet to be counted."""
+    """Whether its caller has it already, and is counted when it is kept."""
     build: Build | None = None
 
     def __init__(self, source: Source, call: Call | None = None) -> None:
-        """`call`: for which its answer is made here."""
+        """`call`: the call that this process makes the answer for, if it does."""
         self.source = source
         if call is not None:
             self.epoch, self.build, self.span = call.epoch, call.build, call.span

@@ -1,4 +1,4 @@
-"""Decides on keeping a backend's answer: judged at once, kept then or in the background; streams when they end."""
+"""Keeping a backend's answer: at once or after its caller has it; a stream when it has ended well."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BACKEND = Source.BACKEND
 _RETURNS = "a generator that returns a value cannot be replayed whole; yield it, or return nothing"
 Freeze = Callable[[Any], Frozen | Alike]
 _END = 8
-"""Chunks at a stream's end among which is the one that says what it took."""
+"""Chunks at the end of a stream; one of them holds its token counts."""
 
 
 class Keeping:
@@ -41,7 +41,7 @@ class Keeping:
         self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
 
     def may_wait(self, call: Call) -> bool:
-        """Whether a call's answer may be kept after its caller has it: nobody but later callers sees a difference."""
+        """Whether a call's answer may be kept after its caller has it: nothing in this call waits for that."""
         function, noting = call.function, self._noting.on or call.parent is not None
         watched = (
             call.span is not None or function.stats.ledger is not None or function.comparison is not None
@@ -55,9 +55,10 @@ class Keeping:
         )
 
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
-        """What the backend answered: weighed at once, so that it is kept as it is now; kept now, or `later`.
+        """Judge a backend's answer and copy it at once, before its caller can change it; then keep it, now or `later`.
 
-        What its caller was told ahead is a transport's own, which nobody changes: it is weighed later, too.
+        Where `call.told` is set a transport has sent the answer already, and nobody changes it: the copy is made later,
+        too. `started`: when the backend was called, monotonic seconds.
         """
         now = self._now()
         landing = Landing(BACKEND, call)
@@ -81,7 +82,7 @@ class Keeping:
             call.function.comparison.see(call, landing, self._tiers)
 
     def _kept_later(self, call: Call, landing: Landing, fit: bool | None) -> None:
-        """Keep what was put off, weighed or not, and count its caller."""
+        """Keep an answer that `keep` put off. `fit`: whether it may be kept; None where that is yet to be judged."""
         made, landing.due = landing.due, None
         assert made is not None
         try:
@@ -93,7 +94,7 @@ class Keeping:
                 self._delivery.count(call, landing, True, made)
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
-        """A stream that the backend answers with: kept when it has ended well."""
+        """Record a stream that the backend answers with; it is kept when it has ended well."""
         landing = Landing(BACKEND, call)
         landing.entry = self._keeper.new_id()
         landing.recording = recording = Recording(source, **self._hooks(call, landing, started))
@@ -101,7 +102,7 @@ class Keeping:
         return landing
 
     def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
-        """The same of a plain function."""
+        """The same for the stream of a plain function, which its readers' threads draw."""
         landing = Landing(BACKEND, call)
         landing.entry = self._keeper.new_id()
         landing.recording = Tee(source, **self._hooks(call, landing, started))
@@ -157,7 +158,7 @@ class Keeping:
 
     @staticmethod
     def _end(call: Call, fault: BaseException | None) -> None:
-        """A stream is over: that it broke off is a failed call, that everybody left is not."""
+        """Count a stream that broke off as a failed call; one that all its readers left is none."""
         broke = isinstance(fault, Exception) and not isinstance(fault, StreamOverrun)
         if broke:
             call.function.stats.backend_errors += 1
@@ -165,7 +166,7 @@ class Keeping:
             call.span.streamed(None, fault if broke else None)
 
     def _settle(self, call: Call, landing: Landing) -> None:
-        """Count what a stream took, and what it spared those who came to it on its way."""
+        """Count what a stream cost, and what it saved those who joined it while it ran."""
         stats, riders = call.function.stats, max(landing.recording.readers - 1, 0)
         if riders:  # else the stream need not be read for its tokens now
             stats.saved_seconds += riders * landing.seconds
@@ -177,7 +178,7 @@ class Keeping:
     def _settle_unkept(
         self, call: Call, landing: Landing, last: Iterable[Frozen | Alike], seconds: float
     ) -> None:
-        """The same of a stream that outgrew what is kept: of its chunks the `last` are left, which say what it took."""
+        """The same for a stream that was too large to keep: its token counts are read from its `last` chunks."""
         call.function.stats.took("backend", seconds)
         told = Landing(BACKEND, call)
         told.recording, told.seconds = landing.recording, seconds
@@ -215,9 +216,9 @@ def _noting(freeze: Freeze, note: Callable[[Frozen | Alike], None]) -> Freeze:
 
 
 def flight_key(call: Call) -> Hashable:
-    """Who may share a flight: the same request, as its canonical bytes prove, tightened in the same way.
+    """Calls with equal keys share one flight: the same request under the same tightening.
 
-    An answer that was begun before an invalidation is not for who came after it.
+    A call that came after an invalidation has another key than those before it, and does not get their answer.
     """
     key = call.digest + (call.since << 128) if call.since else call.digest
     return key if call.tightening is NOT_TIGHTENED else (key, call.tightening)
