@@ -125,7 +125,7 @@ class Judge:
         if self._repeated is None:
             return None
         found = self._repeated(query, [usable[k.place] for k in known])
-        return next((k for k in known if usable[k.place] is found), None)
+        return None if found is None else next(k for k in known if usable[k.place] is found)
 
     def _pair(
         self,

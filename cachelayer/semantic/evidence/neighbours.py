@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -182,7 +181,7 @@ class Neighbourhood:
                 tally[1] += wide
         ids = list(votes)
         tallies = list(votes.values())
-        total, total_wide = sum(t[0] for t in tallies), sum(t[1] for t in tallies)
+        total, total_wide = sum([t[0] for t in tallies]), sum([t[1] for t in tallies])
         bent = self.metric.bend(x)
         sums = self.answers.sums.take(ids, axis=0)
         ridge: list[float] = sums.dot(bent).tolist()
@@ -202,13 +201,13 @@ class Neighbourhood:
         right, wrong = self.answers.right[answer], self.answers.wrong[answer]
         features = [
             similarity,
-            max(tallies[i][2] for i in others) if others else last - 0.03,
+            max([tallies[i][2] for i in others]) if others else last - 0.03,
             _logit(narrow / total),
             _logit(wide / total_wide),
             centroid[best],
-            centroid[best] - max(centroid[i] for i in others) if others else 0.3,
+            centroid[best] - max([centroid[i] for i in others]) if others else 0.3,
             ridge[best],
-            ridge[best] - (max(ridge[i] for i in others) if others else 0.0),
+            ridge[best] - (max([ridge[i] for i in others]) if others else 0.0),
             float(bent.dot(x)),
             last,
             math.log(max(count, 1)),
@@ -237,8 +236,8 @@ class Neighbourhood:
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
         signatures, best = self.shared.signatures, ids[0]
-        same = [signatures(k.text) for k in islice((k for k in known if k.answer == best), 3)]
-        others = [signatures(k.text) for k in islice((k for k in known if k.answer != best), 3)]
+        same = [signatures(k.text) for k in [k for k in known if k.answer == best][:3]]
+        others = [signatures(k.text) for k in [k for k in known if k.answer != best][:3]]
         counts = [self.answers.count[i] for i in ids]
         return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
 

@@ -50,8 +50,11 @@ class RiskModel:
         )
 
     def encode(self, features: Iterable[float]) -> Floats:
-        x = [(value - mean) / scale for value, (mean, scale) in zip(features, self._usual, strict=True)]
-        return np.array([*[6.0 if v > 6.0 else v if v > -6.0 else -6.0 for v in x], 1.0])
+        x = [
+            6.0 if (v := (value - mean) / scale) > 6.0 else v if v > -6.0 else -6.0
+            for value, (mean, scale) in zip(features, self._usual, strict=True)
+        ]
+        return np.array([*x, 1.0])
 
     def risk(self, x: Floats) -> float:
         """Averaged over what is not known about the weights (MacKay 1992, probit approximation)."""

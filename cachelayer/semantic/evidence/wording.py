@@ -156,7 +156,7 @@ def read(
     words = mine.vocabulary
     overlaps = [_overlap(words, s.vocabulary) for s in same]
     overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
-    rival = max((_overlap(words, s.vocabulary)[0] for s in others), default=0.0)
+    rival = max([_overlap(words, s.vocabulary)[0] for s in others], default=0.0)
     free = bool(objected) and any(not any(g(mine, o) for _, g in GUARDS) for o in others[:2])
     scores, unseen = wording.links(words, counts, answers)
     rare = wording.rarities(unseen)
@@ -169,7 +169,7 @@ def read(
         float(free),
         overlap,
         overlap - rival,
-        math.log1p(min(mine_alone + its_alone for _, mine_alone, its_alone in overlaps)),
+        math.log1p(min([mine_alone + its_alone for _, mine_alone, its_alone in overlaps])),
         float(left == 1 and right == 1),
         scores[0],
         scores[0] - max(scores[1:]) if len(scores) > 1 else 1.0,

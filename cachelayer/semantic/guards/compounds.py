@@ -31,14 +31,16 @@ def compounds(a: Reading, b: Reading, table: Words) -> bool:
     lone, other = left - right, right - left
     if not lone or not other:
         return False
-    if _redone(lone, other) or _redone(other, lone):
-        return True
-    mine, theirs = list(_hyphened(lone)), list(_hyphened(other))
-    if mine and theirs and any(_apart(x, y, table) for y in theirs for x in mine):
-        return True
-    mine_against = any(_against(x, other, right, table) for x in mine)
-    if mine_against or any(_against(y, lone, left, table) for y in theirs):
-        return True
+    if "-" in a.text or "-" in b.text:
+        if _redone(lone, other) or _redone(other, lone):
+            return True
+        mine, theirs = list(_hyphened(lone)), list(_hyphened(other))
+        if any(_apart(x, y, table) for y in theirs for x in mine):
+            return True
+        if any(_against(x, other, right, table) for x in mine):
+            return True
+        if any(_against(y, lone, left, table) for y in theirs):
+            return True
     return bool(_HUMP.search(a.text) and _HUMP.search(b.text)) and _humps_differ(a.text, b.text, lone, other)
 
 

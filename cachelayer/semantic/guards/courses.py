@@ -21,7 +21,7 @@ _EVEN: Final = frozenset(
     "far distance between close near different difference compare compared listen listening".split()
 )
 """What is so from either end, and 'listen to'."""
-Ends = tuple[frozenset[str], frozenset[str]]
+Ends = tuple[set[str], set[str]]
 """Stems of whence and of whither."""
 
 
@@ -45,18 +45,23 @@ def courses(a: Reading, b: Reading, table: Words) -> bool:
 
 
 def _ends(s: Signature) -> Ends:
-    whence = [what for small, what in s.roles if small == "from"]
-    return frozenset(whence).union(_left(s)), frozenset(
-        [what for small, what in s.roles if small in _WHITHER]
-    )
+    whence: set[str] = set()
+    whither: set[str] = set()
+    for small, what in s.roles:
+        if small == "from":
+            whence.add(what)
+        elif small in _WHITHER:
+            whither.add(what)
+    if "out" in s.vocabulary:
+        whence.update(_left(s))
+    return whence, whither
 
 
 def _left(s: Signature) -> Iterator[str]:
     """'New' and 'York', of 'out of New York': what follows within three words."""
-    if "out" in s.vocabulary:
-        for i, pair in enumerate(pairwise(s.words)):
-            if pair == ("out", "of"):
-                yield from (stem(word) for word in s.words[i + 2 : i + 5] if stem(word) in s.stems)
+    for i, pair in enumerate(pairwise(s.words)):
+        if pair == ("out", "of"):
+            yield from (stem(word) for word in s.words[i + 2 : i + 5] if stem(word) in s.stems)
 
 
 def _of_a_kind(one: str, other: str, a: Reading, b: Reading, table: Words) -> bool:

@@ -62,11 +62,14 @@ _BY_FIRST: Final[dict[str, list[Phrase]]] = {}
 for _phrase in sorted({p for pair in _SIDES for side in pair for p in side}, key=len, reverse=True):
     _BY_FIRST.setdefault(_phrase[0], []).append(_phrase)
 _FIRST: Final = frozenset(_BY_FIRST)
+_STEMS: Final = frozenset(stem(word) for one, other in _SIDES for phrase in one | other for word in phrase)
 
 
 def apart(a: Signature, b: Signature) -> bool:
     """One text has a phrase and the other its contrary; else they speak of the same."""
     if a.vocabulary.isdisjoint(_FIRST) or b.vocabulary.isdisjoint(_FIRST):
+        return False
+    if not (a.stems ^ b.stems) <= _STEMS:
         return False
     mine, theirs = _phrases(a.words), _phrases(b.words)
     mine, theirs = mine - theirs, theirs - mine

@@ -110,8 +110,9 @@ def relations(a: Signature, b: Signature) -> bool:
     """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
     if a.words == b.words:
         return False
-    if any(guard(a, b) for guard in _ANYWHERE):
-        return True
+    for guard in _ANYWHERE:
+        if guard(a, b):
+            return True
     if not (a.stems ^ b.stems) <= _COMPARED and not rooted(a.stems) ^ rooted(b.stems) <= _COMPARED:
         return voices(a, b)
     left, right = frozenset(_places(a)), frozenset(_places(b))

@@ -14,6 +14,8 @@ from ..text.words import Words, slip
 
 def strangers(a: Reading, b: Reading, table: Words) -> bool:
     """All that differs is one word each, neither is in the table, and they are not one word."""
+    if all(a.known) or all(b.known):
+        return False
     mine, theirs = _lone(a, b), _lone(b, a)
     if len(mine) != 1 or len(theirs) != 1:
         return False

@@ -102,8 +102,8 @@ def _side(r: Reading, left: list[int], soft: list[float]) -> tuple[float, ...]:
         missing,
         ranked[0] if ranked else 0.0,
         ranked[1] if len(ranked) > 1 else 0.0,
-        float(sum(not r.known[i] for i in left)),
-        float(sum(r.stems[i] in r.capitals for i in left)),
+        float(sum([not r.known[i] for i in left])),
+        float(sum([r.stems[i] in r.capitals for i in left])) if r.capitals else 0.0,
     )
 
 
@@ -117,36 +117,22 @@ def _partners(
         return [*counts, 1.0, 1.0, 1.0]
     relation, words_a, words_b = table.relation, a.content, b.content
     related = [
-        (row[j], i, j, relation(words_a[i], words_b[j]))
+        ((kind := relation(words_a[i], words_b[j])) not in _SURE, -row[j], i, j, kind)
         for i, row in zip(left_a, near, strict=False)
         for j in left_b
     ]
-    if len(related) > 1:
-        related.sort(key=_closeness, reverse=True)
-        related.sort(key=_unsure)
+    related.sort()
     free_a, free_b = set(left_a), set(left_b)
     similar = []
-    for value, i, j, kind in related:
+    for _, distance, i, j, kind in related:
         if i in free_a and j in free_b:
             free_a.remove(i)
             free_b.remove(j)
             counts[kind] += 1.0
-            similar.append(value)
+            similar.append(-distance)
             if not free_a or not free_b:
                 break
     return [*counts, max(similar), min(similar), sum(similar) / len(similar)]
-
-
-_Related = tuple[float, int, int, int]
-"""How near two words are, their places, and how they are related."""
-
-
-def _closeness(pair: _Related) -> float:
-    return pair[0]
-
-
-def _unsure(pair: _Related) -> bool:
-    return pair[3] not in _SURE
 
 
 _SURE: Final = frozenset((rel.SAME, rel.KIN, rel.OPPOSITE, rel.SLIP))

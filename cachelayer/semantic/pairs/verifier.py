@@ -90,7 +90,7 @@ class PairVerifier:
 
     def signature(self, text: str) -> Signature:
         """What the guards read of a text, which is read whole: it will be compared."""
-        return self._readings.signature(text, words())
+        return self._readings.get(text, words()).signature
 
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         known, closely = self._known(query.first), None if query.close is None else query.close[0]

@@ -60,10 +60,6 @@ class Readings:
         signed = self._kept.get(text)
         return signed.words if signed is not None else self.get(text, table).signature.words
 
-    def signature(self, text: str, table: Words) -> Signature:
-        """The symbolic side alone."""
-        return self.get(text, table).signature
-
     def _cool(self, gone: Signature) -> None:
         self.hot -= len(gone.words)
         gone.cool()

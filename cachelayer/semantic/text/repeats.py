@@ -217,10 +217,10 @@ def akin(mine: Set[str], theirs: Set[str]) -> bool:
         return False
     if not mine.isdisjoint(_NAMED) or not theirs.isdisjoint(_NAMED):
         return True  # anybody's name may follow
-    other = theirs - mine - _PASSED_OVER
-    return (
-        len(other) <= 2 * SLIPS and _twinned(other, mine) and _twinned(mine - theirs - _PASSED_OVER, theirs)
-    )
+    own, other = mine - theirs - _PASSED_OVER, theirs - mine - _PASSED_OVER
+    if len(other) > 2 * SLIPS or min(map(len, own | other), default=SHORT) < SHORT:
+        return False
+    return _twinned(other, mine) and _twinned(own, theirs)
 
 
 def _twinned(words: Set[str], others: Set[str]) -> bool:
@@ -229,10 +229,12 @@ def _twinned(words: Set[str], others: Set[str]) -> bool:
     A slip keeps the first letter or swaps it with the second, and few forms change it.
     """
     for word in words:
-        if len(word) < SHORT:
-            return False
-        if word.startswith(_CHANGING):
+        first, size = word[0], len(word)
+        if first in _CHANGING:
             continue
-        if not any(word[0] in other[:2] and abs(len(word) - len(other)) <= FAR for other in others):
+        for other in others:
+            if first in other[:2] and -FAR <= size - len(other) <= FAR:
+                break
+        else:
             return False
     return True
