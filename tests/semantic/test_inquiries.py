@@ -23,6 +23,7 @@ def asks_else(one: str, other: str) -> bool:
     [
         ("Is fried food unhealthy?", "Why is fried food unhealthy?"),
         ("is my card blocked", "why is my card blocked"),
+        ("Must I pay tax on it?", "Why must I pay tax on it?"),
         ("Is there a fee for transfers?", "Why is there a fee for transfers?"),
         ("Do you deliver to Norway?", "How long does delivery to Norway take?"),
         ("Does the number 12 still stop at Mill Lane?", "When did the number 12 last stop at Mill Lane?"),
@@ -89,6 +90,8 @@ def leave_apart(one: str, other: str) -> bool:
         ("Do pupils need a calculator?", "May pupils use a calculator?"),
         ("Should I fast before the scan?", "Is it safe to fast before the scan?"),
         ("Are tenants required to be insured?", "Is it wise for tenants to be insured?"),
+        ("Must I register the drone?", "Is it wise to register the drone?"),
+        ("Must I register the drone?", "May I register the drone?"),
     ],
 )
 def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
@@ -104,6 +107,7 @@ def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
         ("Can you recommend a hotel?", "Do you recommend a hotel?"),
         ("Is it possible to pay by card?", "Could we pay by card?"),
         ("How do I register?", "Do I have to register?"),
+        ("Must I register the drone?", "Do I have to register the drone?"),
         ("", "Must I?"),
     ],
 )

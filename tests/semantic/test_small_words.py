@@ -24,6 +24,9 @@ ORDERS = [
     ("who drafted the contract", "draft the contract"),
     ("how was the exam marked", "mark the exam"),
     ("I'd like a lawyer", "what is a lawyer"),
+    ("should I wipe my disk", "wipe my disk"),
+    ("must we feed the cat", "please feed the cat"),
+    ("shall I shut the window", "shut the window"),
 ]
 TENSES = [
     ("who is the mayor", "who was the mayor"),
@@ -50,9 +53,10 @@ EXCHANGES = [
     ("how do I rate", "how do I get rated"),
     ("call the match", "call off the match"),
     ("the road to school", "the road from school"),
-    ("zoom in in the map", "zoom out in the map"),
     ("when can I prune roses", "when should I prune roses"),
+    ("zoom in in the map", "zoom out in the map"),
     ("it will definitely rain at noon", "it will possibly rain at noon"),
+    ("will I be fined", "could I be fined"),
 ]
 SAME = [
     ("how do I shut the window", "shut the window, how?"),
@@ -71,6 +75,10 @@ SAME = [
     ("fill in the form", "fill out the form"),
     ("how do I drop my ticket", "how do I drop my tickets"),
     ("how can I prune roses", "how should I prune roses"),
+    ("may I shut the window", "shut the window"),
+    ("olympics 2012 opening", "who sang when the 2012 olympics opened"),
+    ("flights in winter: are they cheaper?", "are flights cheaper in winter"),
+    ("what is meant by osmosis", "what is osmosis"),
     ("in one sentence, explain tides", "explain tides in one sentence"),
 ]
 

@@ -6,6 +6,7 @@ do it may have the same answer as the order, so the guard says nothing there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,11 +27,11 @@ TELLING: Final = frozenset(
     discuss suppose imagine consider remind think guess search predict evaluate display view provide answer""".split()
 )
 """What these order is told, as the answer to a question is."""
-_FACTS: Final = frozenset(
-    "is are was were has have had did does do isn't aren't wasn't weren't hasn't haven't didn't doesn't".split()
+_DONE: Final = frozenset(
+    "is are was were has have had did isn't aren't wasn't weren't hasn't haven't didn't doesn't".split()
 )
-_DONE: Final = _FACTS - {"do", "does"}
-"""'How was it graded?', but not 'How do I grade it?'."""
+_FACTS: Final = _DONE.union(("do", "does", "should", "must", "shall"))
+"""What a question begins with that wants to know; 'can I' may want it done."""
 _POLITE: Final = (("is", "it"), ("is", "there"), ("are", "there"), ("do", "you"), ("would", "you"))
 _WAYS: Final = frozenset("way ways chance possible possibility option ok okay mind".split())
 _ASKS: Final = frozenset("why who who's when where".split())
@@ -45,6 +46,8 @@ _NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
 _WISHING: Final = frozenset("want need like".split())
+_YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
+"""'Eurovision 1998 winner' orders nothing."""
 
 
 def moods(a: Signature, b: Signature) -> bool:
@@ -62,7 +65,7 @@ def _apart(orders: Signature, other: Signature) -> bool:
         return not polite and (ordered(orders) != "" or _told(orders, other))
     if asks in _ASKS:
         return ordered(orders) != ""
-    if asks == "how" and rest and rest[0] in _DONE:
+    if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
         return stem(ordered(orders)) in rooted(other.stems)
     return _wished(orders, other)
 
@@ -88,8 +91,10 @@ def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
         at, objects = _spoken(words, at + 2), _MINE  # 'can you drink the water?' orders nothing
     if at + 1 >= len(words) or words[at] in never or not _ASKED.isdisjoint(s.vocabulary):
         return ""
+    if s.question == "other":  # 'Startups in Peru: is it wise to join one?'
+        return ""
     after = words[at + 1]
-    return words[at] if after in objects or after[0].isdigit() else ""
+    return words[at] if after in objects or (after[0].isdigit() and not _YEAR.fullmatch(after)) else ""
 
 
 def _spoken(words: Sequence[str], start: int) -> int:

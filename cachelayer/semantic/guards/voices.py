@@ -94,7 +94,7 @@ def _passive(words: Sequence[str]) -> _Parts | None:
     at = _first(words, _BEING)
     by = next((i for i, word in enumerate(words) if word == "by" and (i > at or not i)), -1)
     done = [w for w in words[at + 1 : by if by > at else None] if w.endswith(_PARTICIPLES) or w in _IRREGULAR]
-    if at < 0 or by < 0 or not done:
+    if at < 0 or by < 0 or not done or done[-1] == "meant":  # 'what is meant by it' asks what it is
         return None
     named, following = _named(words), words[by + 1 : by + 2]
     asked = not _WHO.isdisjoint(following) or (not following and _first(words, _WHO) >= 0)
