@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import chain, one_off, outside, pairs, picture, streams, table
+from . import ablate, chain, one_off, outside, pairs, picture, streams, table
 
 
 def main() -> int:
@@ -17,6 +17,7 @@ def main() -> int:
     one_off.add(commands)
     outside.add(commands)
     chain.add(commands)
+    ablate.add(commands)
     table.add(commands)
     args = parser.parse_args()
     status: int = args.run(args)

@@ -6,8 +6,8 @@ import pytest
 
 from cachelayer.semantic.guards.acts import acts
 from cachelayer.semantic.guards.causes import causes
-from cachelayer.semantic.guards.duties import duties
 from cachelayer.semantic.guards.moods import moods
+from cachelayer.semantic.guards.permissions import duties
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.guards.voices import voices
 from cachelayer.semantic.text.signature import signature

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.guards.bounds import both, bounds
-from cachelayer.semantic.guards.phrases import apart
+from cachelayer.semantic.guards.amounts import both, bounds
+from cachelayer.semantic.guards.phrases import phrases
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.text.signature import signature
 
@@ -42,7 +42,7 @@ def test_the_least_is_not_the_most(one: str, other: str):
 def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
     a, b = signature(one), signature(other)
     assert not bounds(a, b)
-    assert not apart(a, b)
+    assert not phrases(a, b)
 
 
 @pytest.mark.parametrize(

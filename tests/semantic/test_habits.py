@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
+from cachelayer.semantic.guards.amounts import degrees
 from cachelayer.semantic.guards.conditions import conditions, mirrored
-from cachelayer.semantic.guards.degrees import degrees
 from cachelayer.semantic.guards.doers import heads
-from cachelayer.semantic.guards.exchanges import owners, selves
+from cachelayer.semantic.guards.exchanges import lettered, owners, selves
 from cachelayer.semantic.guards.habits import habits
 from cachelayer.semantic.guards.rates import rates
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.guards.trades import lettered
 from cachelayer.semantic.text.signature import Signature, signature
 
 Guard = Callable[[Signature, Signature], bool]

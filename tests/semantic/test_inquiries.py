@@ -92,6 +92,10 @@ def leave_apart(one: str, other: str) -> bool:
         ("Are tenants required to be insured?", "Is it wise for tenants to be insured?"),
         ("Must I register the drone?", "Is it wise to register the drone?"),
         ("Must I register the drone?", "May I register the drone?"),
+        ("Shall I register the drone?", "Must I register the drone?"),
+        ("When can I prune roses?", "When should I prune roses?"),
+        ("When may I leave?", "When do I have to leave?"),
+        ("Who may sign the form?", "Who must sign the form?"),
     ],
 )
 def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
@@ -108,6 +112,8 @@ def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
         ("Is it possible to pay by card?", "Could we pay by card?"),
         ("How do I register?", "Do I have to register?"),
         ("Must I register the drone?", "Do I have to register the drone?"),
+        ("When can you come?", "When should you come?"),
+        ("When do you open?", "When can I come?"),
         ("", "Must I?"),
     ],
 )

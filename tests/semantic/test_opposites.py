@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cachelayer.semantic.guards.phrases import apart
+from cachelayer.semantic.guards.phrases import phrases
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.opposites import ANTONYMS
@@ -80,5 +80,5 @@ TEXTS = st.lists(
 @given(TEXTS, TEXTS)
 def test_phrases_are_heard_from_either_side(left: list[str], right: list[str]) -> None:
     a, b = signature(" ".join(left)), signature(" ".join(right))
-    assert apart(a, b) == apart(b, a)
-    assert not apart(a, a)
+    assert phrases(a, b) == phrases(b, a)
+    assert not phrases(a, a)

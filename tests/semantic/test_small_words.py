@@ -75,6 +75,7 @@ SAME = [
     ("fill in the form", "fill out the form"),
     ("how do I drop my ticket", "how do I drop my tickets"),
     ("how can I prune roses", "how should I prune roses"),
+    ("what must I do to prune roses", "how can I prune roses"),
     ("may I shut the window", "shut the window"),
     ("olympics 2012 opening", "who sang when the 2012 olympics opened"),
     ("flights in winter: are they cheaper?", "are flights cheaper in winter"),

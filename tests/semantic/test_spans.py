@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from cachelayer.semantic.guards.amounts import spans
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.guards.spans import spans
 from cachelayer.semantic.text.signature import signature
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.guards.degrees import degrees
+from cachelayer.semantic.guards.amounts import degrees
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.guards.wishes import wishes
+from cachelayer.semantic.guards.tenses import wishes
 from cachelayer.semantic.text.signature import signature
 
 

@@ -41,6 +41,7 @@ _ACTS: Final = tuple(
 )
 """Verbs of one line may ask for the same, those of two never do, but for the last."""
 _BY_VERB: Final = {verb: i for i, verbs in enumerate(_ACTS) for verb in verbs}
+_VERBS: Final = frozenset(_BY_VERB)
 _FINDING: Final = len(_ACTS) - 1
 _CHANGED: Final = frozenset(
     _BY_VERB[verb] for verb in "delete rename translate rewrite refactor cancel".split()
@@ -67,6 +68,8 @@ _WANTED: Final = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("i'd"
 
 def acts(a: Signature, b: Signature) -> bool:
     """Both texts begin with what is to be done, and it is not the same."""
+    if _VERBS.isdisjoint(a.vocabulary) or _VERBS.isdisjoint(b.vocabulary):
+        return False
     mine = _act(a.words)
     theirs = _act(b.words) if mine >= 0 else -1
     if theirs < 0 or mine == theirs or (_FINDING in (mine, theirs) and _CHANGED.isdisjoint((mine, theirs))):

@@ -60,17 +60,22 @@ def causes(a: Signature, b: Signature) -> bool:
     """One text asks where it comes from and the other what comes of it, or cause and effect are exchanged, or one makes
     what the other prevents or ends.
     """
-    if _ceases(a, b) or _ceases(b, a):
+    said = a.vocabulary | b.vocabulary
+    if not _CEASING.isdisjoint(said) and (_ceases(a, b) or _ceases(b, a)):
         return True
-    if _stops(a) != _stops(b) and _PREVENTING.isdisjoint(a.vocabulary & b.vocabulary):
-        return _PREVENTING.isdisjoint((b if _stops(a) else a).vocabulary)
+    if (
+        "from" in said
+        and (stops := _stops(a)) != _stops(b)
+        and _PREVENTING.isdisjoint(a.vocabulary & b.vocabulary)
+    ):
+        return _PREVENTING.isdisjoint((b if stops else a).vocabulary)
     if not _HINTS.isdisjoint(a.vocabulary) and not _HINTS.isdisjoint(b.vocabulary):
         mine = _asks(a)
         if mine and _asks(b) not in (mine, ""):
             return True
     if _MAKING.isdisjoint(a.vocabulary) or _MAKING.isdisjoint(b.vocabulary):
         return False
-    if not {"by", "from", "with"}.isdisjoint(a.vocabulary | b.vocabulary):
+    if not {"by", "from", "with"}.isdisjoint(said):
         return False
     left, right = _sides(a.words), _sides(b.words)
     return _crossed(left, right) and not _crossed(left, left) and not _crossed(right, right)

@@ -35,8 +35,9 @@ def doers(a: Signature, b: Signature) -> bool:
     both = a.stems & b.stems
     if len(both) < 3 or not _EVEN.isdisjoint(both):
         return False
-    mine, theirs = [x for x in a.content if x in both], [x for x in b.content if x in both]
-    if mine == theirs or "by" in a.vocabulary or "by" in b.vocabulary:
+    if a.content == b.content or "by" in a.vocabulary or "by" in b.vocabulary:
+        return False
+    if [x for x in a.content if x in both] == [x for x in b.content if x in both]:
         return False
     deeds = frozenset(_deeds(a, both))
     return bool(deeds) and any((whom, deed, who) in deeds for who, deed, whom in _deeds(b, both))

@@ -65,7 +65,7 @@ _FIRST: Final = frozenset(_BY_FIRST)
 _STEMS: Final = frozenset(stem(word) for one, other in _SIDES for phrase in one | other for word in phrase)
 
 
-def apart(a: Signature, b: Signature) -> bool:
+def phrases(a: Signature, b: Signature) -> bool:
     """One text has a phrase and the other its contrary; else they speak of the same."""
     if a.vocabulary.isdisjoint(_FIRST) or b.vocabulary.isdisjoint(_FIRST):
         return False

@@ -14,27 +14,22 @@ from ..text import lexicon as lx
 from ..text.lexemes import NONE, POSSESSORS, stem
 from ..text.signature import Signature
 from .acts import acts
-from .bounds import both, bounds
+from .amounts import both, bounds, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
-from .degrees import degrees
 from .demands import demands
 from .doers import doers, heads
-from .duties import duties
-from .exchanges import ADDED, exchanges, opposed, owners, selves
+from .exchanges import ADDED, exchanges, lettered, opposed, owners, selves, trades
 from .habits import habits
 from .inquiries import inquiries
 from .moods import moods
-from .permissions import permissions
-from .phrases import apart
-from .plain import modality
+from .permissions import duties, opening, permissions
+from .phrases import phrases
+from .plain import Guard
 from .rates import rates
-from .spans import spans
-from .tenses import rooted, tenses
-from .trades import lettered, trades
+from .tenses import rooted, tenses, wishes
 from .units import units
 from .voices import voices
-from .wishes import wishes
 
 _PLACES: Final = {
     "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
@@ -76,54 +71,7 @@ _POLES: Final = (
 _POLAR: Final = frozenset().union(*(side for pole in _POLES for side in pole))
 
 
-_ANYWHERE: Final = (
-    inquiries,
-    permissions,
-    demands,
-    moods,
-    acts,
-    opposed,
-    owners,
-    selves,
-    conditions,
-    mirrored,
-    apart,
-    causes,
-    duties,
-    units,
-    doers,
-    heads,
-    rates,
-    spans,
-    bounds,
-    both,
-    wishes,
-    habits,
-    degrees,
-    trades,
-    lettered,
-)
-"""What tells two texts apart though they share few words."""
-
-
-def relations(a: Signature, b: Signature) -> bool:
-    """The same things in another relation: 'up to 5 kg' / 'over 5 kg', 'I owe you money' / 'you owe me money'."""
-    if a.words == b.words:
-        return False
-    for guard in _ANYWHERE:
-        if guard(a, b):
-            return True
-    if not (a.stems ^ b.stems) <= _COMPARED and not rooted(a.stems) ^ rooted(b.stems) <= _COMPARED:
-        return voices(a, b)
-    left, right = frozenset(_places(a)), frozenset(_places(b))
-    if left != right or modality(a, b) or _turned(a.words, b.words) or _asks_else(a, b):
-        return True
-    if _rearranged(a, b) or tenses(a, b) or exchanges(a, b) or voices(a, b):
-        return True
-    return _contrary(a.vocabulary | _aims(a), b.vocabulary | _aims(b))
-
-
-def _rearranged(a: Signature, b: Signature) -> bool:
+def rearranged(a: Signature, b: Signature) -> bool:
     """'If x then y, and y?' / 'if x then y, and x?', '3 out of 4' / '4 out of 3', 'rinse, then wash'."""
     if a.content == b.content or a.stems != b.stems:
         return False
@@ -146,11 +94,16 @@ def _first_of(s: Signature) -> frozenset[str]:
     return s.stems.intersection(map(stem, s.words[: s.words.index("then")]))
 
 
+def places(a: Signature, b: Signature) -> bool:
+    """Something is elsewhere, at another time or on the other side of a number: 'up to 5 kg' / 'over 5 kg'."""
+    if a.vocabulary.isdisjoint(_PLACING) and b.vocabulary.isdisjoint(_PLACING):
+        return False
+    return frozenset(_places(a)) != frozenset(_places(b))
+
+
 def _places(s: Signature) -> Iterator[str]:
     """Where and when, and on which side of a number."""
     words = s.words
-    if s.vocabulary.isdisjoint(_PLACING):
-        return
     for i, word in enumerate(words):
         before, after = words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
         pair = (before, word)
@@ -197,8 +150,9 @@ def _counts(word: str) -> bool:
     return word[:1].isdigit() or word in lx.CARDINALS or word in lx.WEEKDAYS or word in lx.MONTHS
 
 
-def _contrary(left: frozenset[str], right: frozenset[str]) -> bool:
+def contrary(a: Signature, b: Signature) -> bool:
     """What one side is on, the other side is on the far end of: past and future, author and subject."""
+    left, right = a.vocabulary | _aims(a), b.vocabulary | _aims(b)
     if _POLAR.isdisjoint(left ^ right):
         return False
     return any(
@@ -208,42 +162,31 @@ def _contrary(left: frozenset[str], right: frozenset[str]) -> bool:
     )
 
 
-_MAY: Final = {
-    "can": "may", "could": "may", "may": "may", "might": "may", "should": "should", "ought": "should",
-    "shall": "should", "will": "will", "must": "must",
-}  # fmt: skip
+_CAN: Final = frozenset("can could may might should must shall".split())
 
 
-_LEAVING: Final = {"yesno": 0, "when": 1, "who": 1}
-"""Questions that ask for leave, advice or duty, and where: 'how can I' is 'how should I'."""
 _DONE: Final = frozenset("has had did was were".split())
-"""'Must it be signed?' / 'Has it been signed?'"""
-_DUTIES: Final = frozenset((("have", "to"), ("need", "to")))
 
 
-def _asks_else(a: Signature, b: Signature) -> bool:
-    """'Can I refuse?' asks for leave, 'Should I refuse?' for advice; but 'Can you help?' is 'Will you help?'."""
-    at = _LEAVING.get(a.question, -1)
-    if at < 0 or a.question != b.question or "you" in (a.words[1:2] + b.words[1:2]):
+def openings(a: Signature, b: Signature) -> bool:
+    """'Will I get in?' / 'Could I get in?', 'Must it be signed?' / 'Was it signed?'; but 'Will you' is 'Can you'."""
+    if a.question != "yesno" or b.question != "yesno" or "you" in (a.words[1:2] + b.words[1:2]):
         return False
-    left, right = _leave(a.words[at:]), _leave(b.words[at:])
-    if "" in (left, right) and left != right and not at:
-        return not _DONE.isdisjoint((b.words if left else a.words)[:1])
-    return left != "" != right != left and not (at and "will" in (left, right))
+    mine, theirs = opening(a.words), opening(b.words)
+    if mine and theirs:
+        return mine != theirs
+    return _opens_apart(a.words, b.words) or _opens_apart(b.words, a.words)
 
 
-def _leave(words: Sequence[str]) -> str:
-    """What a question asks for by its first words: leave, advice, duty or what is to come."""
-    if not words:
-        return ""
-    if words[0] in ("do", "does", "did") and not _DUTIES.isdisjoint(pairwise(words[2:6])):
-        return "must"
-    return _MAY.get(words[0], "")
+def _opens_apart(one: Sequence[str], other: Sequence[str]) -> bool:
+    if one[0] == "will":
+        return other[0] in _CAN or other[0] in _DONE
+    return other[0] in _DONE and opening(one) != ""
 
 
-def _turned(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Who acts on one side is acted upon on the other."""
-    (does, suffers), (acts, bears) = _parts(left), _parts(right)
+def turned(a: Signature, b: Signature) -> bool:
+    """Who acts on one side is acted upon on the other: 'I owe you money' / 'you owe me money'."""
+    (does, suffers), (acts, bears) = _parts(a.words), _parts(b.words)
     return not does.isdisjoint(bears) or not acts.isdisjoint(suffers)
 
 
@@ -262,3 +205,33 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
         elif word in _OBJECTS and i and words[i - 1] not in lx.FUNCTION_WORDS:
             suffers.add((POSSESSORS[word], stem(words[i - 1])))
     return does, suffers
+
+
+ANYWHERE: Final[tuple[Guard, ...]] = (
+    inquiries, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases, causes,
+    duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered,
+)  # fmt: skip
+"""What tells two texts apart though they share few words."""
+NEARBY: Final[tuple[Guard, ...]] = (
+    places, turned, openings, rearranged, tenses, exchanges, voices, contrary,
+)  # fmt: skip
+"""What does so where they differ in small words alone."""
+_FAR: Final = (voices,)
+
+
+def relations(a: Signature, b: Signature) -> bool:
+    """Any of the guards above objects."""
+    if a.words == b.words:
+        return False
+    for guard in ANYWHERE:
+        if guard(a, b):
+            return True
+    for guard in NEARBY if nearby(a, b) else _FAR:  # noqa: SIM110  (a generator is called for each guard)
+        if guard(a, b):
+            return True
+    return False
+
+
+def nearby(a: Signature, b: Signature) -> bool:
+    """Whether the texts have the same words of content, but for those that guards of small words compare."""
+    return (a.stems ^ b.stems) <= _COMPARED or rooted(a.stems) ^ rooted(b.stems) <= _COMPARED

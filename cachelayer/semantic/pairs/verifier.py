@@ -12,14 +12,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from ...types import Candidate, Query, Turn
-from ..guards.compounds import compounds
 from ..guards.courses import courses
 from ..guards.mentions import mentions
 from ..guards.orders import orders
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
-from ..guards.strangers import strangers
+from ..guards.strangers import compounds, strangers
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
@@ -110,7 +109,7 @@ class PairVerifier:
             may = c.turns == query.turns and (
                 akin(said, frozenset(theirs)) or moved(query.text, c.text) or _retyped(mine.signature, theirs)
             )
-            if may and _repeated(mine, self._read(c.text)):
+            if may and repeats(mine, self._read(c.text)):
                 return c
         return None
 
@@ -130,7 +129,7 @@ class PairVerifier:
         for c in candidates:
             other = self._read(c.text)
             may = akin(mine.signature.vocabulary, other.signature.vocabulary) or moved(query.text, c.text)
-            if (may or _retyped(mine.signature, other.signature.words)) and _repeated(mine, other):
+            if (may or _retyped(mine.signature, other.signature.words)) and repeats(mine, other):
                 out.append((REPEATED, ""))
                 continue
             if reordered(mine, other):
@@ -177,7 +176,8 @@ class PairVerifier:
         return self._readings.get(text, words())
 
 
-def _repeated(a: Reading, b: Reading) -> bool:
+def repeats(a: Reading, b: Reading) -> bool:
+    """Whether the texts are the same request, typed differently."""
     if not a.core or not b.core:
         return False
     spelling = words().spelling
