@@ -20,6 +20,7 @@ REPORTED = (
     "handmade_pairs.txt",
     "blind_pairs.txt",
     "late_pairs.txt",
+    "asked_pairs.txt",
 )
 
 
