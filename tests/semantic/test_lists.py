@@ -42,6 +42,7 @@ OTHER = [
     ("divide 12 and 4", "divide 4 and 12"),
     ("how do I get from Rome to Paris", "how do I get from Paris to Rome"),
     ("how far is the drive from Rome to Paris", "how far is the drive from Paris to Rome"),
+    ("how far is it by bike from Rome to Paris", "how far is it by bike from Paris to Rome"),
     ("is Ann opposed to Bob", "is Bob opposed to Ann"),
     ("how close to winning is Ann", "is Ann close to winning how"),
 ]

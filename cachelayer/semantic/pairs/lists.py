@@ -32,8 +32,8 @@ _BEING: Final = frozenset("is are was were be been".split())
 _ORDERED: Final = OF_WORDS.union(
     """then first second third last next before after respectively former latter order sequence sort ratio rate rates
     exchange convert conversion divide divided subtract minus fraction transfer move migrate switch flight flights fly
-    train trains bus buses drive travel route way backward
-    backwards forward forwards downward upward""".split()
+    train trains bus buses drive travel route way walk ride backward backwards forward forwards downward
+    upward""".split()
 )
 """Words beside which the order of two things may be what is asked for: 'the ratio of sugar and water'."""
 _BEFORE_VERBS: Final = frozenset(
@@ -58,7 +58,7 @@ def reordered(a: Reading, b: Reading) -> bool:
 
 def _links(words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
     """From where to where a word or phrase stands that joins two things."""
-    far = not _FAR.isdisjoint(words)
+    far = not _FAR.isdisjoint(words) and "by" not in words  # 'by bike' one way may be longer
     for at, word in enumerate(words):
         start = at - 1 if at and words[at - 1] in _BEING else at
         if word in _JOINING or (far and word in ("from", "to")):
