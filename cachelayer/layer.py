@@ -101,7 +101,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal,
             noting=Noting(self._scope),
         )  # fmt: skip
-        self._upkeep = Upkeep(self._engine)
+        self._upkeep = Upkeep(self._engine, lambda: self._watching.forget_texts())
         self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)
         self._registry = Registry(
             self._engine, self.policy, self._memory, self._scope.get, why_off=self._why_off,
@@ -207,11 +207,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
         Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything. Raises
         StoreFault where Redis or the disk still holds some of it: call it again then."""
-        try:
-            return await self._upkeep.erase(tenant, dry_run)
-        finally:
-            if not dry_run:
-                self._watching.forget_texts()
+        return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.

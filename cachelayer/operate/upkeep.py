@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -24,7 +24,9 @@ EVERYBODY: Any = object()
 class Upkeep:
     """Acts on every memory of a layer and on its shared tier."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, forget_texts: Callable[[], None]) -> None:
+        """`forget_texts`: let go of the questions and answers that are held for a person."""
+        self._forget_texts = forget_texts
         self._engine, self._keeper, self._shared = engine, engine.keeper, engine.tiers.shared
 
     async def invalidate(self, tags: Sequence[str], scope: Mapping[str, str] | None, dry_run: bool) -> int:
@@ -61,11 +63,13 @@ class Upkeep:
     async def _tell(self, what: Any, *, physically: bool) -> int:
         """How many entries went that were no answers of this process yet."""
         tiers = self._engine.tiers
-        for tier in tiers.every if physically else ():
-            await tier.forget_texts()
-        if physically and tiers.shortcuts is not None:
-            tiers.shortcuts.clear()
-        declared = self._keeper.declared(**what)
+        if physically:
+            self._forget_texts()
+            for tier in tiers.every:
+                await tier.forget_texts()
+            if tiers.shortcuts is not None:
+                tiers.shortcuts.clear()
+        declared = self._keeper.declared(**what)  # of scopes that are there by now
         if physically:
             tiers.apart.drop(owners_of(declared))
         return (

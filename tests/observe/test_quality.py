@@ -187,6 +187,8 @@ async def test_what_was_erased_is_not_exported_and_counts_stay(tmp_path: Path) -
         await cheap(RIGHT)
     await layer.flush()
     assert await layer.erase(tenant="beta", dry_run=True) == 0
+    with pytest.raises(ConfigurationError):
+        await layer.erase(tenant=None)  # type: ignore[arg-type]  # which removes nothing
     assert (
         layer.quality().export(tmp_path / "before") == 2 and beside.quality.export(tmp_path / "beside") == 1
     )
