@@ -1,4 +1,7 @@
-"""Guard: condition and consequence are exchanged: 'if it rains do we cancel' / 'if we cancel does it rain'."""
+"""Guards: condition and consequence are exchanged, or you and I.
+
+'If it rains do we cancel' / 'if we cancel does it rain', 'may you see my data' / 'may I see your data'.
+"""
 
 from __future__ import annotations
 

@@ -61,8 +61,7 @@ def selves(a: Signature, b: Signature) -> bool:
     """'Does it clean itself' / 'does it clean it'."""
     if _SELVES.isdisjoint(a.vocabulary ^ b.vocabulary):
         return False
-    pair = _only(a.words, b.words)
-    return bool(pair) and frozenset(pair) in _REFLEXIVE
+    return frozenset(_only(a.words, b.words)) in _REFLEXIVE
 
 
 def owners(a: Signature, b: Signature) -> bool:
@@ -70,15 +69,8 @@ def owners(a: Signature, b: Signature) -> bool:
     if _THEIRS.isdisjoint(a.vocabulary ^ b.vocabulary) or len(a.names & b.names) < 2:
         return False
     pair = _only(a.words, b.words)
-    return (
-        any(
-            one in _THEIRS and stem(other.removesuffix("'s")) in a.names & b.names
-            for one, other in (pair, pair[::-1])
-            if other.endswith("'s")
-        )
-        if pair
-        else False
-    )
+    whose = {stem(word.removesuffix("'s")) for word in pair if word.endswith("'s")}
+    return not _THEIRS.isdisjoint(pair) and not whose.isdisjoint(a.names & b.names)
 
 
 def opposed(a: Signature, b: Signature) -> bool:

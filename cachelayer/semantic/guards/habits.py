@@ -36,10 +36,10 @@ _IS: Final = frozenset("is are am isn't aren't i'm it's he's she's we're they're
 
 def habits(a: Signature, b: Signature) -> bool:
     """As it is in one text, and otherwise real in the other."""
-    left, right = _once(a), _once(b)
-    if left != right and not _tells_of_past(b if left else a):
+    once, supposed = _once(a), _supposed(a)
+    if once != _once(b) and not _tells_of_past(b if once else a):
         return True
-    if _supposed(a) != _supposed(b) and _DUE.isdisjoint((b if _supposed(a) else a).vocabulary):
+    if supposed != _supposed(b) and _DUE.isdisjoint((b if supposed else a).vocabulary):
         return True
     if (_unreal(a) and _may_come(b)) or (_unreal(b) and _may_come(a)):
         return True
@@ -82,8 +82,7 @@ def _tells_of_past(s: Signature) -> bool:
 
 
 def _becomes(turning: Signature, other: Signature) -> bool:
-    """'is becoming salty' and 'is salty'; of 'getting' only where both ask whether: 'why is it (getting) hot' asks one
-    thing."""
+    """'is becoming salty' and 'is salty'; of 'getting' only where both ask whether: why it is (getting) hot is one."""
     if turning.vocabulary.isdisjoint(_TURNING) or not _TURNS.isdisjoint(other.vocabulary):
         return False
     if _IS.isdisjoint(other.vocabulary) or _IS.isdisjoint(turning.vocabulary):
