@@ -21,7 +21,7 @@ from ..machine import machine
 from .outside_data import READERS, half
 from .pairs import run_pairs
 from .pairs_data import Pair
-from .pairs_report import Row, Trial, rows_of
+from .pairs_report import Trial, line, rows_of
 
 BOUNDS = (0.05, 0.01)
 
@@ -35,20 +35,6 @@ def pairs(args: argparse.Namespace) -> list[Pair]:
                 if pair.a.strip().lower() != pair.b.strip().lower():
                     found.setdefault((pair.a, pair.b), pair)
     return list(found.values())
-
-
-def line(row: Row) -> str:
-    """One line of the table."""
-    wrong, true = (
-        f"{share:.3f} [{low:.3f}, {high:.3f}]" if many else ""
-        for share, (low, high), many in (
-            (row.wrong, row.wrong_interval, row.traps),
-            (row.served, row.served_interval, row.true),
-        )
-    )
-    name = f"**{row.group}**" if row.kind == "all" else row.kind
-    cosine = f"{row.hindsight:.3f}" if row.true and row.traps else ""
-    return f"| {name} | {row.traps or ''} | {wrong} | {row.true or ''} | {true} | {cosine} |"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -85,6 +85,15 @@ def _limit(cosines: list[float], allowed: float) -> float:
     return ranked[min(int(allowed * len(ranked)), len(ranked) - 1)] if ranked else 1.0
 
 
+def line(r: Row) -> str:
+    """A row of a table whose columns are named as in `table`."""
+    name = f"**{r.group}**" if r.kind == "all" else r.kind
+    wrong = f"{r.wrong:.3f} [{r.wrong_interval[0]:.3f}, {r.wrong_interval[1]:.3f}]" if r.traps else ""
+    true = f"{r.served:.3f} [{r.served_interval[0]:.3f}, {r.served_interval[1]:.3f}]" if r.true else ""
+    past = f"{r.hindsight:.3f}" if r.true else ""
+    return f"| {name} | {r.traps or ''} | {wrong} | {r.true or ''} | {true} | {past} |"
+
+
 def table(
     rows: Sequence[Row], times: dict[str, tuple[float, float]], started: str, load: float, options: str
 ) -> str:
@@ -115,12 +124,7 @@ def table(
         "| | traps | served wrongly | true ones | served | cosine by hindsight |",
         "|---|---|---|---|---|---|",
     ]
-    for r in (r for r in rows if r.kind == "all" or r.traps + r.true >= 10):
-        name = f"**{r.group}**" if r.kind == "all" else r.kind
-        wrong = f"{r.wrong:.3f} [{r.wrong_interval[0]:.3f}, {r.wrong_interval[1]:.3f}]" if r.traps else ""
-        true = f"{r.served:.3f} [{r.served_interval[0]:.3f}, {r.served_interval[1]:.3f}]" if r.true else ""
-        past = f"{r.hindsight:.3f}" if r.true else ""
-        lines.append(f"| {name} | {r.traps or ''} | {wrong} | {r.true or ''} | {true} | {past} |")
+    lines += [line(r) for r in rows if r.kind == "all" or r.traps + r.true >= 10]
     lines += ["", "| decision, thread CPU time | p50 | p99 |", "|---|---|---|"]
     lines += [f"| {name} | {p50:.0f} us | {p99:.0f} us |" for name, (p50, p99) in times.items()]
     return "\n".join(lines) + "\n"
