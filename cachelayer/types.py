@@ -184,6 +184,8 @@ class Query:
     """Who asks, where callers are named."""
     checkable: bool = True
     """Whether a hit may be checked by a backend call; hits that may not be are not part of any estimate."""
+    readable: bool = False
+    """Whether a candidate may still be read closely beside this request, before it is served."""
     close: tuple[int, tuple[float, ...]] | None = None
     """A candidate's entry that was read closely beside this request, and what that showed."""
     before: Query | None = None
@@ -240,4 +242,4 @@ class Decision:
     shadow: bool = False
     """True if this hit is to be checked by a backend call in the background."""
     doubted: int | None = None
-    """Where none is served: the entry that a closer reading of both texts might still show to be right."""
+    """Where none is served yet: the entry upon which a closer reading of both texts is to decide."""

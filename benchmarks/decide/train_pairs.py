@@ -182,11 +182,11 @@ class Trees:
         """-inf for what a guard forbids."""
         return np.where(self.barred[mine], -np.inf, model.decision_function(self.x[mine]))
 
-    def by_hand(self, least: float = -1.0) -> Floats:
-        """Scores of the traps by hand of this cosine or more, each under trees that were fitted without its topic."""
-        out, near = [], self.x[:, FEATURES.index("cosine")] >= least
+    def by_hand(self) -> Floats:
+        """Scores of the traps by hand, each under trees that were fitted without its topic."""
+        out = []
         for topic in sorted(set(self.topic) - {""}):
-            traps = (self.topic == topic) & ~self.y & near
+            traps = (self.topic == topic) & ~self.y
             out.append(self.scores(self.fit(without=topic), traps))
             print(f"  {topic}: {traps.sum()} traps, {np.isfinite(out[-1]).sum()} not forbidden", flush=True)
         return np.concatenate(out)

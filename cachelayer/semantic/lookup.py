@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,12 +17,13 @@ from ..flow.background import Background, later, offload
 from ..flow.waiting import Turns
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
-from ..types import Decision, Embedded, Query, Reason
+from ..types import Candidate, Decision, Embedded, Query, Reason
 from .answers import READ_AFTER, read_ahead
 from .apart import Apart
 from .asks import Ask, Entry, State
 from .conversations import FETCHED, Conversations, gather
 from .embed.cache import CachedEmbedder
+from .embed.checks import shows_tokens
 from .index.searches import Searches
 from .inflight import Flight, InFlight
 from .pairs.closely import CloseReader
@@ -161,22 +163,29 @@ class Lookup:
         if ask.generation != self.generation:  # the model changed: its vector means nothing now
             ask.query = None
             return Reason.WARMING
-        found = self._decide(ask) if reason is None else reason
-        if reason is None and await self._read_closely(ask, budgets):
-            found = self._decide(ask)
-        return self._board(ask, found) if ask.boards and isinstance(found, Reason) else found
+        found = self._decide(ask, ask.query) if reason is None else reason
+        if ask.query is not None and (doubted := self._doubted(ask, ask.candidates)) is not None:
+            if (read := await self._read_closely(ask, ask.query, doubted, budgets)) is None:
+                return found
+            ask.query, found = read, self._decide(ask, read)
+        return await self._board(ask, found, budgets) if ask.boards and isinstance(found, Reason) else found
 
-    def _board(self, ask: Ask, reason: Reason) -> Flight | Reason:
+    async def _board(self, ask: Ask, reason: Reason, budgets: Budgets | None) -> Flight | Reason:
         """Join a call in flight by the rules for entries, or open one; in one step, so that equals never both open."""
         if (query := ask.query) is None:
             return reason
-        joined = self._faults.attempt_now("verify", self._join, ask, query)
+        joined = self._faults.attempt_now("verify", self._join, ask, query.first)
+        if isinstance(joined, Candidate):
+            if (read := await self._read_closely(ask, query.first, joined, budgets)) is None:
+                return reason
+            joined = self._faults.attempt_now("verify", self._join, ask, read)
         if isinstance(joined, Flight):
             return joined
         ask.flight = self.inflight.begin(ask.partition, query)
         return reason
 
-    def _join(self, ask: Ask, query: Query) -> Flight | None:
+    def _join(self, ask: Ask, query: Query) -> Flight | Candidate | None:
+        """The flight to join, or the one beside which the request is to be read first."""
         near = self.inflight.near(ask.partition, query)
         fit = self.apart.sift(ask.partition, query, [one for one, _ in near])
         if not (near := [(one, flight) for one, flight in near if one in fit]):
@@ -185,7 +194,7 @@ class Lookup:
             flight, ask.decision = self.inflight.judge(
                 self.decider, ask.function, query, near, ask.max_error_rate
             )
-        return flight
+        return flight or self._doubted(ask, [one for one, _ in near])
 
     async def _embed(self, ask: Ask, budget: float | None) -> Reason | None:
         started = time.monotonic()
@@ -218,7 +227,8 @@ class Lookup:
             return None
         if self.index is None:  # of an embedder that knows its dimension by its first vector
             self.index = self.make_index(vector.size, self.embedder.identity)
-        return Query(ask.text, vector, ask.turns, ask.principal, ask.checkable)
+        readable = ask.argument is None and shows_tokens(self.embedder)
+        return Query(ask.text, vector, ask.turns, ask.principal, ask.checkable, readable)
 
     async def _search(self, ask: Ask, budget: float | None) -> Reason | None:
         assert ask.query is not None and self.index is not None
@@ -241,8 +251,7 @@ class Lookup:
             self._door = Searches(index)
         return self._door
 
-    def _decide(self, ask: Ask) -> Entry | Reason:
-        query = ask.query
+    def _decide(self, ask: Ask, query: Query | None) -> Entry | Reason:
         assert query is not None
         started = time.monotonic()
 
@@ -260,17 +269,23 @@ class Lookup:
             return decision.reason or Reason.UNSURE
         return self._chosen(ask, decision.entry) or Reason.ABSENT
 
-    async def _read_closely(self, ask: Ask, budgets: Budgets | None) -> bool:
-        """Whether a doubted candidate was read again, token by token, so that it is to be judged anew."""
+    @staticmethod
+    def _doubted(ask: Ask, near: Sequence[Candidate]) -> Candidate | None:
+        """The one beside which the last decision wants the request to be read closely."""
         doubted = None if ask.decision is None else ask.decision.doubted
-        chosen = next((c for c in ask.candidates if c.entry == doubted), None)
-        if chosen is None or ask.query is None or ask.argument is not None:
-            return False
+        return None if doubted is None else next((c for c in near if c.entry == doubted), None)
+
+    async def _read_closely(
+        self, ask: Ask, query: Query, chosen: Candidate, budgets: Budgets | None
+    ) -> Query | None:
+        """The query to be judged anew: read token by token beside a candidate, or where that fails, never to be.
+
+        None if the model changed meanwhile.
+        """
         started, budget = time.monotonic(), None if budgets is None else float(budgets.embed)  # type: ignore[arg-type]
-        reading = self._closely.read(self.embedder, ask.query, chosen, ask.tenant)
+        reading = self._closely.read(self.embedder, query, chosen, ask.tenant)
         read = await self._faults.attempt("verify", reading, budget)
-        ask.timings["verify"] += time.monotonic() - started
-        if read is None or isinstance(read, Reason) or ask.generation != self.generation:
-            return False
-        ask.query = read
-        return True
+        ask.timings["verify"] = ask.timings.get("verify", 0.0) + time.monotonic() - started
+        if ask.generation != self.generation:
+            return None
+        return read if isinstance(read, Query) else replace(query, readable=False, before=query.first)

@@ -1,4 +1,4 @@
-"""Pairs that the verifier doubts are read again, token by token."""
+"""Pairs that words alone would decide are read again, token by token."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from cachelayer.types import Candidate, Query
 ASKED = "In tennis, what is a let?"
 REWORDED = "What does it mean when the umpire calls 'let' at Wimbledon?"
 TRAP = "In tennis, what is a deuce?"
+EARBUD = "My left earbud won't charge anymore"
+CASE = "The charging case of my earbuds doesn't charge anymore"
+"""By its words alone a rewording of the former, with a risk of .02."""
 PATIENT = Budgets(embed=30, search=30, verify=30)
 
 
@@ -65,17 +68,23 @@ class Watched(OnnxEmbedder):
         return await super().read_tokens(texts)
 
 
-async def asked(embedder: Any, second: str, budgets: Budgets = PATIENT, bound: float = 0.05) -> Any:
-    """The outcome of a request after `ASKED`."""
+class Silent(OnnxEmbedder):
+    """Shows no tokens."""
+
+    read_tokens = None  # type: ignore[assignment]
+
+
+async def asked(embedder: Any, second: str, budgets: Budgets = PATIENT, first: str = ASKED) -> Any:
+    """The outcome of a request after another one."""
     async with CacheLayer(
-        embedder=embedder, policy=Policy(max_error_rate=bound, shadow=0, budgets=budgets)
+        embedder=embedder, policy=Policy(max_error_rate=0.05, shadow=0, budgets=budgets)
     ) as layer:
 
         @layer.cached
         async def ask(question: str) -> str:
             return f"the answer to {question}"
 
-        await ask(ASKED)
+        await ask(first)
         await layer.flush()
         return await ask.outcome(second), await ask.explain(second)
 
@@ -88,13 +97,17 @@ async def test_a_rewording_that_was_doubted_is_served_once_it_was_read_closely()
     assert "pair, read closely" in str(why)
 
 
-async def test_an_embedder_that_shows_no_tokens_serves_what_it_served_before() -> None:
-    class Silent(OnnxEmbedder):
-        read_tokens = None  # type: ignore[assignment]
+async def test_what_words_alone_would_serve_is_not_served_where_its_tokens_say_otherwise() -> None:
+    outcome, _ = await asked(Watched(), CASE, first=EARBUD)
+    assert outcome.source is Source.BACKEND and outcome.misses["similar"] is Reason.UNSURE
 
+
+async def test_with_an_embedder_that_shows_no_tokens_words_alone_decide() -> None:
     for embedder in (Silent(workers=1), CachedEmbedder(Silent(workers=1))):
         outcome, _ = await asked(embedder, REWORDED)
         assert outcome.source is Source.BACKEND and outcome.misses["similar"] is Reason.UNSURE
+        outcome, why = await asked(embedder, CASE, first=EARBUD)
+        assert outcome.source is Source.INDEX and "read closely" not in str(why)
 
 
 async def test_another_question_stays_one_however_closely_it_is_read() -> None:
@@ -110,12 +123,16 @@ async def test_what_a_guard_forbids_or_is_far_away_is_not_read_closely() -> None
 
 
 @pytest.mark.parametrize("fault", [RuntimeError("broken"), None])
-async def test_a_close_reading_that_fails_or_hangs_is_a_miss(fault: BaseException | None) -> None:
-    embedder = Watched()
-    embedder.fault, embedder.hangs = fault, fault is None
-    outcome, _ = await asked(embedder, REWORDED, Budgets(embed=0.5, search=0.5, verify=0.5))
-    assert outcome.source is Source.BACKEND and outcome.answer == f"the answer to {REWORDED}"
-    assert embedder.read
+async def test_where_a_close_reading_fails_words_alone_decide_and_where_it_hangs_the_backend_answers(
+    fault: BaseException | None,
+) -> None:
+    short = Budgets(embed=0.5, search=0.5, verify=0.5)
+    alone = Source.BACKEND if fault is None else Source.INDEX
+    for first, second, source in ((ASKED, REWORDED, Source.BACKEND), (EARBUD, CASE, alone)):
+        embedder = Watched()
+        embedder.fault, embedder.hangs = fault, fault is None
+        outcome, _ = await asked(embedder, second, short, first)
+        assert outcome.source is source and embedder.read
 
 
 async def test_a_text_that_the_model_cannot_read_whole_is_not_read_closely() -> None:

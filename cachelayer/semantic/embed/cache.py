@@ -15,7 +15,7 @@ from ...protocols import Embedder
 from ...types import Embedded
 from ..pairs.closeness import Tokens
 from .cache_file import Entry, load_entries, save_entries
-from .checks import check_texts
+from .checks import check_texts, shows_tokens
 
 _OVERHEAD = 400
 """Bytes per entry beside text and arrays: dictionary slot, string and array headers; measured with tracemalloc."""
@@ -49,6 +49,11 @@ class CachedEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
+    @property
+    def shows_tokens(self) -> bool:
+        """Whether the embedder behind does."""
+        return shows_tokens(self.inner)
+
     def __len__(self) -> int:
         return len(self._entries)
 
@@ -75,8 +80,10 @@ class CachedEmbedder:
 
     async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
         """What the embedder behind shows of its tokens; see `OnnxEmbedder.read_tokens`. Nothing of it is remembered."""
-        read = getattr(self.inner, "read_tokens", None)
-        return [None] * len(texts) if read is None else await read(texts)
+        if not shows_tokens(self.inner):
+            return [None] * len(texts)
+        found: list[Tokens | None] = await self.inner.read_tokens(texts)  # type: ignore[attr-defined]
+        return found
 
     async def _one(self, texts: Sequence[str], tenant: str | None) -> Embedded:
         """The same for what lookups ask."""

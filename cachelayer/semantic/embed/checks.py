@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,11 @@ CHARS_PER_TOKEN = 16
 def readable(text: str) -> str:
     """The text as UTF-8 can carry it: lone surrogates become '?'."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def shows_tokens(embedder: Any) -> bool:
+    """Whether its `read_tokens` may show a text token by token."""
+    return callable(getattr(embedder, "read_tokens", None)) and bool(getattr(embedder, "shows_tokens", True))
 
 
 def check_texts(texts: Sequence[str]) -> None:

@@ -54,6 +54,11 @@ class OnnxEmbedder:
     def __repr__(self) -> str:
         return f"OnnxEmbedder({self.identity or self._model or 'default'}, workers={self._pool.workers})"
 
+    @property
+    def shows_tokens(self) -> bool:
+        """Whether a close reading makes sense of its tokens: of the default model's, which it was fitted to."""
+        return self._model is None
+
     async def start(self) -> None:
         """Prepare and load the model off the loop; a second call returns at once."""
         if self._encoder is None:
@@ -80,7 +85,7 @@ class OnnxEmbedder:
         states mean was learned. RuntimeError before `start`."""
         if self._encoder is None:
             raise RuntimeError("the embedder is not started: await embedder.start() first")
-        if self._model is not None:
+        if not self.shows_tokens:
             return [None] * len(texts)
         read = self._encoder.read_tokens
         return list(await asyncio.gather(*(self._pool.run(read, text) for text in texts)))

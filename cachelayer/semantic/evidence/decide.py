@@ -24,6 +24,8 @@ LIKELY: Final = 0.35
 DOUBTED: Final = (6.0, 0.05)
 """So many times the bound, and so much more: the risk by the pair verifier from which a closer reading makes a hit of
 no candidate (of 82 in two natural sets at 0.05 and 0.01 none had a higher one)."""
+SETTLED: Final = 1.0 / 6.0
+"""Share of the bound up to which a first reading's risk stands: there a closer one changes next to nothing."""
 
 
 class EvidenceDecider(Checks):
@@ -126,7 +128,8 @@ class EvidenceDecider(Checks):
         first = case.query.close is None
         if counted and first and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
-        decision = self._choose(case, account, chosen, judged)
+        closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
+        decision = self._choose(case, account, chosen, judged, closer)
         if decision.entry is None or not counted:
             return decision
         if judged.repeat:
@@ -139,8 +142,12 @@ class EvidenceDecider(Checks):
         return replace(decision, shadow=True) if check else decision
 
     @staticmethod
-    def _choose(case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
-        """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'."""
+    def _choose(case: Case, account: Account, chosen: Candidate, judged: Judgement, closer: bool) -> Decision:
+        """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'.
+
+        `closer`: the pair can be read closely, and is before it is served, unless its risk is small already. Nor is
+        one served for its first reading after another was read closely and refused.
+        """
         fn = case.fn
         risk = fn.corrected(judged)
         closely = case.query.close is not None and case.query.close[0] == chosen.entry
@@ -152,9 +159,10 @@ class EvidenceDecider(Checks):
             fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
             fits = account.ledger.admits(judged.risk, fn.calibration)
-        if not fits:
+        unread = judged.pair and (closer or (case.query.close is not None and not closely))
+        if not fits or (unread and risk > SETTLED * account.ledger.bound):
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
-            doubted = chosen.entry if _worth_reading(case, chosen, judged, account.ledger.bound) else None
+            doubted = chosen.entry if closer else None
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard, doubted=doubted)
         kind = "repeat" if judged.repeat else "pair" if judged.pair else "neighbours"
         if judged.pair and closely:
@@ -268,8 +276,8 @@ class EvidenceDecider(Checks):
 
 
 def _worth_reading(case: Case, chosen: Candidate, judged: Judgement, bound: float) -> bool:
-    """Whether a closer reading of both texts may still show the candidate to be right."""
-    if case.query.close is not None or case.query.turns or chosen.turns or judged.guard:
+    """Whether a closer reading of both texts may show something of the candidate that matters."""
+    if not case.query.readable or case.query.turns or chosen.turns or judged.guard or judged.repeat:
         return False
     alone = judged.risk if judged.pair else judged.other
     return 0.0 < alone < DOUBTED[0] * bound + DOUBTED[1]

@@ -56,6 +56,7 @@ class Judge:
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
         self._compares_turns: bool = getattr(verifier, "compares_turns", False)
+        self.reads_closely: bool = getattr(verifier, "reads_closely", False)
         self._repeated: Repeated | None = getattr(verifier, "repeated", None)
 
     def prepare(self, text: str) -> None:

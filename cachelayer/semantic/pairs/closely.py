@@ -1,7 +1,7 @@
-"""The second reading of a doubted pair: both texts token by token, off the loop, where that may turn a miss into a hit.
+"""The second reading of a pair: both texts token by token, off the loop, where words alone would decide.
 
-It costs two texts' encoding, about a millisecond on two cores, and only where the request would otherwise go to the
-backend though a candidate is likely. Tokens are not kept with entries: they take ten times the room of the rest.
+It costs the encoding of the candidate's text, and only where a function has no evidence of its own to go by. Tokens
+are not kept with entries: they take ten times the room of the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TEXTS: Final = 256
 
 
 class CloseReader:
-    """Reads pairs closely with an embedder that shows its tokens (`read_tokens`); with another it reads nothing."""
+    """Reads pairs closely, with an embedder that shows its tokens."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str | None, str], Tokens] = OrderedDict()
@@ -40,22 +40,20 @@ class CloseReader:
         What was read for one tenant is read anew for another, whom its haste would tell of the text.
         Raises what the embedder raises.
         """
-        read = getattr(embedder, "read_tokens", None)
-        if read is None:
-            return None
         texts = (query.text, candidate.text)
         with self._lock:
             found = {text: self._known[tenant, text] for text in texts if (tenant, text) in self._known}
             forgotten = self._forgotten
         missing = [text for text in texts if text not in found]
         if missing:
-            for text, tokens in zip(missing, await read(missing), strict=True):
+            for text, tokens in zip(missing, await embedder.read_tokens(missing), strict=True):
                 if tokens is None:
                     return None
                 found[text] = tokens
         self._remember(tenant, found, forgotten)
         measures = closeness(found[query.text], found[candidate.text])
-        return replace(query, close=(candidate.entry, tuple(measures)), before=query.first)
+        close = candidate.entry, tuple(measures)
+        return replace(query, readable=False, close=close, before=query.first)
 
     def _remember(self, tenant: str | None, found: dict[str, Tokens], forgotten: int) -> None:
         with self._lock:

@@ -20,6 +20,8 @@ CLOSENESS: Final = tuple(
     for side in ("low", "high")
 )
 """Names of the measures: of both texts the lower and the higher value."""
+CLOSER: Final = 0.7
+"""Weight of the close reading's log odds beside the first one's; half is nearly as good, either alone is not."""
 _COMMON: Final = 1000.0
 """Word pieces of BERT's vocabulary stand in the order of their frequency from about this id on: the log of the id,
 in these, weighs a token as the log of its rarity does."""

@@ -27,6 +27,7 @@ from ..text.slips import moved, respaced, slipped
 from ..text.unaccented import retyped
 from ..text.words import Words, words
 from ..weights import load_judge
+from .closeness import CLOSER
 from .contexts import measures, serious
 from .lists import reordered
 from .pairing import features
@@ -63,6 +64,19 @@ def load() -> None:
         load_judge(name)
 
 
+def heard(rows: Sequence[Sequence[float]], measured: Sequence[Sequence[float] | None]) -> list[float]:
+    """The probability of each pair by its features; of one that was `measured` closely, too, by both readings."""
+    first, out = load_judge("pairs"), list[float]()
+    for row, more, score in zip(rows, measured, first.logits(rows), strict=True):
+        if more is None:
+            out.append(first.probability(score))
+        else:
+            close = load_judge("close")
+            closely = close.logits([(*row, *more)])[0]
+            out.append(close.probability(CLOSER * closely + (1.0 - CLOSER) * score))
+    return out
+
+
 class PairVerifier:
     """Reads both requests, aligns their words and judges what is left. Deterministic; English, see docs/deciding.md.
 
@@ -71,6 +85,7 @@ class PairVerifier:
 
     identity = "pairs-1"
     compares_turns = True
+    reads_closely = True
 
     def __init__(self) -> None:
         self._readings = Readings(REMEMBERED)
@@ -123,7 +138,8 @@ class PairVerifier:
         """The texts alone; where a sure guard speaks nothing else is read."""
         table, mine = words(), self._read(query.text)
         out: list[tuple[float, str]] = []
-        asked: dict[str, list[tuple[int, Reading, Sequence[float]]]] = {"pairs": [], "close": []}
+        asked: list[tuple[int, Reading, list[float]]] = []
+        measured: list[tuple[float, ...] | None] = []
         for c in candidates:
             other = self._read(c.text)
             said = other.signature
@@ -135,16 +151,13 @@ class PairVerifier:
             guard = forbidding(mine, other, table)
             out.append((0.0, guard))
             if not guard:
-                row: Sequence[float] = features(mine, other, c.similarity, table)
-                if query.close is not None and query.close[0] == c.entry:
-                    asked["close"].append((len(out) - 1, other, (*row, *query.close[1])))
-                else:
-                    asked["pairs"].append((len(out) - 1, other, row))
-        for name, about in asked.items():
-            told = load_judge(name).probabilities([row for *_, row in about]) if about else []
-            for (at, other, _), p in zip(about, told, strict=True):
-                guard = late(mine, other, table) if p >= DOUBTFUL else veto(mine.signature, other.signature)
-                out[at] = (0.0 if guard and p >= DOUBTFUL else p, guard)
+                asked.append((len(out) - 1, other, features(mine, other, c.similarity, table)))
+                closely = query.close is not None and query.close[0] == c.entry
+                measured.append(query.close[1] if query.close is not None and closely else None)
+        told = heard([row for *_, row in asked], measured) if asked else []
+        for (at, other, _), p in zip(asked, told, strict=True):
+            guard = late(mine, other, table) if p >= DOUBTFUL else veto(mine.signature, other.signature)
+            out[at] = (0.0 if guard and p >= DOUBTFUL else p, guard)
         return out
 
     def _in_context(

@@ -39,20 +39,20 @@ class Judge:
 
     def probabilities(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """n rows of d measures to n probabilities."""
-        return [1.0 - self._risk_of(score) for score in self.logits(rows)]
+        return [self.probability(score) for score in self.logits(rows)]
 
-    def _risk_of(self, score: float) -> float:
-        """Between two scores of the grid by interpolation; beyond either end as there."""
+    def probability(self, score: float) -> float:
+        """Of these log odds: between two of the grid by interpolation; beyond either end as there."""
         grid, risk = self._grid, self._risk
         at = bisect_right(grid, score)
         if at == 0 or at == len(grid):
-            return risk[min(at, len(grid) - 1)]
+            return 1.0 - risk[min(at, len(grid) - 1)]
         low, high = grid[at - 1], grid[at]
-        return risk[at - 1] + (risk[at] - risk[at - 1]) / (high - low) * (score - low)
+        return 1.0 - (risk[at - 1] + (risk[at] - risk[at - 1]) / (high - low) * (score - low))
 
 
 @cache
 def load_judge(name: str) -> Judge:
-    """`pairs`: two texts; `close`: the same, read closely; `turns`: two texts of a conversation, without the embedder's
-    view; `talks`: two conversations. Read once, at the first call."""
+    """`pairs`: two texts; `close`: the same, read closely, heard beside the first; `turns`: two of a conversation,
+    without the embedder's view; `talks`: two conversations. Read once, at the first call."""
     return Judge(load_arrays(f"{name}.npz"))
