@@ -24,7 +24,7 @@ from .node import ROLE, Node, Role, Turn
 from .pipe import pack
 from .topology import Topology, hosts_in, parse_nodes
 from .url import Address
-from .waiters import Reads
+from .waiters import NONSENSE, Reads, mistaken
 
 T = TypeVar("T")
 SURVEY, TOUCH = 1.0, 60.0
@@ -211,7 +211,11 @@ class Lane:
         self._take(reply, slots, address)
 
     def _take(self, reply: object, slots: object, asked: Address) -> None:
-        self.topology.take(parse_nodes(_text(reply), asked, hosts_in(slots, asked)))
+        try:
+            owners = parse_nodes(_text(reply), asked, hosts_in(slots, asked))
+        except NONSENSE as wrong:
+            raise mistaken(wrong) from wrong
+        self.topology.take(owners)
 
 
 async def _leases(here: Callable[[], Awaitable[Lane]]) -> Leases:

@@ -18,7 +18,7 @@ from ...errors import StoreFault
 from ...flow.background import Background
 from ...flow.loops import wake
 from ...flow.waiting import Ticker, settled, within
-from .calls import Request, answers, call
+from .calls import Request, answers, call, number
 from .names import Names
 from .node import Role
 from .pipe import pack
@@ -140,7 +140,7 @@ class Leases:
                 await self._ask(name, pack(b"UNLINK", name))
 
     async def _compare(self, name: bytes, script: bytes, *words: bytes) -> int:
-        return int(await self._ask(name, pack(b"EVAL", script, 1, name, *words)))
+        return number(await self._ask(name, pack(b"EVAL", script, 1, name, *words)))
 
     async def _ask(self, name: bytes, command: bytes) -> Any:
         return answers((await call(self._topology, Role.CONTROL, [Request(name, [command])]))[0])[0]

@@ -15,6 +15,7 @@ from ...flow.loops import wake
 from ...flow.waiting import settled, within
 from .pipe import BATCH, Pipe, pack
 from .url import Address, Target
+from .waiters import NONSENSE, mistaken
 
 DIAL = 1.0
 """Seconds for connecting and greeting."""
@@ -174,7 +175,10 @@ class Link:
         if not pipe.lost.done():
             self.pipe, self.fault, pipe.ended = pipe, None, self._ended
             if self._up is not None:
-                self._up(pipe, replies)
+                try:
+                    self._up(pipe, replies)
+                except NONSENSE as wrong:
+                    pipe.abort(mistaken(wrong))
         if pipe.lost.done():
             raise pipe.lost.result()
         self.failures = 0

@@ -20,7 +20,7 @@ from .link import STALL, Dialer, Link
 from .names import Names
 from .pipe import Pipe, pack
 from .url import Address
-from .waiters import Act, Reads
+from .waiters import Act, OutOfStep, Reads
 
 SLACK = 2.0
 """Seconds by which the servers' own start times are uncertain."""
@@ -187,8 +187,8 @@ class Node:
 
     def take_role(self, reply: Any) -> None:
         """Count the replicas that an invalidation can be confirmed by."""
-        primary = isinstance(reply, list) and len(reply) == 3 and reply[0] == b"master"
-        self.replicas, self.confirms = len(reply[2]) if primary else 0, True
+        primary = isinstance(reply, list) and reply[:1] == [b"master"] and isinstance(reply[-1], list)
+        self.replicas, self.confirms = len(reply[-1]) if primary else 0, True
 
     def _down(self) -> None:
         self._asked, self.since = None, float("inf")
@@ -221,4 +221,9 @@ def _agreed(pipe: Pipe, replies: list[Any]) -> None:
 
 def _invalidated(message: list[Any], act: Callable[[list[bytes] | None], None]) -> None:
     if message and message[0] == b"invalidate":
-        act(message[1])
+        names = message[1] if len(message) == 2 else False
+        if not (
+            names is None or (isinstance(names, list) and all(isinstance(name, bytes) for name in names))
+        ):
+            raise OutOfStep("Redis pushed an invalidation that cannot be read")
+        act(names)

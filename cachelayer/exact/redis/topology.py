@@ -56,7 +56,10 @@ def redirect(reply: object) -> tuple[str, int, Address] | None:
     if words[0] not in ("MOVED", "ASK") or len(words) != 3:
         return None
     host, _, port = words[2].rpartition(":")
-    return words[0], int(words[1]), (host, int(port))
+    if not words[1].isdecimal() or not port.isdecimal():
+        return None
+    slot, number = int(words[1]), int(port)
+    return (words[0], slot, (host, number)) if slot < SLOTS and number < 65536 else None
 
 
 class Topology:

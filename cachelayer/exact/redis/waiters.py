@@ -18,8 +18,17 @@ class Waiter(Protocol):
     def set_exception(self, fault: Any, /) -> None: ...
 
 
+NONSENSE = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+"""What reading a reply raises that is not of the form its command gives."""
+
+
 class OutOfStep(StoreFault):
     """A reply that cannot be the one to what was asked: the connection is good for nothing more."""
+
+
+def mistaken(wrong: Exception) -> OutOfStep:
+    """What is told of a reply that could not be read."""
+    return OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
 
 
 class Act:
@@ -42,8 +51,8 @@ class Act:
             self._act(reply)
         except StoreFault as fault:
             self.set_exception(fault)
-        except (TypeError, ValueError, LookupError) as wrong:
-            told = OutOfStep(f"Redis answered one question with the reply to another: {type(wrong).__name__}")
+        except NONSENSE as wrong:
+            told = mistaken(wrong)
             self.set_exception(told)  # this one is no longer among those that wait
             raise told from wrong
         else:
