@@ -41,6 +41,17 @@ async def test_a_greeting_that_makes_no_sense_is_a_fault_and_the_next_attempt_is
         await recovers(store)
 
 
+async def test_a_lone_server_that_sends_us_elsewhere_is_told_to_be_a_clusters(server, open_store):
+    """The address it named was taken for another server of ours, whose silence hid everything from then on."""
+    async with FaultProxy(server.port) as proxy:
+        store = await open_store(f"{proxy.url}?lag=5s")
+        proxy.garble = instead(rb"^_\r\n$", b"-MOVED 5 127.0.0.1:1\r\n")
+        with pytest.raises(StoreFault, match=r"redis\+cluster://"):
+            await store.get(record().key, record().canonical, 2.0)
+        proxy.heal()
+        await recovers(store)
+
+
 @pytest.mark.parametrize("push", [b"*1\r\n:5\r\n", b"*1\r\n*0\r\n", b"*1\r\n_\r\n", b":5\r\n", b"-ERR x\r\n"])
 async def test_a_push_that_cannot_be_read_ends_the_connection_and_no_more(server, open_store, push):
     told: list[Any] = []

@@ -65,6 +65,8 @@ def _told(refusal: str) -> str:
     """What may be told of an error: its code, and of what the server will not do at all the command, never the data."""
     if refusal.startswith(("NOPERM ", "ERR unknown command ")):
         return refusal.partition(", with args")[0]
+    if refusal.startswith(("MOVED ", "ASK ")):
+        return "as one of a cluster: name it by redis+cluster:// or rediss+cluster://"
     return refusal.split(" ", 1)[0]
 
 
@@ -145,7 +147,7 @@ async def _settle(
 ) -> Answers:
     try:
         replies = [await future for future in futures]
-        if any(map(redirect, replies)):
+        if topology.only is None and any(map(redirect, replies)):
             return [await _follow(topology, role, request, command) for command in request.commands]
     except StoreFault as fault:
         return fault
