@@ -72,6 +72,27 @@ def test_a_stream_that_outlasts_the_drain_is_cut_without_a_traceback(
     assert process.returncode == 0 and '"cut":true' in out and "Traceback" not in err
 
 
+def test_workers_whose_supervisor_was_killed_end_what_they_have_begun_and_free_the_port(
+    serving: Callable[..., Server], upstream: Upstream
+) -> None:
+    """They served on for ever, and the next gateway could not listen."""
+    options = ["--upstream", serving(upstream).url, "--port", "0", "--workers", "2"]
+    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        (url,) = {json.loads(process.stdout.readline())["base_url"] for _ in range(2)}
+        script = json.dumps({"say": "a b c", "hold": "held", "hold_after": 2})
+        asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": script}]}
+        with httpx.stream("POST", f"{url}/chat/completions", json=asked, timeout=30) as answer:
+            pieces = answer.iter_raw()
+            said = next(pieces)
+            process.kill()
+            _until_refused(url)
+            upstream.gates["held"].set()
+            said += b"".join(pieces)
+        out, _ = process.communicate(timeout=60)
+    assert said.endswith(b"data: [DONE]\n\n") and out.count('"stopped"') == 2
+
+
 def test_the_collector_passes_over_what_a_gateway_starts_with(
     serving: Callable[..., Server], upstream: Upstream
 ) -> None:

@@ -7,11 +7,13 @@ import gc
 import importlib
 import inspect
 import logging
+import multiprocessing
 import os
 import signal
 import socket
 from asyncio import CancelledError
 from dataclasses import replace
+from threading import Thread
 from types import FrameType
 from typing import Any
 
@@ -31,6 +33,8 @@ HANDED = "_CACHELAYER_SERVE"
 def app() -> Gateway:
     """A worker's app: called by uvicorn in each process."""
     _quieten()
+    if (supervisor := multiprocessing.parent_process()) is not None:
+        Thread(target=_outlive, args=(supervisor,), name="cachelayer-supervisor", daemon=True).start()
     return Gateway(
         build(orjson.loads(os.environ[HANDED]), Places("settings handed to a worker", "")), _settle
     )
@@ -88,6 +92,13 @@ def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], opti
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
     more = {"target": uvicorn.Server(told).run} if older else {}
     Workers(told, sockets=sockets, **more).run()
+
+
+def _outlive(supervisor: Any) -> None:
+    """Once the supervisor is gone (killed, or out of memory), drain and end: nobody else could tell this worker to, and
+    it held the port."""
+    supervisor.join()
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _settle() -> None:
