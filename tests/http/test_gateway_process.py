@@ -13,11 +13,13 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from upstream import Server, Upstream
+from uvicorn.supervisors import Multiprocess
 
 from cachelayer.cli.serve.config import ConfigFault
 from cachelayer.cli.serve.parts import ServerPart
-from cachelayer.cli.serve.process import listening
+from cachelayer.cli.serve.process import listening, supervised
 from cachelayer.cli.serve.protocol import protocol
 
 COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
@@ -91,6 +93,22 @@ def test_workers_whose_supervisor_was_killed_end_what_they_have_begun_and_free_t
             said += b"".join(pieces)
         out, _ = process.communicate(timeout=60)
     assert said.endswith(b"data: [DONE]\n\n") and out.count('"stopped"') == 2
+
+
+def test_a_restart_of_the_workers_ends_early_when_they_are_told_to_stop() -> None:
+    """SIGTERM waited until each of them had been replaced, which takes as long as its streams."""
+    before = {one: signal.getsignal(one) for one in signal.valid_signals()}
+    try:
+        workers = supervised(Multiprocess)(uvicorn.Config("no:app", workers=2), sockets=[])
+        workers.processes = [object(), object()]  # neither is touched
+        signal.raise_signal(signal.SIGTERM)
+        workers.restart_all()
+        workers.handle_signals()
+        assert workers.should_exit.wait(0)
+    finally:
+        for one, handler in before.items():
+            if handler is not None and signal.getsignal(one) is not handler:
+                signal.signal(one, handler)
 
 
 def test_the_collector_passes_over_what_a_gateway_starts_with(

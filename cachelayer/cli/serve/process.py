@@ -13,7 +13,7 @@ import signal
 import socket
 from asyncio import CancelledError
 from dataclasses import replace
-from threading import Thread
+from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
@@ -81,17 +81,38 @@ def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], opti
     workers = config.server.workers
     told = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
+    older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
+    more = {"target": uvicorn.Server(told).run} if older else {}
+    supervised(supervisor)(told, sockets=sockets, **more).run()
+
+
+def supervised(supervisor: Any) -> Any:
+    """uvicorn's class `supervisor` as we want it."""
 
     class Workers(supervisor):  # type: ignore[misc]
+        def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
+            super().__init__(config, sockets=sockets, **more)
+            self.should_exit = Told(self.signal_queue)
+
         def terminate_all(self) -> None:
             """No new connections: the kernel takes them for as long as any process has the sockets."""
-            for one in sockets:
+            for one in self.sockets:
                 one.close()
             super().terminate_all()
 
-    older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
-    more = {"target": uvicorn.Server(told).run} if older else {}
-    Workers(told, sockets=sockets, **more).run()
+    return Workers
+
+
+class Told(Event):
+    """Whether to stop: set, or about to be by a signal that waits until a restart of the workers, a drain for each, is
+    over; which ends early by this."""
+
+    def __init__(self, signals: list[int]) -> None:
+        super().__init__()
+        self._signals = signals
+
+    def is_set(self) -> bool:
+        return super().is_set() or signal.SIGTERM in self._signals or signal.SIGINT in self._signals
 
 
 def _outlive(supervisor: Any) -> None:
