@@ -111,6 +111,23 @@ def test_a_restart_of_the_workers_ends_early_when_they_are_told_to_stop() -> Non
                 signal.signal(one, handler)
 
 
+def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another() -> None:
+    """Where that took more than five seconds, as models do, nothing was ever restarted."""
+
+    class Supervisor:
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            self.config, self.sockets, self.signal_queue = config, sockets, list[int]()
+
+        def restart_all(self) -> None:
+            self.waited = self.config.timeout_worker_healthcheck
+
+    config = uvicorn.Config("no:app")
+    usual = config.timeout_worker_healthcheck
+    workers = supervised(Supervisor)(config, sockets=[])
+    workers.restart_all()
+    assert workers.waited > 60 > config.timeout_worker_healthcheck == usual
+
+
 def test_the_collector_passes_over_what_a_gateway_starts_with(
     serving: Callable[..., Server], upstream: Upstream
 ) -> None:

@@ -28,6 +28,8 @@ from .protocol import protocol
 
 HANDED = "_CACHELAYER_SERVE"
 """The environment variable that hands the checked settings to worker processes."""
+LOADING = 600.0
+"""Seconds that a worker may take to load its models, before it takes the place of another."""
 
 
 def app() -> Gateway:
@@ -93,6 +95,15 @@ def supervised(supervisor: Any) -> Any:
         def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
             super().__init__(config, sockets=sockets, **more)
             self.should_exit = Told(self.signal_queue)
+
+        def restart_all(self) -> None:
+            """uvicorn gives a new worker as long as it gives one to show that it does not hang, five seconds."""
+            usual = getattr(self.config, "timeout_worker_healthcheck", None)
+            self.config.timeout_worker_healthcheck = LOADING
+            try:
+                super().restart_all()
+            finally:
+                self.config.timeout_worker_healthcheck = usual
 
         def terminate_all(self) -> None:
             """No new connections: the kernel takes them for as long as any process has the sockets."""
