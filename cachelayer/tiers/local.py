@@ -240,6 +240,7 @@ class Local(Elsewhere):
         texts = self.directory / "texts"
         steps = (
             partial(self._settle, self.log.rewrite),
+            offloaded(self.log.erase_unread),
             offloaded(partial(texts.unlink, missing_ok=True)),
             offloaded(self._index.scrub),
             offloaded(partial(self._reports.drop, owners)),

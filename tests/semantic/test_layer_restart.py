@@ -137,6 +137,19 @@ async def test_a_file_that_is_not_ours_or_newer_than_we_goes_aside_whole(tmp_pat
     assert again.source is Source.MEMORY
 
 
+async def test_an_erasure_takes_what_another_version_left_and_nothing_of_anybody_elses(
+    tmp_path: Path,
+) -> None:
+    """After a rollback the newer version's answers lay there for ever, whoever was erased."""
+    for other in (b"somebody's own list of gardens", b"CLENTR99 a tenant's answer about violins"):
+        (tmp_path / "entries").write_bytes(other)
+        await asked(layer_in(tmp_path), "please tell me everything about my parcel")
+    async with layer_in(tmp_path) as layer:
+        await layer.erase(tenant="acme")
+    left = contents(tmp_path)
+    assert b"violins" not in left and b"list of gardens" in left
+
+
 async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Path) -> None:
     await asked(layer_in(tmp_path), "please tell me everything about my parcel")
     layer, backend = layer_in(tmp_path), Backend()

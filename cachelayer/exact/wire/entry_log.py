@@ -20,7 +20,8 @@ import xxhash
 
 from ...types import Findable, Record, Turn
 
-_MAGIC = b"CLENTR01"
+_KIND = b"CLENTR"
+_MAGIC = _KIND + b"01"
 _PART = Struct("<IQ")
 """Length of the body, id of the entry; a body of length 0 says that it is gone."""
 _SUM = Struct("<Q")
@@ -93,6 +94,14 @@ class EntryLog:
         """Another program's file, or a newer format's, goes out of the way and stays whole."""
         place = (self.path.with_name(f"{self.path.name}.unread-{n}") for n in count(1))
         self.path.rename(next(path for path in place if not path.exists()))
+
+    def erase_unread(self) -> None:
+        """Remove what was set aside of other versions of ours: nobody here can tell whose it is. Blocks."""
+        for path in self.path.parent.glob(f"{self.path.name}.unread-*"):
+            with path.open("rb") as data:
+                ours = data.read(len(_KIND)) == _KIND
+            if ours:
+                path.unlink()
 
     def put(self, key: int, findable: Findable, record: Record) -> None:
         """Keep an entry under `key`, from the next flush on."""
