@@ -9,6 +9,7 @@ from fault_proxy import FaultProxy
 from redis_records import record
 
 from cachelayer.errors import StoreFault
+from cachelayer.exact.redis.wire import VERSION
 from cachelayer.types import Findable, Record
 
 
@@ -39,6 +40,18 @@ async def test_an_entry_that_is_gone_is_made_findable_for_nobody(pair, server):
     assert server.do("KEYS", "cachelayer:n:*") == [one._names.near(record("here").key)]
     assert [item.text for item in (await two.published(b"", 10))[0]] == ["about here"]
     assert server.do("XLEN", "cachelayer:f") == 1
+
+
+async def test_what_another_version_wrote_is_erased_whoever_it_belongs_to(pair, server):
+    """Beside a newer version, or after an older one: a tenant's answers stayed until they expired."""
+    one, two = pair
+    await one.put([record("other", tags=("acme",)), record("kept", tags=("beta",))])
+    name = one._names.entry(record("other").key)
+    server.do("SETRANGE", name, 2, bytes([VERSION + 1]))
+    server.do("SET", "cachelayer:v:{somebody's own}", "a list")
+    await two.erase(tags=["gamma"])
+    left = {b"cachelayer:v:{somebody's own}", one._names.entry(record("kept").key)}
+    assert set(server.do("KEYS", "cachelayer:v:*")) == left
 
 
 async def test_what_was_on_its_way_while_its_tenant_was_erased_is_taken_back(server, open_store):

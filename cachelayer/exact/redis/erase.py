@@ -14,7 +14,7 @@ from .names import Names, digest_of, scope_name, tag_name
 from .node import Node
 from .pipe import pack
 from .topology import redirect
-from .wire import DEP, HEADER, digests, head_size
+from .wire import DEP, HEADER, digests, head_size, of_other_format
 
 STEP = 500
 """Names a step looks at."""
@@ -71,7 +71,8 @@ class Eraser:
                 return
 
     async def _doomed(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
-        """Which of `names` to remove: entries under the wanted names, and what made findable entries that are gone."""
+        """Which of `names` to remove: entries under the wanted names, or of another format; and what lies beside none
+        any more."""
         beside = {name: entry for name in names if (entry := self._names.entry_beside(name)) is not None}
         entries = [name for name in names if name not in beside]
         pipe = await node.writer.ready()
@@ -87,7 +88,7 @@ class Eraser:
             if isinstance(head, bytes):
                 if (size := head_size(head)) > HEAD:  # an entry of many tags
                     head = checked((await pipe.ask([pack(b"GETRANGE", name, 0, size - 1)]))[0])
-                if wanted.intersection(digests(head)):
+                if of_other_format(head) or wanted.intersection(digests(head)):
                     doomed.append(name)
         return doomed
 

@@ -225,6 +225,11 @@ def head_size(head: bytes) -> int:
     return HEADER.size + DEP * int(HEADER.unpack_from(head)[-1])
 
 
+def of_other_format(head: bytes) -> bool:
+    """Whether `head` begins an entry of another version of this library: nobody here can tell whose it is."""
+    return head[:2] == MAGIC and len(head) > 2 and head[2] != VERSION
+
+
 def digests(head: bytes) -> list[bytes]:
     """The digests of the scope and tags that an entry was written under, as far as `head` goes."""
     return [head[at : at + 16] for at in range(HEADER.size, head_size(head), DEP) if at + 16 <= len(head)]
