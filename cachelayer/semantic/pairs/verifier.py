@@ -19,6 +19,7 @@ from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
 from ..guards.strangers import compounds, strangers
+from ..text.frames import FRAMES
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
@@ -151,8 +152,9 @@ class PairVerifier:
             guard = forbidding(mine, other, table)
             out.append((0.0, guard))
             if not guard:
-                asked.append((len(out) - 1, other, features(mine, other, c.similarity, table)))
-                closely = query.close is not None and query.close[0] == c.entry
+                alike = mine if reframed(mine, other) else other
+                asked.append((len(out) - 1, other, features(mine, alike, c.similarity, table)))
+                closely = query.close is not None and query.close[0] == c.entry and alike is other
                 measured.append(query.close[1] if query.close is not None and closely else None)
         told = heard([row for *_, row in asked], measured) if asked else []
         for (at, other, _), p in zip(asked, told, strict=True):
@@ -206,6 +208,17 @@ def repeats(a: Reading, b: Reading) -> bool:
     if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
         return False
     return not mentions(a, b)
+
+
+def reframed(a: Reading, b: Reading) -> bool:
+    """Whether they are one question in two frames, word for word.
+
+    What they do not share must be words of frames, and one verb in two forms at most: a look before any is reframed.
+    """
+    apart = (a.signature.vocabulary ^ b.signature.vocabulary) - FRAMES
+    if apart and (len(apart) != 2 or len({word[0] for word in apart}) != 1):
+        return False
+    return a is not b and a.plain == b.plain != ()
 
 
 def _accented(a: Reading, b: Reading) -> bool:

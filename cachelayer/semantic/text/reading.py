@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .asked import asked
+from .frames import framed
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
 from .repeats import core
@@ -29,7 +30,8 @@ class Reading:
 
     __slots__ = (
         "_table", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
-        "mean", "possessors", "prepositions", "reply", "signature", "stems", "text", "total", "vectors", "weights",
+        "mean", "plain", "possessors", "prepositions", "reply", "signature", "stems", "text", "total",
+        "vectors", "weights",
     )  # fmt: skip
     text: str
     signature: Signature
@@ -61,6 +63,8 @@ class Reading:
     """What an assistant may say to that."""
     core: tuple[str, ...]
     """What `repeats` compares."""
+    plain: tuple[str, ...]
+    """`core` of the text with its question in the commonest frame."""
 
     def __init__(self, text: str, signature: Signature, table: Words) -> None:
         self.text, self.signature, self._table = text, signature, table
@@ -86,6 +90,8 @@ class Reading:
         elif name == "core":
             spelling = self._table.spelling if self.signature.english else None
             self.core = core(asked(self.text), self.signature.words, spelling)
+        elif name == "plain":
+            self.plain = self._frame()
         elif name in _OF_TURNS:
             plain = asked(self.text) is self.text
             said = self.signature if plain else signature(self.text, self._table.lexemes)
@@ -94,6 +100,13 @@ class Reading:
         else:
             raise AttributeError(name)
         return getattr(self, name)
+
+    def _frame(self) -> tuple[str, ...]:
+        said, spelling = asked(self.text), self._table.spelling
+        text = framed(said, spelling.common)
+        if text == said or not self.signature.english:
+            return self.core
+        return core(text, signature(text, self._table.lexemes).words, spelling)
 
     def _weigh(self) -> None:
         """Fill in what is known of the words one by one."""

@@ -1,0 +1,146 @@
+"""One question in another frame: 'How can a standing order be set up?' asks how I set up a standing order.
+
+'What do I have to do to open it', 'What are the steps to open it', 'I want to open it, how?' ask how I open it; 'In
+Java, how do I' is 'How do I in Java', 'what does it cost' is 'how much is it', 'is it possible to' is 'can I'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from typing import Final
+
+from .repeats import SPELLED
+
+LONGEST: Final = 300
+"""Characters up to which a text is looked at."""
+_BEGIN: Final = r"(?:^|(?<=[.!?,;:] )|(?<=\band )|(?<=\bso ))"
+"""Where a question begins."""
+_IS: Final = "(?:'s| is| are| would be)"
+_ACT: Final = r"to (?!be\b|not\b|get )"
+_ACTING: Final = r"(?:of|for|in) (?=[a-z]+ing\b)"
+_DO: Final = "(?:can|could|do|must|should|will|would)"
+
+
+def _begins(*patterns: str) -> re.Pattern[str]:
+    return re.compile(f"{_BEGIN}(?:{'|'.join(patterns)})", re.IGNORECASE)
+
+
+_WISH: Final = _begins(
+    r"i(?:'d| would)? (?:like|love|want|need|wish) to ([^,.;:?!]+)[,.;:?!]+ (?:and |but |so )?"
+    rf"how(?: {_DO} i(?: (?:do|go about) (?:that|this|it|so))?)?\s*\?*$"
+)
+"""'I want to close my account, how do I do that?'"""
+_ASIDE: Final = re.compile(
+    r"((?:in|on|with|using) (?!(?:case|general|short|addition|fact|that|this|order|other|average)\b)"
+    r"[^\s,.;:?!]+(?: [^\s,.;:?!]+)?), ((?:how|what|what's|when|where|which|why)\b[^,.;:?!]+)\??$",
+    re.IGNORECASE,
+)
+"""'In Outlook, how do I set it?'"""
+_PASSIVE: Final = _begins(
+    r"how (?:can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
+    r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) (?:be|get) ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
+)
+_HOW: Final = _begins(
+    rf"how {_DO} (?:i|we|one) go about (?=[a-z]+ing\b)",
+    r"how (?:can|could|would) (?:i|we|one) (?!be\b|have\b)",
+    "how (?:does one|do we) ",
+    r"how to (?!be\b|not\b)",
+    rf"what {_DO} (?:i|we|one) (?:have to |need to )?do (?:in order )?{_ACT}",
+    rf"what{_IS} the (?:(?:right|correct|proper|usual) )?way (?:{_ACT}|{_ACTING})",
+    rf"what{_IS} the (?:steps?|process|procedure) (?:{_ACT}|{_ACTING})",
+)
+_GERUND: Final = re.compile(r"([a-z]{2,})ing\b", re.IGNORECASE)
+_PRICE: Final = _begins(
+    r"(?:how much|what) (?:do|does) ([^,.;:?!]+?) cost(?= *\??$)",
+    rf"what{_IS} the (?:price|cost) (?:of|for) ([^,.;:?!]+)",
+)
+_SAID: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (_begins("how much are "), "how much is "),
+    (_begins("which (?!of |one |ones )"), "what "),
+    (_begins(rf"what{_IS} the best ways to "), "what is the best way to "),
+    (_begins(rf"what{_IS} the differences "), "what is the difference "),
+    (_begins("what are some (?:of the )?"), "what are the "),
+    (_begins("where (?:(?:can|could) (?:i|we|one)|do we|does one) "), "where do I "),
+    (_begins(r"what (?:can|should) (?=(?:i|we) do(?: (?:if|when|about|after|now)\b| *[?.!]*$))"), "what do "),
+    (
+        _begins(
+            "(?:is it|would it be) possible (?:for me )?to ", "is there (?:a|any) way to ", "am i able to "
+        ),
+        "can I ",
+    ),
+)
+"""Frames that are replaced as they stand."""
+_PARTICIPLES: Final = dict(
+    pair.split("/")
+    for pair in """sent/send paid/pay made/make done/do written/write shown/show built/build held/hold cut/cut set/set
+    put/put found/find shut/shut given/give taken/take seen/see worn/wear left/leave kept/keep broken/break
+    bought/buy sold/sell read/read brought/bring lent/lend spent/spend told/tell taught/teach frozen/freeze
+    driven/drive eaten/eat hidden/hide chosen/choose drawn/draw forgotten/forget got/get run/run split/split
+    reset/reset rebuilt/rebuild undone/undo won/win caught/catch fed/feed hung/hang""".split()
+)
+
+FRAMES: Final = frozenset(
+    """how can could do does should would will must i we one to have need what what's is are be get the way steps step
+    process procedure for of in order right correct proper usual go about i'd want like love wish and but so that this
+    it am able possible me there a any much cost price where which ways difference differences some""".split()
+)
+"""Words that a frame has."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_SHOWING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
+
+
+def framed(text: str, known: Container[str]) -> str:
+    """`text` with its question in the commonest frame; `text` as it is where it shows something or speaks of words.
+    `known`: words that there are."""
+    if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(_WORD.findall(text.lower())):
+        return text
+    said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if found := _ASIDE.match(said):
+        said = f"{found[2]} {found[1]}?"
+    if found := _WISH.search(said):
+        return f"{said[: found.start()]}how do I {found[1]}?"
+    for frame, reframed in _REFRAMED:
+        if found := frame.search(said):
+            return reframed(said, found, known)
+    for frame, plain in _SAID:
+        if found := frame.search(said):
+            return said[: found.start()] + plain + said[found.end() :]
+    return said
+
+
+def _active(text: str, found: re.Match[str], known: Container[str]) -> str:
+    verb, particle = found[2].lower(), found[3] or ""
+    act = _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
+    if not act:
+        return text
+    return f"{text[: found.start()]}how do I {act}{particle} {found[1]}{text[found.end() :]}"
+
+
+def _how(text: str, found: re.Match[str], known: Container[str]) -> str:
+    rest = text[found.end() :]
+    if (gerund := _GERUND.match(rest)) and (act := _plain(gerund[1].lower(), known)):
+        rest = act + rest[gerund.end() :]
+    return f"{text[: found.start()]}how do I {rest}"
+
+
+def _price(text: str, found: re.Match[str], known: Container[str]) -> str:
+    return f"{text[: found.start()]}how much is {found[1] or found[2]}{text[found.end() :]}"
+
+
+Reframe = Callable[[str, re.Match[str], Container[str]], str]
+_REFRAMED: Final[tuple[tuple[re.Pattern[str], Reframe], ...]] = (
+    (_PASSIVE, _active),
+    (_HOW, _how),
+    (_PRICE, _price),
+)
+
+
+def _plain(short: str, known: Container[str]) -> str:
+    """The verb that was shortened for its ending: 'delet', 'install', 'cancell', 'appli'; or ''."""
+    forms = [short + "e", short]
+    if short[-2:-1] == short[-1:]:
+        forms.append(short[:-1])
+    if short.endswith("i"):
+        forms.insert(0, short[:-1] + "y")
+    return next((form for form in forms if form in known), "")

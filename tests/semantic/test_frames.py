@@ -1,0 +1,84 @@
+"""One question in two frames is one; what differs besides, or is shown, is another question."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cachelayer.semantic.pairs.verifier import PairVerifier, reframed
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.words import words
+from cachelayer.types import Candidate, Query
+
+VECTOR = np.zeros(4, np.float32)
+SAME = [
+    ("How do I install the driver?", "How can I install the driver?"),
+    ("how to install the driver", "What do I have to do to install the driver?"),
+    ("How do I install the driver?", "What are the steps for installing the driver?"),
+    ("How do I bring a dog on the plane?", "What's the right way to bring a dog on the plane?"),
+    ("How do I cancel my order?", "I'd like to cancel my order, how do I do that?"),
+    ("How do I cancel my order?", "How do I go about cancelling my order?"),
+    ("How do I set up a standing order?", "How can a standing order be set up?"),
+    ("How do I take the medicine?", "How should the medicine be taken?"),
+    ("How do I sort a list in Python?", "In Python, how can I sort a list?"),
+    ("How much is a ticket to Leeds?", "What does a ticket to Leeds cost?"),
+    ("How much are the tickets?", "What is the price of the tickets?"),
+    ("Where do I find my payslip?", "Where can I find my payslip?"),
+    ("Which version of Office do we have?", "What version of Office do we have?"),
+    ("What is the best way to learn Go?", "What are the best ways to learn Go?"),
+    ("What's the difference between let and var?", "What are the differences between let and var?"),
+    ("What are the risks of fasting?", "What are some of the risks of fasting?"),
+    ("Where do I park a bike?", "Where can we park a bike?"),
+    ("The printer is jammed. What should I do?", "The printer is jammed. What can I do?"),
+    ("Can I pause my subscription?", "Is there a way to pause my subscription?"),
+    ("Can I pause my subscription?", "Would it be possible to pause my subscription?"),
+]
+OTHER = [
+    ("How do I install the driver?", "How can I install the drivers on Linux?"),
+    ("How do I install the driver?", "Can I install the driver?"),
+    ("How do I verify a customer?", "How do you verify a customer?"),
+    ("How do I get better at chess?", "How can I be better at chess?"),
+    ("Can I smoke here?", "Am I allowed to smoke here?"),
+    ("What do I do in Rome?", "What can I do in Rome?"),
+    ("Which of them is it?", "What of them is it?"),
+    ("How do I reach my team?", "How do we reach our team?"),
+    ("What are risks of fasting?", "What are some risks of fasting?"),
+    ("How do I learn Go?", "What is the best way to learn Go?"),
+    ("How much is a ticket?", "What did a ticket cost?"),
+    ("Translate: how do I help you?", "Translate: how can I help you?"),
+    ("Is it right to say how do I ask?", "Is it right to say how can I ask?"),
+    ("In Java, how do I call Python?", "In Python, how do I call Java?"),
+    ("How do I block my card?", "How can my card be unblocked?"),
+    ("How do I pay the bill?", "How does the bill get paid?"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_a_question_in_two_frames_is_one(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reframed(a, b) and reframed(b, a)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_it_is_as_sure_as_the_same_words_are(one: str, other: str):
+    ((sure, guard),) = PairVerifier().judge(Query(one, VECTOR), [Candidate(1, 0.95, other, "an answer")])
+    assert sure > 0.99 and not guard
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_what_differs_besides_the_frame_is_another_question(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert not reframed(a, b) and not reframed(b, a)
+
+
+def test_no_frame_is_a_mere_habit_of_typing():
+    """Repeats are outside of the error budget; what is asked in another frame is not."""
+    asked, other = "How do I install the driver?", "How can I install the driver?"
+    near = [Candidate(1, 0.95, other, "an answer")]
+    assert PairVerifier().repeated(Query(asked, VECTOR), near) is None
+
+
+def test_guards_read_the_question_as_it_was_asked():
+    asked, other = "How do I move 5 files?", "How can I move 6 files?"
+    ((sure, guard),) = PairVerifier().judge(Query(asked, VECTOR), [Candidate(1, 0.99, other, "an answer")])
+    assert (sure, guard) == (0.0, "numbers")
