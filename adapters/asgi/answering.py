@@ -88,9 +88,10 @@ class Answering(Delivery):
     def _bounded(self, tighter: dict[str, Any]) -> dict[str, Any]:
         """The caller's directives that change anything: an error rate above the owner's, or `max-stale`, may not."""
         rate = tighter.get("max_error_rate")
-        if not self.served.policy.stale_while_revalidate:
+        policy = self.served.policy
+        if not (policy.stale_while_revalidate or policy.stale_if_error):
             tighter = {name: value for name, value in tighter.items() if name != "max_stale"}
-        own = self.served.policy.max_error_rate
+        own = policy.max_error_rate
         return tighter if rate is None or rate <= own else {**tighter, "max_error_rate": own}
 
     async def _left(self) -> None:

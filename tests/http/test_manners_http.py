@@ -142,9 +142,10 @@ class Switch:
     """An app that fails when told to."""
 
     def __init__(self, app: Any) -> None:
-        self.app, self.status = app, 200
+        self.app, self.status, self.asked = app, 200, 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        self.asked += 1
         if self.status == 200:
             return await self.app(scope, receive, send)
         await Upstream._reply(

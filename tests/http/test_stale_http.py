@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_manners_http import made
+from test_manners_http import Switch, made
 from upstream import Upstream
 
 from cachelayer.testing import ManualClock
@@ -37,3 +37,17 @@ async def test_who_refuses_what_is_stale_costs_one_call(
     assert not (await c.chat("hello", headers={"cache_control": told})).hit
     await c.app.layer.flush()
     assert len(upstream.requests) == 2 and (await c.chat("hello")).hit
+
+
+@pytest.mark.parametrize("told", ["max-stale=0", "max-stale=60", "min-fresh=5"])
+async def test_an_app_that_fails_is_asked_once_for_who_refuses_what_is_stale(
+    upstream: Upstream, clock: ManualClock, told: str
+) -> None:
+    app = Switch(upstream)
+    c = made(app, clock, {"stale_if_error": 600})
+    await c.chat("hello")
+    clock.advance(3700)
+    app.status = 503
+    assert (await c.chat("hello", headers={"cache_control": told})).status == 503
+    assert app.asked == 2
+    assert "; hit; ttl=-100" in (await c.chat("hello")).header("cache-status")
