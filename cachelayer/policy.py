@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from . import checks
 from .durations import Duration, seconds
 from .errors import ConfigurationError, LooseningError
 
@@ -76,7 +77,7 @@ class Normalize(_Settings):
 
     def __post_init__(self) -> None:
         for f in dataclasses.fields(self):
-            _either(f"normalize.{f.name}", getattr(self, f.name))
+            checks.either(f"normalize.{f.name}", getattr(self, f.name))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,7 +106,7 @@ class Trace(_Settings):
         if self.redact is not None and not callable(self.redact):
             raise ConfigurationError("record.redact", self.redact, "give a function from text to text")
         for name, least in (("max_bytes", 64 * 1024), ("files", 1)):
-            _whole(f"record.{name}", getattr(self, name), least)
+            checks.whole(f"record.{name}", getattr(self, name), least)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,28 +172,27 @@ class Policy(_Settings):
             object.__setattr__(self, name, seconds(name, getattr(self, name)))
         if not callable(self.ttl):
             object.__setattr__(self, "ttl", seconds("ttl", self.ttl))
-        _share("ttl_jitter", self.ttl_jitter)
-        _share("max_error_rate", self.max_error_rate)
+        checks.share("ttl_jitter", self.ttl_jitter)
+        checks.share("max_error_rate", self.max_error_rate)
         if self.shadow != "auto":
-            _share("shadow", self.shadow)
+            checks.share("shadow", self.shadow)
         if self.max_bytes != 0 or isinstance(self.max_bytes, bool):
-            _whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
+            checks.whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
         for name in ("max_item_bytes", "variants", "quarantine", "write_quota", "shadow_limit"):
-            _whole(name, getattr(self, name), 1 if name in ("max_item_bytes", "variants") else 0)
+            checks.whole(name, getattr(self, name), 1 if name in ("max_item_bytes", "variants") else 0)
         if self.variants > MOST_VARIANTS:  # what makes them invalid goes through them all
             raise ConfigurationError("variants", self.variants, f"give {MOST_VARIANTS} at most")
         if not callable(self.fresh) and self.fresh not in ("auto", "bypass", "off"):
             remedy = "give 'auto', 'bypass', 'off', or a function of the question that returns bool"
             raise ConfigurationError("fresh", self.fresh, remedy)
-        if self.semantic not in (True, False, "auto"):
-            raise ConfigurationError("semantic", self.semantic, "give True, False or 'auto'")
+        checks.semantic(self.semantic)
         if self.semantic is True and not self.max_bytes:
             raise ConfigurationError("max_bytes", 0, "similar answers are served from memory: give it room")
         for name, kind in (("budgets", Budgets), ("normalize", Normalize)):
             if not isinstance(getattr(self, name), kind):
                 raise ConfigurationError(name, getattr(self, name), f"give a cachelayer.{kind.__name__}(...)")
         for name in ("refresh_ahead", "sampled", "pure", "keep_truncated"):
-            _either(name, getattr(self, name))
+            checks.either(name, getattr(self, name))
         if isinstance(self.record, str | Path):
             object.__setattr__(self, "record", Trace(path=self.record))
         if self.record is not None and not isinstance(self.record, Trace):
@@ -239,11 +239,11 @@ class Tightening(_Settings):
         merged = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name, new in fields.items():
             if name == "max_error_rate":
-                _share(name, new)
+                checks.share(name, new)
             elif name in ("max_age", "max_stale"):
                 new = seconds(name, new, most=math.inf)
             else:
-                _either(name, new)
+                checks.either(name, new)
             old = own if name == "max_error_rate" and merged[name] is None else merged[name]
             looser = (old is True and new is False) or (
                 isinstance(old, float | int) and not isinstance(old, bool) and new > old
@@ -274,21 +274,6 @@ def strings(name: str, given: object, *, empty: bool = True) -> tuple[str, ...]:
 def is_coroutine_function(given: object) -> bool:
     """Whether calling it returns a coroutine: truthy, whatever it would return when awaited."""
     return inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None))  # noqa: B004
-
-
-def _either(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ConfigurationError(name, value, "give True or False")
-
-
-def _whole(name: str, value: object, least: int, otherwise: str = "") -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigurationError(name, value, f"give a whole number of at least {least}{otherwise}")
-
-
-def _share(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        raise ConfigurationError(name, value, "give a share from 0 to 1")
 
 
 NOT_TIGHTENED = Tightening()

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from .. import checks
 from ..errors import ConfigurationError, MissingExtra
 from ..exact.wire.codec import Codec
 from ..flow.attempt import Faults
@@ -73,10 +74,10 @@ class Constructed:
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
     """Raise ConfigurationError for the first argument of a layer's that cannot work."""
+    checks.semantic(semantic)
     for field, given, holds, remedy in (
         ("policy", policy, policy is None or isinstance(policy, Policy), "give a cachelayer.Policy(...)"),
         ("tenancy", tenancy, tenancy in ("optional", "required"), "give 'optional' or 'required'"),
-        ("semantic", semantic, semantic in (True, False, "auto"), "give True, False or 'auto'"),
         ("seed", seed, type(seed) is int, "give a whole number"),
         ("clock", clock, clock is None or isinstance(clock, Clock), "give a cachelayer.protocols.Clock"),
         (

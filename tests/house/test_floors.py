@@ -16,7 +16,7 @@ import pytest
 Source = Any  # conftest.Source
 
 FLOORS: tuple[tuple[set[str], ...], ...] = (
-    ({"types", "policy", "errors", "protocols", "durations", "signatures"},),
+    ({"types", "policy", "errors", "protocols", "checks", "durations", "signatures"},),
     ({"flow"},),
     ({"exact"}, {"semantic"}, {"observe"}),
     ({"keep"},),
@@ -33,7 +33,7 @@ FLOORS: tuple[tuple[set[str], ...], ...] = (
 """Rooms by floor, lowest first. Modules of one room may import each other."""
 
 PURE = {
-    *("types", "policy", "errors", "protocols", "durations", "signatures"),
+    *("types", "policy", "errors", "protocols", "checks", "durations", "signatures"),
     *(
         "exact.keys.canonical",
         "exact.keys.chat",

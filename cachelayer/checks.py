@@ -1,0 +1,30 @@
+"""Checks of single settings: what cannot work is refused by field, value and remedy."""
+
+from __future__ import annotations
+
+from .errors import ConfigurationError
+
+
+def either(field: str, value: object) -> None:
+    """Raise ConfigurationError for what is not True or False."""
+    if not isinstance(value, bool):
+        raise ConfigurationError(field, value, "give True or False")
+
+
+def semantic(value: object) -> None:
+    """Raise ConfigurationError for what is not True, False or "auto", 0 and 1 among it: they equal two of these, and
+    everything after this tells them apart by `is`."""
+    if not (isinstance(value, bool) or (isinstance(value, str) and value == "auto")):
+        raise ConfigurationError("semantic", value, "give True, False or 'auto'")
+
+
+def whole(field: str, value: object, least: int, otherwise: str = "") -> None:
+    """Raise ConfigurationError for what is no whole number of at least `least`. `otherwise`: more of the remedy."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigurationError(field, value, f"give a whole number of at least {least}{otherwise}")
+
+
+def share(field: str, value: object) -> None:
+    """Raise ConfigurationError for what is no number from 0 to 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ConfigurationError(field, value, "give a share from 0 to 1")
