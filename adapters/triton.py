@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
+from cachelayer.checks import whole
 from cachelayer.errors import ConfigurationError, MissingExtra
 
 from .tensorrt_llm.errors import (
@@ -56,6 +57,8 @@ class TritonTransport:
     ) -> None:
         if unknown_finish not in ("stop", "length"):
             raise ConfigurationError("unknown_finish", unknown_finish, "give 'stop' or 'length'")
+        whole("default_max_tokens", default_max_tokens, 1)
+        whole("keepalive_ms", keepalive_ms, 1)
         try:
             self._grpc: Any = importlib.import_module("grpc")
             self._pb: Any = importlib.import_module("tritonclient.grpc.service_pb2")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .errors import ConfigurationError
 
 
@@ -28,3 +30,16 @@ def share(field: str, value: object) -> None:
     """Raise ConfigurationError for what is no number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise ConfigurationError(field, value, "give a share from 0 to 1")
+
+
+def number(
+    field: str, value: object, least: float = 0.0, *, above: bool = False, unit: str = "a number"
+) -> None:
+    """Raise ConfigurationError for what is no finite number of at least `least`, or `above` it."""
+    fits = (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and least <= value <= sys.float_info.max
+    )
+    if not fits or (above and value == least):
+        raise ConfigurationError(field, value, f"give {unit} {'above' if above else 'of at least'} {least:g}")

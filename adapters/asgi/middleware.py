@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, Literal
 
 from cachelayer import CacheLayer
+from cachelayer.checks import either, number, whole
 from cachelayer.durations import Duration, seconds
 from cachelayer.errors import ConfigurationError
 from cachelayer.flow.channel import Channels
@@ -148,16 +149,12 @@ class CacheLayerMiddleware:
         ):
             if value not in known:
                 raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
-        if not isinstance(lifespan, bool):
-            raise ConfigurationError("lifespan", lifespan, "give True or False")
+        either("lifespan", lifespan)
         if not (isinstance(trust, bool) or callable(trust)):
             raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
-        if not isinstance(max_body, int) or max_body < 1:
-            raise ConfigurationError("max_body", max_body, "give a number of bytes above 0")
-        if pace is not None and (
-            isinstance(pace, bool) or not isinstance(pace, int | float) or not pace >= 0
-        ):
-            raise ConfigurationError("pace", pace, "give seconds between two events, 0 or more, or None")
+        whole("max_body", max_body, 1, " bytes")
+        if pace is not None:
+            number("pace", pace, unit="seconds between two events")
         if not (authorize is None or callable(authorize)):
             raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
         self.app, self.layer = app, layer

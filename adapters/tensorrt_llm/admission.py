@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from cachelayer.checks import number, share, whole
 from cachelayer.errors import ConfigurationError
 
 ShedReason = Literal["deadline", "wait", "queue", "expired", "brownout"]
@@ -37,16 +38,19 @@ class LimitPolicy:
     """Factor after a refusal or a lost connection."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.floor <= self.initial <= self.cap:
+        for name in ("floor", "initial", "cap", "samples"):
+            whole(name, getattr(self, name), 1)
+        if not self.floor <= self.initial <= self.cap:
             raise ConfigurationError(
-                "initial", self.initial, f"give {self.floor} (floor >= 1) to {self.cap} (cap)"
+                "initial", self.initial, f"give {self.floor} (floor) to {self.cap} (cap)"
             )
         for name in ("decrease", "collapse"):
-            if not 0 < getattr(self, name) < 1:
+            number(name, getattr(self, name), above=True, unit="a factor")
+            if getattr(self, name) >= 1:
                 raise ConfigurationError(name, getattr(self, name), "give a factor between 0 and 1")
-        for name in ("ttft", "window"):
-            if getattr(self, name) <= 0:
-                raise ConfigurationError(name, getattr(self, name), "give seconds > 0")
+        share("tolerated", self.tolerated)
+        for name in ("ttft", "window", *(("tpot",) if self.tpot is not None else ())):
+            number(name, getattr(self, name), above=True, unit="seconds")
 
 
 class AdaptiveLimit:
@@ -109,10 +113,11 @@ class Lane:
     max_queue: int = 1024
 
     def __post_init__(self) -> None:
-        if not 0 <= self.reserve < 1:
-            raise ConfigurationError("reserve", self.reserve, "give a share from 0 to below 1")
-        if self.max_wait <= 0 or self.max_queue < 0:
-            raise ConfigurationError("max_wait", self.max_wait, "give seconds > 0, and max_queue >= 0")
+        share("reserve", self.reserve)
+        if self.reserve == 1:
+            raise ConfigurationError("reserve", self.reserve, "give a share below 1")
+        number("max_wait", self.max_wait, above=True, unit="seconds")
+        whole("max_queue", self.max_queue, 0)
 
 
 LANES: Mapping[str, Lane] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from cachelayer.errors import ConfigurationError
+from cachelayer.checks import number
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,10 +27,8 @@ class BrownoutPolicy:
 
     def __post_init__(self) -> None:
         for name in ("growth", "usual", "recent", "least"):
-            if getattr(self, name) <= 0:
-                raise ConfigurationError(name, getattr(self, name), "give a number > 0")
-        if self.surge <= 1:
-            raise ConfigurationError("surge", self.surge, "give a factor > 1")
+            number(name, getattr(self, name), above=True)
+        number("surge", self.surge, 1.0, above=True, unit="a factor")
 
 
 class Brownout:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from cachelayer.checks import number, whole
 from cachelayer.errors import ConfigurationError
 
 from .memory import KV_BYTES, WEIGHT_BITS, Gpu, KvMemory, ModelShape, kv_memory
@@ -92,8 +93,8 @@ def make(
     ConfigurationError naming the field."""
     given = {"context": context, "tensor_parallel": tensor_parallel, "pipeline_parallel": pipeline_parallel}
     for name, value in given.items():
-        if value is not None and value < 1:
-            raise ConfigurationError(name, value, "give at least 1")
+        if value is not None:
+            whole(name, value, 1)
     context = context or model.context
     _check(model, gpu, context, concurrency, weights, kv_dtype, host_cache, version)
     knobs = KNOBS[kind]
@@ -155,10 +156,9 @@ def _check(
             raise ConfigurationError(field, value, f"give one of {', '.join(known)}")
     if not 1 <= context <= model.context:
         raise ConfigurationError("context", context, f"give 1 to {model.context}, the model's own limit")
-    if concurrency is not None and concurrency < 1:
-        raise ConfigurationError("concurrency", concurrency, "give at least 1")
-    if host_cache < 0:
-        raise ConfigurationError("host_cache", host_cache, "give GiB >= 0")
+    if concurrency is not None:
+        whole("concurrency", concurrency, 1)
+    number("host_cache", host_cache, unit="GiB")
     for field, value in (("weights", weights), ("kv_dtype", kv_dtype)):
         needed = {"fp8": 89, "nvfp4": 100, "bf16": 75}.get(value, 0)
         if gpu.sm < needed:

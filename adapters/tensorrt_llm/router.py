@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from cachelayer.errors import ConfigurationError
+from cachelayer.checks import number, whole
 
 from .blocks import PrefixIndex
 
@@ -50,8 +50,7 @@ class RouterPolicy:
 
     def __post_init__(self) -> None:
         for name in ("block", "capacity", "sessions", "routers", "failures"):
-            if getattr(self, name) < 1:
-                raise ConfigurationError(name, getattr(self, name), "give at least 1")
+            whole(name, getattr(self, name), 1)
         for name in (
             "prefill_weight",
             "queue_weight",
@@ -61,8 +60,7 @@ class RouterPolicy:
             "cooldown",
             "silence",
         ):
-            if getattr(self, name) < 0:
-                raise ConfigurationError(name, getattr(self, name), "give at least 0")
+            number(name, getattr(self, name))
 
 
 @dataclass(slots=True, eq=False)

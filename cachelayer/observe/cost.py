@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from ..checks import number
 from ..errors import ConfigurationError
 from .topn import TopN
 
@@ -57,9 +58,7 @@ class Price:
                 continue
             if value is None and name == "cached":
                 continue
-            if not isinstance(value, int | float) or isinstance(value, bool) or value < (name == "batch"):
-                least = "1" if name == "batch" else "0"
-                raise ConfigurationError(f"price.{name}", value, f"give a number of at least {least}")
+            number(f"price.{name}", value, 1.0 if name == "batch" else 0.0)
 
     def gpu_seconds(self, seconds: float) -> float:
         """GPU seconds of a request that took `seconds`."""

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from ..checks import whole
 from ..errors import ConfigurationError
 
 HOURS: Final = 14 * 24
@@ -52,8 +53,7 @@ class Quality:
     """Counts similar hits and what checks of them found. Bounded; holds texts of at most `keep` doubtful hits."""
 
     def __init__(self, *, keep: int = 200) -> None:
-        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 0:
-            raise ConfigurationError("keep", keep, "give how many doubtful hits to keep, 0 for none")
+        whole("keep", keep, 0, " doubtful hits, 0 for none")
         self._keep = keep
         self._slices: dict[tuple[str, str], Counter[str]] = {}
         self._hours: OrderedDict[int, Counter[str]] = OrderedDict()

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import ConfigurationError
+from ..checks import whole
 from ..keep.call import Call
 from ..path.engine import Engine
 from ..types import Reason
@@ -37,10 +37,7 @@ class Wide:
         engine: Engine,
         tags: Callable[[Sequence[Any]], list[str]],
     ) -> None:
-        if not isinstance(times, int) or isinstance(times, bool) or times < 1:
-            raise ConfigurationError(
-                "wide", times, "give a whole number, at least 1: k times as many are fetched"
-            )
+        whole("wide", times, 1, ": k times as many are fetched")
         self._times, self._reading, self._engine, self._tags = times, reading, engine, tags
         self._failed = 0
         self._run = os.urandom(8).hex()

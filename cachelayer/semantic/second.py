@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import number
 from ..errors import ConfigurationError
 from ..types import Candidate, Query
 from .pairs.verifier import PairVerifier
@@ -53,8 +54,7 @@ class SecondLook(PairVerifier):
             raise ConfigurationError("model", model, "give a sentence_transformers.CrossEncoder or its like")
         if not 0.0 <= doubtful[0] < doubtful[1] <= 1.0:
             raise ConfigurationError("doubtful", doubtful, "give two probabilities, the smaller one first")
-        if not seconds > 0.0:
-            raise ConfigurationError("seconds", seconds, "give a positive number of seconds")
+        number("seconds", seconds, above=True, unit="seconds")
         self.identity = "pairs-1-second"
         self._model, self._doubtful, self._seconds, self._now = model, doubtful, seconds, now
         self._weights: NDArray[np.float64] | None = None

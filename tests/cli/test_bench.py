@@ -275,6 +275,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_request(tmp_path: Path) -> No
     [
         (["nowhere:ask", "asked.jsonl", "--rate", "5"], "name an async function"),
         (["json:dumps", "asked.jsonl", "--warmup", "50", "--rate", "5"], "would leave none"),
+        (["json:dumps", "asked.jsonl", "--warmup", "inf%", "--rate", "5"], "a share like 5%"),
         (["json:dumps", "asked.jsonl", "--slo", "fast=1s", "--rate", "5"], "give limits for"),
     ],
 )

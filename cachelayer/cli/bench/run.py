@@ -145,7 +145,7 @@ def _header(text: str) -> tuple[str, str]:
 def _warmup(text: str, requests: int) -> int:
     try:
         n = int(requests * float(text[:-1]) / 100) if text.endswith("%") else int(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise CacheLayerError(f"--warmup {text}: give a number of requests or a share like 5%") from None
     if not 0 <= n < requests:
         raise CacheLayerError(f"--warmup {text}: {n} of {requests} requests would leave none to measure")

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from ...checks import whole
 from ...errors import ConfigurationError, Unusable
 from ...protocols import Clock, Lease
 from ...types import Findable, Reason, Record
@@ -65,15 +66,13 @@ class RedisStore:
         clock: Clock = time,
     ) -> None:
         driver()
-        if feed < 1:
-            raise ConfigurationError("feed", feed, "give a number of entries, at least 1")
-        if not 0 <= schema < 2**32:
+        whole("feed", feed, 1)
+        whole("schema", schema, 0)
+        if schema >= 2**32:
             raise ConfigurationError("schema", schema, "give a number from 0 to 2**32 - 1")
-        if compress_above is not None and compress_above < 0:
-            raise ConfigurationError("compress_above", compress_above, "give a number of bytes, or None")
-        if max_connections < 3:
-            remedy = "a loop needs three connections a node"
-            raise ConfigurationError("max_connections", max_connections, remedy)
+        if compress_above is not None:
+            whole("compress_above", compress_above, 0, " bytes, or None")
+        whole("max_connections", max_connections, 3, ": a loop needs so many a node")
         self._target, self._url, seal = parse(url), redacted(url), Seal(signing_keys, encrypt_keys)
         self._names = Names(prefix, seal)
         self._wire = Wire(self._names.prefix, schema, seal, compress_above)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...checks import whole
 from ...errors import ConfigurationError
 from ...types import Embedded
 from .checks import check_texts, normalized
@@ -42,8 +43,9 @@ class CallableEmbedder:
             )
         if identity == "":
             raise ConfigurationError("identity", identity, "name the model: vectors of two models never meet")
-        if max_chars < 1 or (dimension is not None and dimension < 1):
-            raise ConfigurationError("dimension, max_chars", (dimension, max_chars), "both are at least 1")
+        whole("max_chars", max_chars, 1)
+        if dimension is not None:
+            whole("dimension", dimension, 1, ", or None to ask the function")
         named = function if inspect.isroutine(function) else type(function)
         self.identity = identity or f"{named.__module__}.{named.__qualname__}"
         self.dimension = dimension or 0

@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import orjson
 
+from ...checks import whole
+from ...durations import Duration, seconds
 from ...errors import ConfigurationError
 from ...flow.http import Http, HttpFault
 from ...types import Embedded
@@ -38,7 +40,7 @@ class HttpEmbedder:
         revision: str = "",
         dimensions: int | None = None,
         api_key: str | None = None,
-        timeout: float = 30.0,
+        timeout: Duration = 30.0,
         connections: int = 16,
         batch: int = 256,
     ) -> None:
@@ -48,15 +50,21 @@ class HttpEmbedder:
             raise ConfigurationError(
                 "url", "...@...", "the address becomes part of the identity: pass api_key"
             )
-        if batch < 1 or window < 1 or connections < 1:
-            raise ConfigurationError("batch, window, connections", (batch, window, connections), "at least 1")
+        for name, given in (("batch", batch), ("window", window), ("connections", connections)):
+            whole(name, given, 1)
+        if dimensions is not None:
+            whole("dimensions", dimensions, 1, ", or None for all of the model's")
         self.identity = f"{url.rstrip('/')}#{model}@{revision}/{dimensions or 'full'}"
         self.dimension = dimensions or 0
         self._url, self._window, self._batch = url.rstrip("/"), window, batch
         self._body: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if dimensions is not None:
             self._body["dimensions"] = dimensions
-        self._key, self._timeout, self._connections = api_key, timeout, connections
+        self._key, self._timeout, self._connections = (
+            api_key,
+            seconds("timeout", timeout, zero=False),
+            connections,
+        )
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Http] = WeakKeyDictionary()
 
     def __repr__(self) -> str:

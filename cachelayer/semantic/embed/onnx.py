@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...checks import whole
 from ...flow import forks
 from ...flow.pool import Pool
 from ...types import Embedded
@@ -43,6 +44,8 @@ class OnnxEmbedder:
         precision: Precision = "int8",
         download: bool = True,
     ) -> None:
+        if workers is not None:
+            whole("workers", workers, 1, ", or None for one per core")
         self.identity = ""
         self.dimension = DEFAULT_DIMENSION if model is None else 0
         self._model, self._precision, self._download = model, precision, download

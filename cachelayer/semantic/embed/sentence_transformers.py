@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...checks import whole
 from ...errors import ConfigurationError
 from ...flow import forks
 from ...types import Embedded
@@ -35,6 +36,7 @@ class SentenceTransformersEmbedder:
         half: bool | None = None,
         batch: int = 64,
     ) -> None:
+        whole("batch", batch, 1)
         self.identity, self.dimension = "", 0
         self._name, self._device, self._revision = str(model), device, revision
         self._half, self._batch = half, batch
