@@ -54,6 +54,14 @@ def zero_or_more(text: str) -> float:
     return value
 
 
+def duration(text: str) -> float | str:
+    """What `durations.seconds` is given: a bare number is one of seconds, as in a file of settings."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def milliseconds(text: str) -> float:
     value = number(text)
     if not 0 <= value < 3_600_000:

@@ -131,3 +131,14 @@ def test_every_setting_stands_in_the_page() -> None:
     parts = [*SECTIONS.values(), *LISTS.values()]
     names = [field.name for part in parts for field in fields(part)]
     assert [name for name in names if not re.search(rf"\b{name} *= ", page)] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "says"), [("3600", ""), ("1.5", ""), ("1h", ""), ("-1", "0 or more"), ("x", "1h30m")]
+)
+def test_a_ttl_on_the_command_line_may_be_a_number_of_seconds(capsys: Any, given: str, says: str) -> None:
+    assert main(["serve", "--upstream", "http://127.0.0.1:1", "--check", f"--ttl={given}"]) == (
+        2 if says else 0
+    )
+    told = capsys.readouterr().err
+    assert told == "" if not says else "--ttl: cache.ttl=" in told and says in told

@@ -19,6 +19,7 @@ from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
 from ...exact.redis.url import redacted
 from .. import report
+from ..arguments import duration
 from ..terminal import say
 from ..traces.progress import Meter
 from . import baseline, ceiling, page, words
@@ -158,7 +159,7 @@ def _slo(text: str) -> dict[str, float]:
         name, _, limit = part.partition("=")
         if name not in SERIES:
             raise ConfigurationError("--slo", part, f"give limits for {', '.join(SERIES)} as ttft=500ms")
-        limits[name] = seconds(f"--slo {name}", limit, zero=False)
+        limits[name] = seconds(f"--slo {name}", duration(limit), zero=False)
     return limits
 
 

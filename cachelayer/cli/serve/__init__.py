@@ -64,7 +64,11 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--port", type=arguments.whole, help="port to listen on (default: 8080)")
     parser.add_argument("--workers", type=arguments.whole, help="number of processes (default: 1)")
     parser.add_argument("--redis", metavar="URL", help="share entries through this Redis")
-    parser.add_argument("--ttl", help="how long an answer stays fresh, such as 90s or 1h30m (default: 24h)")
+    parser.add_argument(
+        "--ttl",
+        type=arguments.duration,
+        help="how long an answer stays fresh, such as 90s or 1h30m (default: 24h)",
+    )
     parser.add_argument(
         "--semantic",
         choices=("auto", "on", "off"),
