@@ -13,15 +13,20 @@ Clock = Callable[[], float]
 
 
 class _Meter:
-    """The times of one reader; told to the function's counters at the stream's end, however it ends."""
+    """The times of one reader; told to the function's counters at the stream's end, however it ends.
 
-    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_result", "_stats")
+    A reader whose waiting was cancelled may come back, as one who sends a sign of life between two pieces does.
+    """
+
+    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_result", "_stats", "_told")
 
     def __init__(self, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
         self._stats, self._result, self._arrived, self._now = stats, result, arrived, now
         self._first: float | None = None
         self._last = arrived
         self._gaps: list[float] = []
+        self._told = False
+        """Whether the first piece's time was told."""
 
     def piece(self) -> None:
         """A piece was handed over."""
@@ -33,15 +38,19 @@ class _Meter:
         self._last = now
 
     def end(self, *, whole: bool) -> None:
-        """The stream is over: `whole` where its end was reached."""
+        """The stream is over, or its reader was cancelled: `whole` where its end was reached."""
         stats = self._stats
-        if self._first is not None:
+        if self._first is None:
+            return
+        if not self._told:
+            self._told = True
             stats.tell("first_token", self._result, [self._first])
-            if self._gaps:
-                stats.tell("token_gap", self._result, self._gaps)
-            if whole:
-                stats.tell("stream", self._result, [self._now() - self._arrived])
-        self._first, self._gaps = None, []
+        if self._gaps:
+            stats.tell("token_gap", self._result, self._gaps)
+            self._gaps = []
+        if whole:
+            stats.tell("stream", self._result, [self._now() - self._arrived])
+            self._first = None
 
 
 class PacedStream(AsyncIterator[Any]):
