@@ -266,7 +266,7 @@ class Local(Elsewhere):
         if save is not None:
             with self.arrivals.faults.guard("texts"):
                 await offload(lambda: save(self.directory / "texts"))
-        self.log.close()
+        await offload(self.log.close)
         self._opened = False
 
     def stats(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -52,3 +53,47 @@ def test_leaving_the_dead_behind_takes_no_memory_for_the_file(tmp_path: Path) ->
     assert [entry.id for entry in kept] == [*range(600, 1000), 1000] and again.lost == 0
     assert all(entry.record.payload == bytes([entry.id % 256]) * PAYLOAD for entry in kept)
     assert kept[0].findable.text == "q 600"
+
+
+class Slow(EntryLog):
+    """Between its flush and what follows that, a rewriting waits."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.between, self.on = threading.Event(), threading.Event()
+
+    def rewrite(self) -> None:
+        self.flush = self._flushed  # type: ignore[method-assign]
+        super().rewrite()
+
+    def _flushed(self) -> None:
+        EntryLog.flush(self)
+        self.between.set()
+        self.on.wait()
+
+
+def test_a_rewriting_that_was_given_up_leaves_the_file_to_who_opens_it_next(tmp_path: Path) -> None:
+    """It put the file that it had made in the place of the one that others were writing, and left that open."""
+    log, faults = Slow(tmp_path / "entries"), []
+    log.load()
+    put(log, 1)
+
+    def rewrite() -> None:
+        try:
+            log.rewrite()
+        except OSError as fault:
+            faults.append(fault)
+
+    thread = threading.Thread(target=rewrite)
+    thread.start()
+    log.between.wait()
+    log.close()
+    other = EntryLog(tmp_path / "entries")
+    other.load()
+    log.on.set()
+    thread.join()
+    put(other, 2)
+    other.flush()
+    other.close()
+    assert [entry.id for entry in other.load()] == [1, 2] and not faults
+    other.close()

@@ -61,7 +61,7 @@ class EntryLog:
 
     def reset(self) -> None:
         """Let the file be: after a fork the parent writes it."""
-        self.close()
+        self._release()
         self._pending, self._lock, self._writing = {}, threading.Lock(), threading.Lock()
 
     def load(self) -> list[Kept]:
@@ -183,6 +183,8 @@ class EntryLog:
         """Leave the dead behind, physically: the new file takes the old one's name when it is whole. Blocks."""
         self.flush()
         with self._writing:
+            if self._file < 0:
+                return  # closed meanwhile: the file may be another process's by now
             aside = self.path.with_name(self.path.name + ".new")
             file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
             try:
@@ -208,7 +210,11 @@ class EntryLog:
             os.close(folder)
 
     def close(self) -> None:
-        """Release the file; what was not flushed is lost."""
+        """Release the file; what was not flushed is lost. Blocks: a thread may be writing still, for nobody."""
+        with self._writing:
+            self._release()
+
+    def _release(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
