@@ -109,7 +109,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             own_tier=wiring.own_tiers(self.policy.shadow, rng.random, faults, self._background),
         )  # fmt: skip
         self._tiers.elsewhere = wiring.elsewhere(index, types, self._tiers, self._registry.functions)
-        self._watching = Watching(self._registry.functions, self._tiers.shadows, self.stats, self._keeper)
+        self._watching = Watching(self._registry.functions, self._tiers.shadows, self._states, self._keeper)
         forks.anew(self, _reset)
 
     def __repr__(self) -> str:
@@ -224,10 +224,12 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, as plain dicts, numbers and texts."""
-        off = {"state": "off", "why": self._why_off}
-        similar = off if self._similar is None else self._similar.stats()
         functions = {name: told.summary() for name, told in self._watching.counters.items()}
-        return {"functions": functions, **self._upkeep.stats(), "similar": similar}
+        return {"functions": functions, **self._states()}
+
+    def _states(self) -> dict[str, Any]:
+        off = {"state": "off", "why": self._why_off}
+        return {**self._upkeep.stats(), "similar": off if self._similar is None else self._similar.stats()}
 
     async def start(self) -> None:
         """Load models: when it returns every tier serves."""

@@ -64,6 +64,12 @@ class Histogram:
         self.count += int(times.sum())
         self.total += float(values @ times)
 
+    def merge(self, other: Histogram) -> None:
+        """Count what `other` counted, too."""
+        self._counts += other._counts
+        self.count += other.count
+        self.total += other.total
+
     def quantile(self, q: float) -> float:
         """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 where empty."""
         if not self.count:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from ..protocols import Clock
 from ..types import Source
 from .cost import Ledger
 from .health import HitRate, LoopMeter
 from .histogram import Shown
-from .stats import FunctionStats
+from .stats import FunctionStats, together
+from .topn import OTHER
 
 TIER_STATES = ("off", "cold", "warming", "ready", "failed")
 BREAKER_STATES = ("closed", "open", "half_open")
@@ -22,6 +23,8 @@ ACCOUNT = {"interval", "estimate", "state", *COUNTED}
 RESULTS = {"request": "request_seconds", "stage": "stage_seconds", "first_token": "first_token_seconds",
            "token_gap": "token_gap_seconds", "stream": "stream_seconds"}  # fmt: skip
 """Metric of each kind of latency that `FunctionStats` tells."""
+APART: Final = 200
+"""Functions that have labels of their own: each has a hundred series, and what is scraped is read on the loop."""
 
 
 class Reading(NamedTuple):
@@ -37,14 +40,15 @@ class Observed(Protocol):
 
     @property
     def counters(self) -> Mapping[str, FunctionStats]:
-        """By function name."""
+        """By function name, in the order in which they were wrapped."""
 
-    def stats(self) -> Mapping[str, Any]:
-        """`CacheLayer.stats()`."""
+    def states(self) -> Mapping[str, Any]:
+        """`CacheLayer.stats()` without the functions."""
 
 
 class Readings:
-    """Reads a layer. Bounded: labels are functions, tiers, reasons, states, and as many tenants and tags as asked."""
+    """Reads a layer. Bounded: labels are the first `APART` functions, tiers, reasons, states, and as many tenants and
+    tags as asked."""
 
     def __init__(self, layer: Observed, clock: Clock) -> None:
         self._layer, self._clock = layer, clock
@@ -63,13 +67,13 @@ class Readings:
 
     def __iter__(self) -> Iterator[Reading]:
         self.tick()
-        told = self._layer.stats()
+        told, functions = self._layer.states(), _apart(self._layer.counters)
         yield Reading("info", (version("cachelayer"),), 1.0)
-        for name, function in self._layer.counters.items():
+        for name, function in functions.items():
             yield from _function(name, function)
         yield from _holdings(told)
         yield from _shared(told)
-        yield from _similar(told["similar"])
+        yield from _similar(told["similar"], functions)
         yield from self._health()
         if self.ledger is not None:
             for name, labels, value in self.ledger.readings():
@@ -83,6 +87,16 @@ class Readings:
         if self.meters:
             yield Reading("loop_stall_worst_seconds", (), max(meter.worst() for meter in self.meters))
             yield Reading("loop_stall_seconds", (), self.meters[-1].fold().shown())
+
+
+def _apart(counters: Mapping[str, FunctionStats]) -> dict[str, FunctionStats]:
+    """The first functions by name, and all others as one; no sum ever falls."""
+    names = list(counters)
+    shown = {name: counters[name] for name in names[:APART]}
+    if len(names) > APART:
+        rest = [counters[name] for name in names[APART:]]
+        shown[OTHER] = together(rest if OTHER not in shown else [shown[OTHER], *rest])
+    return shown
 
 
 def _function(name: str, stats: FunctionStats) -> Iterator[Reading]:
@@ -149,13 +163,15 @@ def _shared(told: Mapping[str, Any]) -> Iterator[Reading]:
             yield Reading("breaker_state", ("redis", state), float(shared["breaker"] == state))
 
 
-def _similar(told: Mapping[str, Any]) -> Iterator[Reading]:
+def _similar(told: Mapping[str, Any], functions: Mapping[str, Any]) -> Iterator[Reading]:
     for state in TIER_STATES:
         yield Reading("similar_state", (state,), float(told["state"] == state))
     if "entries" in told:
         yield Reading("similar_entries", (), told["entries"])
     for function, bounds in told.get("decider", {}).items():
-        if isinstance(bounds, Mapping):  # not so for retrievals, or a decider of the owner's
+        if function in functions and isinstance(
+            bounds, Mapping
+        ):  # not so for retrievals, or a decider of the owner's
             for bound, account in bounds.items():
                 if isinstance(account, Mapping) and account.keys() >= ACCOUNT:
                     yield from _budget((function, bound), account)

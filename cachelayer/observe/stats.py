@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import random
 from typing import Any
 
@@ -17,6 +17,12 @@ _STORED, _PASSED, _ABSENT = (Source.REDIS, "exact"), ("memory", Reason.OFF), ("m
 _NOT_HERE = dict([_ABSENT])
 _STRIDE = 126
 """Fast hits that may pass between two that are looked at closely, at most; fewer while there were few."""
+
+_COUNTS = ("fast_hits", "backend_calls", "backend_errors", "shadow_checks", "hedges_cancelled", "saved_seconds",
+           "saved_tokens")  # fmt: skip
+_BY_KIND = ("hits", "passed", "misses", "kept_out", "shadow_verdicts", "model_verdicts")
+_TIMES = ("timings", "requests", "streams")
+"""Attributes of `FunctionStats` that add up: numbers, numbers by kind, histograms."""
 
 Listener = Callable[[str, str, Sequence[float]], None]
 """Told of latencies when they are counted: what they are of ('stage', 'request', ...), which, seconds."""
@@ -242,6 +248,24 @@ class FunctionStats:
             "scope_field_that_differs_most": most[0][0] if most else None,
             "scope_differences": dict(self.differs),
         }
+
+
+def together(several: Iterable[FunctionStats]) -> FunctionStats:
+    """What happened to the calls of several functions, as if they were one: of what adds up, the sums."""
+    whole = FunctionStats()
+    for one in several:
+        one.fold()
+        for name in _COUNTS:
+            setattr(whole, name, getattr(whole, name) + getattr(one, name))
+        for name in _BY_KIND:
+            into = getattr(whole, name)
+            for kind, n in dict(getattr(one, name)).items():
+                into[kind] += n
+        for name in _TIMES:
+            times = getattr(whole, name)
+            for which, histogram in dict(getattr(one, name)).items():
+                times.setdefault(which, Histogram()).merge(histogram)
+    return whole
 
 
 def _nested(counts: Mapping[tuple[str, Reason], int]) -> dict[str, dict[str, int]]:

@@ -33,10 +33,10 @@ class Watching:
         self,
         functions: Mapping[str, Function],
         shadows: Shadows,
-        stats: Callable[[], dict[str, Any]],
+        states: Callable[[], dict[str, Any]],
         keeper: Keeper,
     ) -> None:
-        self._functions, self._shadows, self.stats = functions, shadows, stats
+        self._functions, self._shadows, self.states = functions, shadows, states
         self._clock, self._behind, self._faults = keeper.clock, keeper.behind, keeper.faults
         self.readings = Readings(self, keeper.clock)
         self.ledger: Ledger | None = None
