@@ -260,6 +260,20 @@ def test_many_new_scopes_make_room_for_one_another_and_not_in_what_was_learned_o
     assert scopes[b"learned"].hood.labelled == 5
 
 
+def test_many_functions_make_room_for_one_another_and_not_in_what_was_learned_or_stopped() -> None:
+    d, query = decider(max_functions=20), Query("q", VECTOR)
+    for i in range(50):
+        d.observe("learned" if i else "stopped", b"", query, [], f"answer {i}", None)
+    d._functions["stopped"].scopes[b""].stopped = True
+    for turn in range(3):
+        for i in range(22):  # four more than there is room for
+            d.observe(f"f{i}", b"", query, [], "an answer", None)
+        asked_in_each_turn = [name for name, fn in d._functions.items() if fn.labelled == turn + 1]
+        assert turn == 0 or len(asked_in_each_turn) > 5
+    assert d._functions["stopped"].scopes[b""].stopped and d._functions["learned"].labelled == 49
+    assert len(d._functions) == 20
+
+
 def test_a_scope_that_made_room_is_let_go_of_and_its_entries_can_still_be_reported() -> None:
     d = decider(max_scopes=1)
     query = Query("q", VECTOR)

@@ -13,13 +13,16 @@ from .wording import Signatures
 
 OLDEST: Final = 64
 """Scopes longest unused among which the one to evict is chosen."""
+IDLEST: Final = 16
+"""Functions, likewise."""
 
 
 class Register:
-    """Functions by name, and scopes by key within them; the least recently used are evicted first.
+    """Functions by name, and scopes by key within them; of those longest unused the one with the fewest labels is
+    evicted first, and a stopped one last.
 
-    Of the scopes that is one of the `OLDEST` with the fewest labels, and a stopped one last: whoever makes many scopes
-    (each temperature is one) does not make the layer forget what it learned, or whom it stopped.
+    Whoever makes many scopes (each temperature is one) does not make the layer forget what it learned, or whom it
+    stopped; nor do more functions than there is room for, asked in turn, make it forget them all.
     """
 
     def __init__(self, prior: Prior, max_functions: int, max_scopes: int, signatures: Signatures) -> None:
@@ -31,7 +34,7 @@ class Register:
         found = self._functions.get(name)
         if found is None:
             while len(self._functions) >= self._max_functions:
-                self._functions.popitem(last=False)
+                del self._functions[_idlest(self._functions)]
             found = self._functions[name] = Function(query.vector.shape[0], self._prior, self._signatures)
         else:
             self._functions.move_to_end(name)
@@ -86,6 +89,12 @@ class Register:
             "interval": (low, high),
             "stopped_scopes": stopped,
         }
+
+
+def _idlest(functions: OrderedDict[str, Function]) -> str:
+    """The name of the function that is missed least; of equal ones the latest, as what comes in turn is due again."""
+    oldest = reversed([*islice(functions.items(), IDLEST)])
+    return min(oldest, key=lambda one: (any(s.stopped for s in one[1].scopes.values()), one[1].labelled))[0]
 
 
 def _least(scopes: OrderedDict[bytes, Scope]) -> bytes:
