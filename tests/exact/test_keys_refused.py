@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import threading
+from collections import UserDict
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aiohttp.test_utils import make_mocked_request
+from starlette.requests import Request as StarletteRequest
 
 from cachelayer import CacheLayer
 from cachelayer.errors import ConfigurationError
@@ -29,6 +32,7 @@ class Client:
 
 
 IGNORE = "ignore=['question']"
+OF_REQUEST = "pass what of it the answer depends on (of a request its path, query and body, say)"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +41,10 @@ IGNORE = "ignore=['question']"
         (lambda: threading.Lock(), f"(_thread.lock): name it in {IGNORE}"),
         (lambda: {"held": [object()]}, "(a dict that holds builtins.object)"),
         (lambda: io.BytesIO(b"text"), "pass its path, or what it reads; else name it in"),
+        (lambda: Django(), f"{OF_REQUEST}; else name it in"),
+        (lambda: Aiohttp(), f"{OF_REQUEST}; else name it in"),
+        (lambda: make_mocked_request("GET", "/a"), f"{OF_REQUEST}; else name it in"),
+        (lambda: StarletteRequest({"type": "http", "headers": []}), f"{OF_REQUEST}; else name it in"),
         (lambda: iter(["text"]), "pass a list of what it yields; else name it in"),
         (lambda: Awaited(), "await it first and pass what it gives; else name it in"),
     ],
@@ -47,6 +55,18 @@ async def test_it_says_what_to_pass_instead(make: Callable[[], Any], said: str) 
         await asked(make())
     assert "argument 'question'" in str(raised.value) and said in str(raised.value)
     assert "give key=, a function of all arguments" in str(raised.value)
+
+
+class Django:
+    def read(self) -> bytes:
+        raise NotImplementedError
+
+
+class Aiohttp(UserDict[str, Any]):
+    """A mapping whose items say nothing of what was asked: each request was answered with the first one's answer."""
+
+    async def read(self) -> bytes:
+        raise NotImplementedError
 
 
 class Awaited:

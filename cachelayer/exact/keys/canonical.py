@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
+from inspect import iscoroutinefunction
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Any
 
@@ -243,6 +244,12 @@ _NESTED: dict[type, Callable[[Any], Tree] | None] = {
 """How values of a class become trees; None for those that are trees already. Absent: `_other`."""
 
 
+def is_read(kind: type | None) -> bool:
+    """Whether what objects of a class hold is awaited, as a request's body: the web frameworks' are mappings, of which
+    the items say little (Starlette) or nothing (aiohttp) of what was asked."""
+    return any(iscoroutinefunction(getattr(kind, name, None)) for name in ("read", "body", "receive"))
+
+
 def _subclass(kind: type, types: type | tuple[type, ...]) -> bool:
     return kind.__module__ not in LIBRARY and kind is not types
 
@@ -259,7 +266,7 @@ def _subclassed(value: Any, kind: type) -> Tree:
         return _tag("ordered:" + _name(kind), [*held, *_beside(value)])
     if isinstance(value, dict):  # as stored: the items of a multi-dict are the first or the last ones
         return _tag("map:" + _name(kind), [*_sorted(dict.items(value)), *_beside(value)])
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and not is_read(kind):
         several = getattr(kind, "multi_items", None)
         return _tag("map:" + _name(kind), _sorted(several(value) if several else value.items()))
     if isinstance(value, list | tuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .canonical import NotKeyable
+from .canonical import NotKeyable, is_read
 
 _HOLDERS = (dict, list, tuple, set, frozenset)
 
@@ -37,8 +37,10 @@ def _instead(kind: type | None) -> str:
     """What to pass in place of an object of a class that is known for a slip."""
     if hasattr(kind, "__await__"):
         return "await it first and pass what it gives; else "
-    if hasattr(kind, "read"):
+    if hasattr(kind, "read") and hasattr(kind, "seek"):
         return "pass its path, or what it reads; else "
+    if hasattr(kind, "read") or is_read(kind):
+        return "pass what of it the answer depends on (of a request its path, query and body, say); else "
     if hasattr(kind, "__next__") or hasattr(kind, "__anext__"):
         return "pass a list of what it yields; else "
     return ""
