@@ -161,6 +161,9 @@ class Registry:
         known, named = declared(fn, options), bool(options.get("name"))
         if defined_again(fn, before, named=named, declared=known):
             return
+        if fn is before:
+            remedy = "it stands under it already: make it once and use that everywhere, or give another name="
+            raise ConfigurationError("name", name, remedy)
         remedy = "give another name=, or wrap a function once and not wherever it is called"
         if not known and defined_again(fn, before, named=named, declared=True):
             remedy = (

@@ -92,3 +92,12 @@ async def test_a_step_takes_what_a_chain_takes_and_is_told_of_anything_else(laye
     assert step.invoke("hub") == "HUB" and asked == ["hub"]
     with pytest.raises(ConfigurationError, match="runnable=7"):
         CachedRunnable(7, layer, name="seven")  # type: ignore[arg-type]
+
+
+async def test_a_second_cache_on_one_layer_is_told_to_be_the_first_or_to_have_a_name(
+    layer: CacheLayer,
+) -> None:
+    CacheLayerCache(layer)
+    with pytest.raises(ConfigurationError, match=r"name='langchain': .*make it once and use that everywhere"):
+        CacheLayerCache(layer)
+    CacheLayerCache(layer, name="other")
