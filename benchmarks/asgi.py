@@ -22,7 +22,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ import apps
 import peers
 import streams
 from load import Connection, asgi_post, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
-from machine import machine
+from record import heading, keep, parser_of
 
 Result = dict[str, Any]
 
@@ -226,9 +225,7 @@ BY_WRK = ("misses_by", "misses_of", "rates", "servers", "gateway")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--only", default="in_process,misses,streamed_misses,rates", help=f"of {', '.join(PARTS)}; or all"
     )
@@ -256,13 +253,8 @@ def main() -> None:
         print(f"{name} ...", flush=True)
         parts[name] = {**PARTS[name](options), "load_average": round(load, 1)}
         print(json.dumps(parts[name], indent=1), flush=True)
-    if options.out:
-        about = {
-            "command": "WRK=... python benchmarks/asgi.py --only all --litellm ... --out benchmarks/results/asgi",
-            "machine": machine(),
-            "date": date.today().isoformat(),
-        }
-        options.out.with_suffix(".json").write_text(json.dumps({**about, "parts": parts}, indent=1) + "\n")
+    command = "WRK=... python benchmarks/asgi.py --only all --litellm ... --out benchmarks/results/asgi"
+    keep(options.out, {**heading(command), "parts": parts})
 
 
 if __name__ == "__main__":

@@ -11,19 +11,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import machine
+from record import heading, keep, parser_of
 
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 CHUNK = (
@@ -116,20 +114,8 @@ def bench(url: str, requests: int, rate: float, work: Path) -> dict[str, Any]:
     return told
 
 
-def circumstances() -> dict[str, str]:
-    """Command, machine and date of a result file."""
-    load = os.getloadavg()[0]
-    return {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": f"{machine()}, load {load:.1f}",
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--rate", type=float, default=20.0)
@@ -139,7 +125,7 @@ def main() -> int:
     if args.serve:
         asyncio.run(serve(args.serve))
         return 0
-    log = args.work / "delays.jsonl"
+    log, about = args.work / "delays.jsonl", heading(" ".join(["python", *sys.argv]))
     with serving(log) as url:
         figures = bench(url, args.requests, args.rate, args.work)
     rows = compared(log, figures)
@@ -149,9 +135,9 @@ def main() -> int:
     worst = max(abs(row["off"]) for row in rows)
     print(f"worst: {worst:.2%}")
     if args.out:
-        told = {**circumstances(), "requests": args.requests, "rate": args.rate, "worst": worst, "rows": rows}
+        told = {**about, "requests": args.requests, "rate": args.rate, "worst": worst, "rows": rows}
         told["tool"] = figures["tool"]
-        args.out.write_text(json.dumps(told, indent=1) + "\n")
+        keep(args.out, told)
     return 0
 
 

@@ -20,7 +20,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench_accuracy import applied, bench, circumstances, compared, percentile, serving
+from bench_accuracy import applied, bench, compared, percentile, serving
+from record import heading, keep, parser_of
 
 NAMES = {
     "ttft": "time_to_first_token", "itl": "inter_chunk_latency",
@@ -72,9 +73,7 @@ def beside(ours: list[dict[str, Any]], theirs: dict[str, list[float]], log: Path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--aiperf", type=Path, required=True, metavar="PROGRAM")
     parser.add_argument("--requests", type=int, default=1200)
     parser.add_argument("--rate", type=float, default=20.0)
@@ -83,6 +82,7 @@ def main() -> int:
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     args.work, program = args.work.absolute(), args.aiperf.absolute()
+    about = heading(" ".join(["python", *sys.argv]))
     mine, other = args.work / "delays.jsonl", args.work / "delays-aiperf.jsonl"
     with serving(mine) as url:
         figures = bench(url, args.requests, args.rate, args.work)
@@ -101,8 +101,8 @@ def main() -> int:
     print(f"milliseconds; worst: bench {worst['bench']:.2%}, AIPerf {worst['aiperf']:.2%}")
     if args.out:
         version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-        told = {**circumstances(), "aiperf": version.strip(), "requests": args.requests, "rate": args.rate}
-        args.out.write_text(json.dumps({**told, "worst": worst, "rows": rows}, indent=1) + "\n")
+        told = {**about, "aiperf": version.strip(), "requests": args.requests, "rate": args.rate}
+        keep(args.out, {**told, "worst": worst, "rows": rows})
     return 0
 
 

@@ -13,7 +13,6 @@ measures the CPU time of gateway processes instead, a miss: several versions in 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -21,7 +20,6 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +31,7 @@ import aiohttp
 import apps
 import httpx
 import load
-from machine import machine
+from record import heading, keep, parser_of
 
 from cachelayer.flow.http import Http
 
@@ -171,9 +169,7 @@ def through_gateways(programs: list[str], upstream: str, rounds: int) -> dict[st
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=7, help="turns of each client (default: 7)")
     parser.add_argument(
         "--gateways", nargs="+", metavar="CACHELAYER", help="measure `CACHELAYER serve` instead"
@@ -182,7 +178,8 @@ def main() -> None:
     options = parser.parse_args()
     import uvloop
 
-    results = {}
+    told = heading("python benchmarks/clients.py" + (" --gateways ..." if options.gateways else ""))
+    told["rounds"] = options.rounds
     for gap in (0.0, 0.002):
         port = load.free_port()
         server = [sys.executable, *f"-m uvicorn apps:plain --port {port} --log-level warning".split()]
@@ -193,19 +190,11 @@ def main() -> None:
         ):
             if options.gateways:
                 programs = [str(Path(p).resolve()) if os.sep in p else p for p in options.gateways]
-                results[name] = through_gateways(programs, url, options.rounds)
+                told[name] = through_gateways(programs, url, options.rounds)
             else:
-                results[name] = runner.run(measured(url, gap, options.rounds))
-    told = {
-        "command": "python benchmarks/clients.py" + (" --gateways ..." if options.gateways else ""),
-        "machine": machine(),
-        "date": date.today().isoformat(),
-        "rounds": options.rounds,
-        **results,
-    }
+                told[name] = runner.run(measured(url, gap, options.rounds))
     print(json.dumps(told, indent=1))
-    if options.out:
-        options.out.with_suffix(".json").write_text(json.dumps(told, indent=1) + "\n")
+    keep(options.out, told)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,10 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
-import platform
 from collections.abc import Iterable, Iterator
-from datetime import date
 from pathlib import Path
 
 import numpy as np
-from machine import machine
 from numpy.typing import NDArray
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
@@ -45,36 +41,10 @@ def vectors(paths: list[Path], keep: Path | None, least: int) -> NDArray[np.floa
     return made
 
 
-def heading(command: str) -> dict[str, str]:
-    """What every result file begins with."""
-    load = f"{os.getloadavg()[0]:.1f}"
-    return {
-        "command": command,
-        "machine": machine(),
-        "python": platform.python_version(),
-        "date": str(date.today()),
-        "load": load,
-    }
-
-
-def table(rows: list[dict[str, object]]) -> str:
-    """A markdown table; the keys of the first row are the columns."""
-    names = list(rows[0])
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
-    lines += ["| " + " | ".join(_cell(row.get(name, "")) for name in names) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def percentiles(seconds: list[float]) -> tuple[float, float]:
     """p50 and p99 in microseconds."""
     low, high = np.percentile(seconds, [50, 99])
     return float(low * 1e6), float(high * 1e6)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def rows_of(path: Path) -> Iterator[dict[str, object]]:

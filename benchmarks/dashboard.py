@@ -8,7 +8,6 @@ then the cache is flushed, so that the panels have something to show. Needs prom
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import random
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from record import parser_of
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.cli.demo.corpus import Corpus, load
@@ -114,9 +114,7 @@ def running(*command: str | Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--html", type=Path, default=Path("dashboard.html"))
     parser.add_argument("--png", type=Path)

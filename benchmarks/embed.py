@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
-import json
 import statistics
 import sys
 import time
@@ -25,6 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
+from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.embed.batched import BatchedEmbedder
 from cachelayer.semantic.embed.cache import CachedEmbedder
@@ -179,7 +179,7 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
     ]
     low = np.percentile(lost, [0.1, 1])
     return {
-        **corpus.heading(f"python benchmarks/embed.py --data ... --texts {args.texts} --tasks {args.tasks}"),
+        **heading(f"python benchmarks/embed.py --data ... --texts {args.texts} --tasks {args.tasks}"),
         "table": table,
         "ratios": {
             "p50: OnnxEmbedder int8 / bare int8": alone["OnnxEmbedder int8"][0] / alone["bare int8"][0],
@@ -198,9 +198,7 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--data", nargs="+", type=Path, required=True, help="files or folders of .jsonl.gz with texts"
     )
@@ -216,23 +214,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     args = parser.parse_args()
     result = asyncio.run(measure(args))
-    lines = [
-        "# Embedders",
-        "",
-        *(f"- {key}: {result[key]}" for key in ("command", "machine", "date", "load")),
-    ]
-    lines += ["", corpus.table(result["table"]), ""]  # type: ignore[arg-type]
+    lines = [table(result["table"]), ""]
     for name in ("ratios", "int8 against fp32"):
         pairs = result[name].items()  # type: ignore[attr-defined]
         lines += [f"- {key}: {value if isinstance(value, int) else round(value, 4)}" for key, value in pairs]
     if args.streams:
         lines += ["", "## A threshold on the cosine alone, int8 and float32 vectors of the same streams", ""]
-        lines += [corpus.table(result["decisions"])]  # type: ignore[arg-type]
-    text = "\n".join(lines) + "\n"
+        lines += [table(result["decisions"])]
+    text = page("Embedders", result, "\n".join(lines))
     print(text)
-    if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(text)
+    keep(args.out, result, text)
 
 
 if __name__ == "__main__":

@@ -8,13 +8,10 @@ of one size and cost in the first table; of many in the second. Writes OUT.json,
 
 from __future__ import annotations
 
-import argparse
 import concurrent.futures
-import datetime as dt
 import functools
 import gc
 import heapq
-import json
 import pathlib
 import random
 import statistics
@@ -27,7 +24,7 @@ import numpy as np
 from eviction_peers import ONLINE, belady
 from eviction_plot import plot
 from eviction_traces import recorded, synthetic, zipf
-from machine import machine
+from record import heading, keep, page, parser_of, table
 
 from cachelayer.exact.memory.table import Memory, Slot, weight_of
 
@@ -195,13 +192,6 @@ def timed_puts(memory: Memory, coming: list[Slot], clock: Callable[[], int]) -> 
     return sorted(took)
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    heads = list(rows[0])
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    lines += ["| " + " | ".join(str(row[head]) for head in heads) + " |" for row in rows]
-    return "\n".join(lines)
-
-
 def summary(rows: list[dict[str, Any]]) -> list[str]:
     """How far cachelayer is from LRU and from the best online policy, at worst."""
     against_lru = min(rows, key=lambda row: row["cachelayer"] - row["LRU"])
@@ -219,9 +209,7 @@ def summary(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("traces", nargs="*", type=pathlib.Path, help="Mooncake traces, .jsonl or .jsonl.gz")
     parser.add_argument(
         "--out", type=pathlib.Path, help="path without suffix; prints only where it is not given"
@@ -237,32 +225,28 @@ def main() -> None:
     }
     traces |= dict(synthetic(args.accesses, args.seed))
     jobs = [(name, trace, share) for name, trace in traces.items() for share in args.shares]
+    about = heading("python benchmarks/eviction.py " + " ".join(path.name for path in args.traces))
     with concurrent.futures.ProcessPoolExecutor(args.processes) as pool:
         rows = list(pool.map(cell, jobs))
     costs = [put_cost(slots) for slots in (1_000, 10_000, 100_000)]
     result = {
-        "command": "python benchmarks/eviction.py " + " ".join(path.name for path in args.traces),
-        "machine": machine(),
-        "date": dt.date.today().isoformat(),
+        **about,
         "accesses": {name: [len(trace), len(set(trace))] for name, trace in traces.items()},
         "hit_ratio": rows,
         "unequal": unequal(args.accesses // 2, args.seed),
         "put": costs,
     }
-    report = "\n".join(
-        [
-            *("# Eviction", "", *(f"* {key}: {result[key]}" for key in ("command", "machine", "date"))),
-            *summary(rows),
-            *("", "### hit ratio, %, items alike", "", table(rows)),
-            *("", "### items of unequal size and cost", "", table(result["unequal"])),
-            *("", "### one insertion, its eviction included", "", table(costs), ""),
-        ]
+    text = page(
+        "Eviction",
+        result,
+        "\n".join(summary(rows)).strip("\n"),
+        *("### hit ratio, %, items alike", table(rows, str)),
+        *("### items of unequal size and cost", table(result["unequal"], str)),
+        *("### one insertion, its eviction included", table(costs, str)),
     )
-    print(report)
+    print(text)
+    keep(args.out, result, text)
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(report)
         plot(rows, args.out.with_suffix(".png"))
 
 

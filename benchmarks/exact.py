@@ -10,18 +10,13 @@ cashews) appear where they can be imported; each gets its best case: capacity to
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
-import json
-import os
-import platform
 import random
 import statistics
 import sys
 import time
 from collections.abc import AsyncIterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +36,7 @@ from exact_parts import (
     tasks_64,
     zipf,
 )
-from machine import machine
+from record import heading, keep, page, parser_of
 
 from cachelayer import CacheLayer, Policy
 
@@ -237,34 +232,19 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
-    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     options = parser.parse_args()
-    load = os.getloadavg()[0]
-    results = {}
+    command = "python benchmarks/exact.py" + (f" --only {options.only}" if options.only else "")
+    about, results = heading(command), {}
     for name, part in PARTS.items():
         if options.only is None or options.only in name:
             print(f"-- {name}", file=sys.stderr, flush=True)
             results[name] = asyncio.run(part())
-    about = {
-        "command": "python benchmarks/exact.py" + (f" --only {options.only}" if options.only else ""),
-        "machine": options.machine,
-        "date": str(date.today()),
-        "Python": platform.python_version(),
-        "load average before": round(load, 1),
-    }
-    facts = "\n".join(f"* {name}: {value}" for name, value in about.items())
-    text = f"# Exact caching in process\n\n{facts}\n\n{table(results)}"
+    text = page("Exact caching in process", about, table(results))
     print(text)
-    if options.out:
-        options.out.with_suffix(".md").write_text(text)
-        options.out.with_suffix(".json").write_text(
-            json.dumps({"about": about, "results": results}, indent=1)
-        )
+    keep(options.out, {"about": about, "results": results}, text)
 
 
 if __name__ == "__main__":

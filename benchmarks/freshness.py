@@ -9,13 +9,14 @@ the labels do not say.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from record import parser_of
 
 from cachelayer.semantic.freshness import time_sensitive
 
@@ -47,9 +48,7 @@ def counted(path: Path) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder with classes of questions")
     parser.add_argument("--json", type=Path, help="write all counts here")
     args = parser.parse_args()

@@ -27,6 +27,7 @@ from typing import Any
 
 from gpu_measure import TEXT, K, Result, summary, text_in, timed
 from gpu_parts import faiss_parts, through_cachelayer
+from record import parser_of
 
 CENTRES = 20_000
 
@@ -107,9 +108,7 @@ def torch_reference(rows: Any, queries: Any, args: argparse.Namespace, bandwidth
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rows", nargs="+", type=int, default=[1_000_000, 10_000_000])
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 64, 1024, 8192])

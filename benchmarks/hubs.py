@@ -10,7 +10,6 @@ requests: nobody has a text with that vector.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from cachelayer.semantic.quarantine import LOOKUPS, NEAR, UNLIKE
 
 from .decide.data import Stream, load
+from .record import parser_of
 
 Vectors = NDArray[np.float32]
 
@@ -51,9 +51,7 @@ def measured(stream: Stream, every: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("streams", type=Path, nargs="+", help="files of {q, cls} lines")
     parser.add_argument("--vectors", type=Path, required=True, help="folder where vectors are kept")
     parser.add_argument("--limit", type=int, default=8000, help="requests of each stream (default 8000)")

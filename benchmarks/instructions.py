@@ -11,7 +11,6 @@ the one before left them, so what runs between two requests elsewhere is not in 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -19,10 +18,9 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
 from pathlib import Path
 
-from machine import machine
+from record import heading, keep, parser_of
 
 HERE = Path(__file__).resolve().parent
 FEW = 200
@@ -66,25 +64,18 @@ def a_request(kind: str, requests: int) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--requests", type=int, default=400, help="between few and many (default: 400)")
     parser.add_argument("--out", type=Path, help="write PATH.json")
     options = parser.parse_args()
     if shutil.which("valgrind") is None:
         parser.error("valgrind is not installed: apt-get install valgrind")
+    result = heading("python benchmarks/instructions.py --out benchmarks/results/instructions")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         rows = dict(zip(KINDS, pool.map(lambda kind: a_request(kind, options.requests), KINDS), strict=True))
-    result = {
-        "command": "python benchmarks/instructions.py --out benchmarks/results/instructions",
-        "machine": machine(),
-        "date": date.today().isoformat(),
-        "a request": rows,
-    }
+    result["a request"] = rows
     print(json.dumps(result, indent=1))
-    if options.out:
-        options.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
+    keep(options.out, result)
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ what differs from event to event.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
 
 from cachelayer.adapters.asgi import CacheLayerMiddleware
 from load import asgi_post
-from machine import machine
+from record import heading, keep, parser_of
 
 from cachelayer import CacheLayer
 from cachelayer.exact.wire.codec import Chunks, Codec
@@ -154,21 +152,17 @@ async def measured(kind: str, words: int, rounds: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--words", type=int, nargs="+", default=[500, 2_000, 8_000])
     parser.add_argument("--out", type=Path, help="write the figures as JSON")
     args = parser.parse_args()
-    command = f"python benchmarks/long_streams.py --rounds {args.rounds}"
-    found: dict[str, Any] = {"command": command, "machine": machine(), "date": str(date.today())}
+    found = heading(f"python benchmarks/long_streams.py --rounds {args.rounds}")
     for kind in DELTAS:
         for words in args.words:
             found[f"{kind}, {words}"] = figures = asyncio.run(measured(kind, words, args.rounds))
             print(f"{kind}, {words}: {figures}", flush=True)
-    if args.out is not None:
-        args.out.write_text(json.dumps(found, indent=1) + "\n")
+    keep(args.out, found)
 
 
 if __name__ == "__main__":

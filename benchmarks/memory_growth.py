@@ -8,11 +8,8 @@ answers, canonical and raw forms, slots, tables, indexes. Writes OUT.json and OU
 
 from __future__ import annotations
 
-import argparse
-import datetime as dt
 import gc
 import itertools
-import json
 import pathlib
 import random
 import sys
@@ -20,7 +17,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
-from machine import machine
+from record import heading, keep, page, parser_of, table
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.exact.memory.table import Memory, Slot, weight_of
@@ -104,9 +101,7 @@ def measure(name: str, fill: Callable[[int], Held], budget: int) -> dict[str, An
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--budget", type=float, default=64.0, help="MiB")
     parser.add_argument("--answer", type=int, default=1024, help="characters of an answer")
     parser.add_argument(
@@ -120,24 +115,12 @@ def main() -> None:
         "layer, one string": lambda budget: layer(budget, size, chat=False),
         "layer, chat request": lambda budget: layer(budget, size, chat=True),
     }
+    result = heading(f"python benchmarks/memory_growth.py --budget {args.budget:g} --answer {size}")
     rows = [measure(name, fill, budget) for name, fill in cases.items()]
-    result = {
-        "command": f"python benchmarks/memory_growth.py --budget {args.budget:g} --answer {size}",
-        "machine": machine(),
-        "date": dt.date.today().isoformat(),
-        "budget MiB": args.budget,
-        "rows": rows,
-    }
-    heads = list(rows[0])
-    lines = ["# Growth of a full in-process tier", ""]
-    lines += [f"* {key}: {result[key]}" for key in ("command", "machine", "date", "budget MiB")]
-    lines += ["", "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    lines += ["| " + " | ".join(str(row[head]) for head in heads) + " |" for row in rows]
-    report = "\n".join(lines) + "\n"
-    print(report)
-    if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(report)
+    result |= {"budget MiB": args.budget, "rows": rows}
+    text = page("Growth of a full in-process tier", result, table(rows, str), also=["budget MiB"])
+    print(text)
+    keep(args.out, result, text)
 
 
 if __name__ == "__main__":

@@ -8,23 +8,18 @@ has its turn, so that they share the machine's moods. Spans go to a batch proces
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
-import json
-import os
-import platform
 import statistics
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from machine import machine
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
+from record import heading, keep, parser_of
 
 from cachelayer import CacheLayer
 from cachelayer.observe.cost import Price, Prices
@@ -123,29 +118,18 @@ async def measure(rounds: int) -> tuple[list[dict[str, Any]], dict[str, float]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
+    told = heading(" ".join(["python", *sys.argv]))
     rows, scrape = asyncio.run(measure(args.rounds))
     for row in rows:
-        told = f"{row['of']:10} {row['on']:12} p50 {row['p50_us']:7.2f} us  p99 {row['p99_us']:8.2f} us"
-        print(f"{told}  more at p50 {row['more_us']:+6.2f} us")
+        line = f"{row['of']:10} {row['on']:12} p50 {row['p50_us']:7.2f} us  p99 {row['p99_us']:8.2f} us"
+        print(f"{line}  more at p50 {row['more_us']:+6.2f} us")
     print(f"a scrape: {scrape['scrape_ms']:.1f} ms")
-    if args.out:
-        load = os.getloadavg()[0]
-        told = {
-            "command": " ".join(["python", *sys.argv]),
-            "machine": f"{machine()}, load {load:.1f}",
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "python": platform.python_version(),
-            "must": {"metrics, hit": 0.5, "not sampled": 2.0, "sampled": 30.0},
-            "rows": rows,
-            **scrape,
-        }
-        args.out.write_text(json.dumps(told, indent=1) + "\n")
+    told |= {"must": {"metrics, hit": 0.5, "not sampled": 2.0, "sampled": 30.0}, "rows": rows, **scrape}
+    keep(args.out, told)
     return 0
 
 

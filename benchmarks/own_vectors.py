@@ -9,9 +9,7 @@ in a random order; calls for checks are subtracted from the hits. Nothing in the
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,8 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-import corpus
+
+from record import heading, keep, parser_of
 
 from cachelayer import CacheLayer, Policy
 
@@ -49,9 +48,7 @@ async def stream(pictures: Any, digits: Any, bound: float, seed: int) -> tuple[f
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--shuffles", type=int, default=10)
     parser.add_argument("--out", type=Path, help="where to write the figures as JSON")
     args = parser.parse_args()
@@ -71,9 +68,7 @@ def main() -> None:
         print(
             f"{bound}: net hits {np.mean(net):.3f}, wrong {np.mean(errors):.4f} of them, held {held} of {len(runs)}"
         )
-    if args.out:
-        told = {**corpus.heading("python " + " ".join(sys.argv)), "rows": rows}
-        args.out.write_text(json.dumps(told, indent=1) + "\n")
+    keep(args.out, {**heading("python " + " ".join(sys.argv)), "rows": rows})
 
 
 if __name__ == "__main__":

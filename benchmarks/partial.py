@@ -24,7 +24,7 @@ import partial_langchain
 import partial_plot
 import partial_rag
 import partial_retrieval
-from corpus import heading, table
+from record import heading, page, parser_of, table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "redis"))
 
@@ -62,9 +62,7 @@ def measure(part: str, options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="directory of partial.*")
     parser.add_argument(
         "--part", nargs="*", choices=PARTS, default=PARTS, help="what to measure; all by default"
@@ -81,19 +79,18 @@ def main() -> None:
     for part in options.part:
         told[part] = measure(part, options)
         kept.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
-    (options.out / "partial.md").write_text(page(told), "utf-8")
+    (options.out / "partial.md").write_text(results(told), "utf-8")
     partial_plot.plot(told, options.out / "partial.png")
 
 
-def page(told: dict[str, Any]) -> str:
+def results(told: dict[str, Any]) -> str:
     """The results as a page."""
-    head = "".join(f"* {name}: {told[name]}\n" for name in ("command", "machine", "python", "date", "load"))
     note = (
         "Rounds of what is compared alternate in one process. Parts were measured at different times; the load is\n"
-        "that at the start of the last run.\n"
+        "that at the start of the last run."
     )
-    parts = "".join(f"\n## {part}\n\n{table(_even(told[part]))}\n" for part in PARTS if part in told)
-    return f"# Partial caching\n\n{head}\n{note}{parts}\n![calls](partial.png)\n"
+    parts = [f"## {part}\n\n{table(_even(told[part]))}" for part in PARTS if part in told]
+    return page("Partial caching", told, note, *parts, "![calls](partial.png)")
 
 
 def _even(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

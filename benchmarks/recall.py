@@ -9,8 +9,6 @@ indexed. Exact neighbours are found in blocks while the rows are made, so that n
 
 from __future__ import annotations
 
-import argparse
-import json
 import resource
 import sys
 import time
@@ -24,6 +22,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
+from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 
@@ -85,9 +84,7 @@ def measure(real: Vectors, queries: Vectors, size: int) -> dict[str, object]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--vectors", type=Path, required=True, help="vectors of real texts (.npy)")
     parser.add_argument("--sizes", nargs="+", type=int, default=[100_000, 1_000_000])
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
@@ -96,18 +93,11 @@ def main() -> None:
     pool = np.load(args.vectors)
     pool = pool[np.random.default_rng(0).permutation(len(pool))]
     sizes = " ".join(map(str, args.sizes))
-    result: dict[str, object] = dict(
-        corpus.heading(f"python benchmarks/recall.py --vectors ... --sizes {sizes}")
-    )
+    result = heading(f"python benchmarks/recall.py --vectors ... --sizes {sizes}")
     result["table"] = [measure(pool[QUERIES:], pool[:QUERIES], size) for size in args.sizes]
-    lines = ["# Recall of the promoted index", ""]
-    lines += [f"- {key}: {result[key]}" for key in ("command", "machine", "date", "load")]
-    lines += ["", corpus.table(result["table"])]  # type: ignore[arg-type]
-    text = "\n".join(lines) + "\n"
+    text = page("Recall of the promoted index", result, table(result["table"]))
     print(text)
-    if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(text)
+    keep(args.out, result, text)
 
 
 if __name__ == "__main__":

@@ -16,21 +16,18 @@ import asyncio
 import contextlib
 import json
 import math
-import os
-import platform
 import random
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from machine import machine
+from record import heading, keep, page, parser_of
 from redis_floor import redis_cluster, redis_server
 
 from cachelayer import Budgets, CacheLayer, Policy
@@ -253,13 +250,10 @@ def table(results: dict[str, dict[str, Row]]) -> Iterator[str]:
 
 def main() -> None:
     """Run the parts asked for, or play one process's role."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
     parser.add_argument("--seconds", type=float, default=30.0, help="of load, in each part (default 30)")
-    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     for hidden in ("--role", "--url", "--number"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -267,27 +261,14 @@ def main() -> None:
         report = asyncio.run(ROLES[options.role](options.url, options.seconds, int(options.number)))
         print(json.dumps(report))
         return
-    load, results = os.getloadavg()[0], {}
+    about, results = heading(f"python benchmarks/redis_fleet.py --seconds {options.seconds:g}"), {}
     for name, part in PARTS.items():
         if options.only is None or options.only in name:
             print(f"-- {name}", file=sys.stderr, flush=True)
             results[name] = part(options.seconds)
-    about = {
-        "command": f"python benchmarks/redis_fleet.py --seconds {options.seconds:g}",
-        "machine": options.machine,
-        "date": str(date.today()),
-        "Python": platform.python_version(),
-        "load average before": round(load, 1),
-    }
-    text = "\n".join(
-        ["# A fleet on one Redis", "", *(f"* {k}: {v}" for k, v in about.items()), "", *table(results)]
-    )
+    text = page("A fleet on one Redis", about, "\n".join(table(results)))
     print(text)
-    if options.out:
-        options.out.with_suffix(".md").write_text(text)
-        options.out.with_suffix(".json").write_text(
-            json.dumps({"about": about, "results": results}, indent=1)
-        )
+    keep(options.out, {"about": about, "results": results}, text)
 
 
 if __name__ == "__main__":

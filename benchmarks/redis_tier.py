@@ -13,16 +13,11 @@ within one run. What several processes do together is in `redis_fleet.py`.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import json
-import os
-import platform
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +27,7 @@ import orjson
 import redis_layer
 import redis_parts
 from exact_parts import answer, key_of, request
-from machine import machine
+from record import heading, keep, page, parser_of
 from redis_floor import bare, redis_server
 from redis_layer import ENTRIES, Call, Stage
 from redis_parts import Rows, alternate, serial, tasks_64
@@ -159,30 +154,15 @@ async def measure(only: str | None) -> dict[str, Rows]:
 
 def main() -> None:
     """Run the parts asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     parser.add_argument("--only", help="run the parts whose name contains this")
-    parser.add_argument("--machine", default=machine(), help="the machine, in words, for the record")
     options = parser.parse_args()
-    load = os.getloadavg()[0]
-    results = asyncio.run(measure(options.only))
-    about = {
-        "command": "python benchmarks/redis_tier.py" + (f" --only {options.only!r}" if options.only else ""),
-        "machine": options.machine,
-        "date": str(date.today()),
-        "Python": platform.python_version(),
-        "load average before": round(load, 1),
-    }
-    facts = "\n".join(f"* {name}: {value}" for name, value in about.items())
-    text = f"# The Redis tier\n\n{facts}\n\n{redis_parts.table(results)}"
+    command = "python benchmarks/redis_tier.py" + (f" --only {options.only!r}" if options.only else "")
+    about, results = heading(command), asyncio.run(measure(options.only))
+    text = page("The Redis tier", about, redis_parts.table(results))
     print(text)
-    if options.out:
-        options.out.with_suffix(".md").write_text(text)
-        options.out.with_suffix(".json").write_text(
-            json.dumps({"about": about, "results": results}, indent=1)
-        )
+    keep(options.out, {"about": about, "results": results}, text)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import faiss
 import numpy as np
@@ -30,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 from bare_faiss import K, Search, Vectors, bare
+from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.index.faiss_cpu import FaissIndex
 from cachelayer.semantic.index.packed import PackedIndex
@@ -195,9 +197,7 @@ def _resident() -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--data", nargs="+", type=Path, default=[], help="files or folders of .jsonl.gz with texts"
     )
@@ -220,7 +220,7 @@ def main() -> None:
     pool = corpus.vectors(args.data, args.vectors, max(args.sizes) + QUERIES)
     pool = pool[np.random.default_rng(0).permutation(len(pool))]
     queries, rows = pool[:QUERIES].copy(), pool[QUERIES:]
-    result: dict[str, object] = dict(corpus.heading("python benchmarks/search.py " + " ".join(_shown(args))))
+    result = heading("python benchmarks/search.py " + " ".join(_shown(args)))
     result["sizes"] = [measure(n, rows[:n], queries, args) for n in args.sizes]
     result["bookkeeping, bytes per entry"] = {
         f"{scopes:,} scopes of {entries:,} ({width} dimensions)": _in_a_process_of_its_own(
@@ -232,9 +232,7 @@ def main() -> None:
     result["stalls"] = {"entries": longest, **stalls(rows[:longest])}
     text = _markdown(result)
     print(text)
-    if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(text)
+    keep(args.out, result, text)
 
 
 def _shown(args: argparse.Namespace) -> list[str]:
@@ -246,25 +244,24 @@ def _in_a_process_of_its_own(*numbers: int) -> float:
     return float(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
 
 
-def _markdown(result: dict[str, object]) -> str:
-    lines = ["# Candidate search", ""]
-    lines += [f"- {key}: {result[key]}" for key in ("command", "machine", "date", "load")]
-    for size in result["sizes"]:  # type: ignore[attr-defined]
-        lines += ["", f"## {size['entries']:,} entries", "", corpus.table(size["table"]), ""]
+def _markdown(result: dict[str, Any]) -> str:
+    lines: list[str] = []
+    for size in result["sizes"]:
+        lines += ["", f"## {size['entries']:,} entries", "", table(size["table"]), ""]
         lines += [
             f"- {name}: {value if isinstance(value, str) else round(value, 2)}"
             for name, value in size["ratios"].items()
         ]
     lines += ["", "## Bookkeeping, resident bytes per entry beyond its vector", ""]
-    lines += [f"- {name}: {value:.0f}" for name, value in result["bookkeeping, bytes per entry"].items()]  # type: ignore[attr-defined]
-    stall = dict(result["stalls"])  # type: ignore[call-overload]
+    lines += [f"- {name}: {value:.0f}" for name, value in result["bookkeeping, bytes per entry"].items()]
+    stall = dict(result["stalls"])
     lines += [
         "",
         f"## One insertion on the loop while {stall.pop('entries'):,} arrive and a thread promotes, CPU ms",
         "",
     ]
     lines += [f"- {name}: {value:.3f}" for name, value in stall.items()]
-    return "\n".join(lines) + "\n"
+    return page("Candidate search", result, "\n".join(lines).lstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
+from record import heading, keep, parser_of
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
@@ -273,9 +274,7 @@ def plot(one: dict[str, Any], out: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--streams", nargs="+", type=Path, required=True, help="labelled requests {q, cls}")
     parser.add_argument("--fill", nargs="+", type=Path, required=True, help="streams, a text of each class")
     parser.add_argument("--entries", type=int, default=10_000)
@@ -288,11 +287,11 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=4.0, help="per bare encoder and round")
     parser.add_argument("--out", type=Path, help="write OUT.json, OUT.md and OUT.png")
     args = parser.parse_args()
-    result: dict[str, Any] = dict(corpus.heading("python benchmarks/similar.py --streams ... --fill ..."))
+    result: dict[str, Any] = heading("python benchmarks/similar.py --streams ... --fill ...")
     result |= asyncio.run(measure(args))
     print(json.dumps(result, indent=1))
+    keep(args.out, result)
     if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps(result, indent=1) + "\n")
         plot(result["one task, us"], args.out.with_suffix(".png"))
 
 

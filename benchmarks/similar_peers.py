@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import random
 import sys
 import tempfile
@@ -30,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 import similar
 from peer_vcache import vcache
+from record import heading, keep, page, parser_of, table
 
 from cachelayer import Source
 from cachelayer.semantic.embed.prepare import prepare
@@ -147,9 +147,7 @@ def row(name: str, took: list[float], asked: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--streams", nargs="+", type=Path, required=True, help="labelled requests {q, cls}")
     parser.add_argument(
         "--fill", nargs="*", type=Path, default=[], help="streams of which each class gives a text"
@@ -162,15 +160,11 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=400)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
     args = parser.parse_args()
-    heading = corpus.heading("python benchmarks/similar_peers.py --streams ... --fill ...")
-    table = asyncio.run(measure(args))
-    lines = ["# A similar hit beside a peer's", "", *(f"- {key}: {value}" for key, value in heading.items())]
-    lines += [f"- entries: {args.entries:,}; requests: {args.requests}", "", corpus.table(table)]
-    text = "\n".join(lines) + "\n"
+    told = heading("python benchmarks/similar_peers.py --streams ... --fill ...")
+    told |= {"entries": args.entries, "requests": args.requests, "table": asyncio.run(measure(args))}
+    text = page("A similar hit beside a peer's", told, table(told["table"]), also=["entries", "requests"])
     print(text)
-    if args.out:
-        args.out.with_suffix(".json").write_text(json.dumps({**heading, "table": table}, indent=1) + "\n")
-        args.out.with_suffix(".md").write_text(text)
+    keep(args.out, told, text)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,7 @@ in turn within one run, so that a busy machine slows all alike. pickle is here f
 
 from __future__ import annotations
 
-import argparse
 import copy
-import datetime as dt
 import pathlib
 import pickle
 import statistics
@@ -21,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import orjson
-from machine import machine
+from record import heading, page, parser_of
 
 from cachelayer.exact.answers.kept import Freezer
 from cachelayer.exact.wire.codec import Codec
@@ -148,33 +146,20 @@ def table(rounds: int) -> list[str]:
     return lines
 
 
+NOTE = """\
+Microseconds, median (p99); the cost of an empty call is subtracted. `thaw` is what an in-process hit
+pays for an answer of its own, `copy.deepcopy` the floor beside it; `freeze` is what a miss pays
+to keep it; `orjson.loads` of a pydantic model is `model_validate_json`; `codec` is for Redis."""
+
+
 def main() -> None:
     """Measure, print, and write where asked."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=400, help="rounds in which the ways take turns (400)")
-    parser.add_argument("--machine", default=machine(), help="the machine in words")
-    parser.add_argument("--date", default=dt.date.today().isoformat(), help="the date to print (today)")
     parser.add_argument("--out", type=pathlib.Path, help="markdown file to write")
     given = parser.parse_args()
-    command = f"python benchmarks/thaw.py --rounds {given.rounds}"
-    text = "\n".join(
-        [
-            "# Handing out kept answers",
-            "",
-            f"- command: `{command}`",
-            f"- machine: {given.machine}",
-            f"- date: {given.date}",
-            "",
-            "Microseconds, median (p99); the cost of an empty call is subtracted. `thaw` is what an in-process hit",
-            "pays for an answer of its own, `copy.deepcopy` the floor beside it; `freeze` is what a miss pays",
-            "to keep it; `orjson.loads` of a pydantic model is `model_validate_json`; `codec` is for Redis.",
-            "",
-            *table(given.rounds),
-            "",
-        ]
-    )
+    told = heading(f"python benchmarks/thaw.py --rounds {given.rounds}")
+    text = page("Handing out kept answers", told, NOTE, "\n".join(table(given.rounds)))
     print(text)
     if given.out is not None:
         given.out.write_text(text)

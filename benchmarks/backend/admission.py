@@ -6,11 +6,8 @@ on the rest."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
 from cachelayer.adapters.tensorrt_llm.admission import LimitPolicy
-from machine import machine
+from record import heading, keep, parser_of
 from sim.admission import goodput
 from sim.engine import Job, Parameters
 from sim.replay import load, saturation
@@ -87,7 +84,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("traces", type=Path, nargs="+")
     parser.add_argument(
         "--skip",
@@ -108,13 +105,11 @@ def main() -> None:
     if arguments.out:
         names = " ".join(path.name for path in arguments.traces)
         report = {
-            "command": f"python benchmarks/backend/admission.py {names}",
-            "machine": machine(),
+            **heading(f"python benchmarks/backend/admission.py {names}"),
             "clock": "simulated: the machine decides nothing",
-            "date": time.strftime("%Y-%m-%d"),
             "results": results,
         }
-        (arguments.out / "admission.json").write_text(json.dumps(report, indent=1) + "\n")
+        keep(arguments.out / "admission", report)
         plot(results, arguments.out / "admission.png")
 
 

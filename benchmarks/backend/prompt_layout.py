@@ -10,10 +10,8 @@ LRU pool.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cachelayer.adapters.tensorrt_llm.blocks import prompt_bytes
 from cachelayer.adapters.tensorrt_llm.prompts import Document, arrange, estimate, shared_tokens
-from machine import machine
+from record import heading, keep, parser_of
 
 SYSTEM = (
     "You answer questions of customers from the passages below and say when they do not hold the answer. " * 6
@@ -86,7 +84,7 @@ def measure(arguments: argparse.Namespace, k: int, extra: int) -> dict[str, floa
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--topics", type=int, default=200)
     parser.add_argument("--k", type=int, nargs="+", default=[3, 4, 6, 8], help="passages a question")
@@ -107,13 +105,11 @@ def main() -> None:
             print(rows[-1], flush=True)
     if arguments.out:
         report = {
-            "command": "python benchmarks/backend/prompt_layout.py",
-            "machine": machine(),
-            "date": time.strftime("%Y-%m-%d"),
+            **heading("python benchmarks/backend/prompt_layout.py"),
             "pool_blocks": arguments.pool,
             "rows": rows,
         }
-        (arguments.out / "prompt_layout.json").write_text(json.dumps(report, indent=1) + "\n")
+        keep(arguments.out / "prompt_layout", report)
         plot(rows, arguments.out / "prompt_layout.png")
 
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cachelayer.adapters.tensorrt_llm import BackendError, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
-from machine import machine
+from record import heading, keep, parser_of
 
 WORDS = "order return refund parcel label invoice account address warranty size colour exchange".split()
 
@@ -73,9 +73,7 @@ def summary(times: list[float | None]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("--port", type=int, default=8123)
     parser.add_argument("--model", required=True, help="what the server calls the model: its folder")
     parser.add_argument("--bursts", type=int, default=8, help="a side")
@@ -88,15 +86,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     report = {
-        "command": f"python benchmarks/backend/real_server.py --model MODEL --bursts {arguments.bursts}",
-        "machine": machine(),
-        "date": time.strftime("%Y-%m-%d"),
+        **heading(f"python benchmarks/backend/real_server.py --model MODEL --bursts {arguments.bursts}"),
         "server": "transformers serve 5.23.0 --continuous-batching, two-layer random Llama, CPU",
         "results": asyncio.run(run(arguments)),
     }
     print(json.dumps(report, indent=1))
-    if arguments.out:
-        arguments.out.write_text(json.dumps(report, indent=1) + "\n")
+    keep(arguments.out, report)
 
 
 if __name__ == "__main__":

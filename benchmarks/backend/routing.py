@@ -7,11 +7,8 @@ cannot keep up shows in its TTFT."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 
-from machine import machine
+from record import heading, keep, parser_of
 from sim.engine import Parameters
 from sim.ours import PrefixAware
 from sim.replay import at_load, load, replay, saturation, summary
@@ -109,7 +106,7 @@ def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("traces", type=Path, nargs="+", help="mooncake *.jsonl.gz or azure *.csv.gz")
     parser.add_argument("--limit", type=int, default=6000, help="requests of each trace")
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 4, 16])
@@ -119,17 +116,13 @@ def main() -> None:
     if arguments.out:
         names = " ".join(path.name for path in arguments.traces)
         report = {
-            "command": f"python benchmarks/backend/routing.py {names} --limit {arguments.limit}",
-            "machine": machine(),
+            **heading(f"python benchmarks/backend/routing.py {names} --limit {arguments.limit}"),
             "clock": "simulated: the machine decides nothing",
-            "date": time.strftime("%Y-%m-%d"),
             "rows": rows,
         }
-        (arguments.out / "routing.json").write_text(json.dumps(report, indent=1) + "\n")
         note = "Each cell: mean TTFT s / p99 TTFT s / prefix hit ratio. Nothing was shed by any rule.\n\n"
-        (arguments.out / "routing.md").write_text(
-            f"`{report['command']}`, {report['date']}\n\n{note}{markdown(rows)}"
-        )
+        text = f"`{report['command']}`, {report['date']}\n\n{note}{markdown(rows)}"
+        keep(arguments.out / "routing", report, text)
         plot(rows, arguments.out / "routing.png")
 
 

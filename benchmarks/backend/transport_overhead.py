@@ -8,10 +8,8 @@ tritonserver for gRPC). A request is timed by the wall clock (1 token), a token 
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -30,7 +28,7 @@ import orjson
 import tensorrt_llm_standin as trt
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.tensors import LLMAPI_FLAGS
-from machine import machine
+from record import heading, keep, parser_of
 from script import prompt
 from triton_server import TritonServer
 
@@ -212,7 +210,7 @@ async def run(rounds: int, tokens: int, port: str, work: Path) -> dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--tokens", type=int, default=200)
     parser.add_argument("--out", type=Path)
@@ -229,16 +227,11 @@ def main() -> None:
         finally:
             process.kill()
     report = {
-        "command": " ".join(["python benchmarks/backend/transport_overhead.py", *sys.argv[1:]]),
-        "machine": machine(),
-        "date": time.strftime("%Y-%m-%d"),
-        "load_average": os.getloadavg()[0],
+        **heading(" ".join(["python benchmarks/backend/transport_overhead.py", *sys.argv[1:]])),
         "results": results,
     }
-    text = json.dumps(report, indent=2)
-    print(text)
-    if arguments.out:
-        arguments.out.write_text(text + "\n")
+    print(json.dumps(report, indent=1))
+    keep(arguments.out, report)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
 
-from ..machine import machine
+from ..record import machine
 
 STATES = ("unverified", "holding", "certified", "stopped")
 _EVERY, _NEAR, _DIMENSION, _ANSWERS = 50, 8, 32, 8

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..machine import machine
+from ..record import machine
 from .data import Stream, Vectors, vectors
 from .layered import Run, Table, replay
 from .pairs import FRESH_NATURAL, LATE_NATURAL, NATURAL, handmade

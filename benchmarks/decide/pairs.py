@@ -30,7 +30,7 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
-from ..machine import machine
+from ..record import machine
 from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times

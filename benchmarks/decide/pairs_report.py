@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..machine import machine
+from ..record import machine
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from cachelayer.semantic.evidence.risk import Prior
 
-from ..machine import machine
+from ..record import machine
 from .data import Stream, load, vectors
 from .freeform import FreeForm
 from .layered import Table
