@@ -137,12 +137,12 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         answers of its own.
 
         name, version: identify the function in keys.
-        text: the parameter compared by meaning, or a function of the arguments that returns the text.
+        text: the parameter compared by meaning; or, beside `key`, a function of the arguments that returns the text.
         vector: computes the vector of an argument that is not text; if it is not async it runs in a thread.
         tags: templates over the arguments, such as "kb:{topic}", by which answers are invalidated.
         ignore: parameters that do not affect the answer.
         vary: callables or ContextVars whose values do affect it.
-        key: a function of the arguments that replaces them in the key.
+        key: a function of the arguments that replaces them in the key, all but what `text` says.
         self_key, share_self: which attributes of a method's object are in the key, beside its class; nothing of it.
         share: give every caller the same object instead of a copy.
         view: what to read of an answer kept in another form, or the `Reason` why it is not kept.

@@ -129,7 +129,7 @@ class Registry:
         tags = tuple(options.get("tags", ()))
         check_tags(tags, fn, name)
         own = self._own_tier(options["vector"], name) if "vector" in options else None
-        similar = self._compares(policy, fields, own) and identifier.text is not None
+        similar = self._compares(policy, fields, own) and identifier.compares
         function = Function(
             name,
             fn,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from counting import Counting
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,19 +16,11 @@ from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.pairs.closely import CloseReader
 from cachelayer.semantic.pairs.closeness import Tokens
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Candidate, Embedded, Query
+from cachelayer.types import Candidate, Query
 
 
-class Counted(WordEmbedder):
-    """An embedder that remembers what it embedded."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    async def embed(self, texts: Sequence[str]) -> Embedded:
-        self.texts += texts
-        return await super().embed(texts)
+class Counted(Counting):
+    """It reads token by token, too."""
 
     async def read_tokens(self, texts: Sequence[str]) -> list[Any]:
         self.texts += texts

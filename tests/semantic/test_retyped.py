@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import pytest
+from counting import Counting
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,23 +16,11 @@ from cachelayer.semantic.text.repeats import akin, core
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.spelling import Spelling
 from cachelayer.testing import WordEmbedder
-from cachelayer.types import Embedded, Outcome, Turn
+from cachelayer.types import Outcome, Turn
 
 ASKED = "How do I reset the Hub 3?"
 TYPED = "Hello, how do i reset the hub 3"
 Ask_ = Callable[..., Awaitable[Outcome]]
-
-
-class Counting(WordEmbedder):
-    """Notes what it embeds."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    async def embed(self, texts: Sequence[str]) -> Embedded:
-        self.texts += texts
-        return await super().embed(texts)
 
 
 async def kept(layer: CacheLayer, answers: Callable[[str], str] = str.casefold) -> Ask_:

@@ -12,12 +12,11 @@ from ...types import Turn
 from ..answers.fields import attributes
 from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
+from .meaning import compared
 from .normalize import Fold
 from .plain import encode_plain
 from .refusal import unkeyable
 
-MEANINGFUL = ("question", "query", "prompt", "text", "input")
-"""Parameter names that are compared by meaning, in this order, after `messages`."""
 _HEADS = 4096
 Vary = Callable[[], Any] | ContextVar[Any]
 
@@ -113,7 +112,12 @@ class Identifier:
             raise ConfigurationError(
                 "vector", name, "name the parameter that it reads: text='name', and no key="
             )
-        self.text = _meaning(name, candidates, named, text, self._extra, semantic and key is None)
+        self.text = compared(name, candidates, named, text, self._extra, semantic and key is None)
+        self.compares = self.text is not None and (key is None or text is not None)
+        """Whether two requests can be near each other: not where all that `key` returns must be equal."""
+        if semantic and callable(text) and key is None and not ignore:
+            remedy = "beside a function give key=, too: it returns what of the arguments must be equal"
+            raise ConfigurationError("text", text, f"{name}: {remedy}")
         self._passed = self._ignore | {self._receiver, self.text if isinstance(self.text, str) else None}
         """Parameters that are no fields like others: left out, or read by rules of their own."""
         self._exact = self.text is None and not wire and self._receiver is None and key is None
@@ -161,11 +165,13 @@ class Identifier:
             canonical = encode_plain(fields)
             if canonical is not None:
                 return Identity(head, head + canonical)
+        raw = chat.wire_fields(bound) if self._wire else bound
         if self._key is not None:
             fields = {"\0key": _field("key=", self._key(*args, **kwargs))}
-            text = self._text_of(bound, args, kwargs) if self.text is not None else None
-            return _identity(head, fields, fields, text)
-        raw = chat.wire_fields(bound) if self._wire else bound
+            if self.compares:
+                return self._with_meaning(head, fields, raw, args, kwargs)
+            text = bound.get(self.text) if isinstance(self.text, str) else None
+            return _identity(head, fields, fields, self._fold(text) if isinstance(text, str) else None)
         passed, of, fields = self._passed, self._of, {}
         try:
             for name, value in raw.items():
@@ -183,9 +189,10 @@ class Identifier:
         name = self.text
         if name is None or (isinstance(name, str) and name not in raw):
             return _identity(head, fields, fields)
-        if not isinstance(name, str):
-            return _identity(head, fields, fields, self._text_of(raw, args, kwargs))
-        value = raw[name]
+        if isinstance(name, str):
+            value = raw[name]
+        else:
+            value, name = name(*args, **kwargs), "\0text"
         if self.by_vector:
             whole = {**fields, name: _field(name, value, self._of)}
             if value is None:
@@ -211,10 +218,6 @@ class Identifier:
         if len(self._heads) < _HEADS:
             self._heads[tenant] = compact(head)
         return head
-
-    def _text_of(self, bound: Mapping[str, Any], args: Any, kwargs: Any) -> str | None:
-        value = bound.get(self.text) if isinstance(self.text, str) else self.text(*args, **kwargs)  # type: ignore[misc]
-        return self._fold(value) if isinstance(value, str) else None
 
     def _varied(self, vary: Vary) -> Tree:
         if not isinstance(vary, ContextVar):
@@ -259,39 +262,3 @@ def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
         return of(value)
     except (NotKeyable, RecursionError) as fault:
         raise unkeyable(name, value, fault) from None
-
-
-def _meaning(
-    function: str,
-    candidates: list[str],
-    named: Mapping[str, inspect.Parameter],
-    text: str | Callable[..., str] | None,
-    extra: bool,
-    required: bool,
-) -> str | Callable[..., str] | None:
-    """What is compared by meaning, settled at decoration, never by value."""
-    if text is not None:
-        if isinstance(text, str) and text not in candidates and not extra:
-            raise ConfigurationError(
-                "text", text, f"{function} has no such parameter; it has {', '.join(named)}"
-            )
-        return text
-    if "messages" in candidates or (extra and not candidates):
-        return "messages"
-    for name in MEANINGFUL:
-        if name in candidates:
-            other = next((n for n in ("text", "input") if name == "prompt" and n in candidates), None)
-            if required and other:  # an instruction reworded must not be answered with the old one's answers
-                remedy = f"{function} has prompt and {other}: say by text='{other}' which one is compared by meaning"
-                raise ConfigurationError("text", None, remedy)
-            return name
-    strings = [n for n in candidates if named[n].annotation in (str, "str")]
-    if len(strings) == 1:
-        return strings[0]
-    if required and candidates:
-        raise ConfigurationError(
-            "text", None,
-            f"{function}({', '.join(candidates)}) does not say what is compared by meaning: give text='name' "
-            "(or a function of the arguments), or semantic=False for exact caching only",
-        )  # fmt: skip
-    return None
