@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import array
 import datetime
+import enum
 import functools
 import io
 import ipaddress
@@ -20,6 +21,7 @@ from zoneinfo import ZoneInfo
 
 import attrs
 import msgspec
+import numpy as np
 import pydantic
 import pytest
 
@@ -68,6 +70,15 @@ class OtherStruct(msgspec.Struct):
 
 class Link(pydantic.BaseModel):
     url: pydantic.HttpUrl
+
+
+class Color(enum.Enum):
+    RED = 1
+    PINK = 2
+
+
+class OtherColor(enum.Enum):
+    RED = 1
 
 
 class Word(str):
@@ -127,6 +138,19 @@ def in_zone(name: str) -> datetime.datetime:
         (datetime.UTC, datetime.timezone(datetime.timedelta(hours=1))),
         (Link(url="https://a/"), Link(url="https://b/")),
         (pydantic.HttpUrl("https://a/"), pydantic.AnyUrl("https://a/")),
+        ({1: "a"}, {1: "b"}),
+        ({1: "a"}, {2: "a"}),
+        ({1: "a"}, {"1": "a"}),
+        ({1: "a"}, {1.5: "a"}),
+        ({"\0bytes": "eA=="}, b"x"),
+        (Color.RED, Color.PINK),
+        (Color.RED, OtherColor.RED),
+        (Color.RED, 1),
+        (np.float32(0.1), np.float64(0.1)),
+        (np.datetime64("2020"), np.datetime64("2020-01-01")),
+        (np.timedelta64(5, "M"), np.timedelta64(5, "Y")),
+        (np.timedelta64(5, "ns"), 5),
+        (np.array([(1, 2)], "i4,i4")[0], np.array([(1, 2)], "i8,i8")[0]),
         ({"a": 1}.keys(), {"a": 1}.items()),
         ({"a": 1, "b": 2}.keys(), {"b": 2, "a": 1}.keys()),
     ],
@@ -150,6 +174,11 @@ def test_what_differs_is_told_apart(one: Any, other: Any) -> None:
         lambda: datetime.timezone(datetime.timedelta(hours=1)),
         lambda: Link(url="https://example.org/?q=1"),
         lambda: {"a": 1}.keys(),
+        lambda: {1: "a", (2, 3): ["b"]},
+        lambda: Color.RED,
+        lambda: np.float32(0.1),
+        lambda: np.datetime64("2020"),
+        lambda: np.array([(1, 2)], "i4,i4")[0],
     ],
 )
 def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
@@ -164,12 +193,25 @@ def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
         types.SimpleNamespace(lock=threading.Lock()),
         pydantic.SecretStr("s"),
         iter([1]),
+        np.ma.array([1, 2], mask=[0, 1]),
+        np.array([object()]),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_what_cannot_be_compared_is_refused_inside_others_too(value: Any) -> None:
     with pytest.raises(NotKeyable):
         argument(value)
+
+
+def test_the_order_of_a_dicts_keys_is_no_part_of_it() -> None:
+    assert encode(argument({1: "a", (2, 3): "b"})) == encode(argument({(2, 3): "b", 1: "a"}))
+
+
+def test_numbers_in_a_file_are_the_numbers(tmp_path: pathlib.Path) -> None:
+    rows = np.array([[1.5, 2.5]])
+    rows.tofile(tmp_path / "rows")
+    there = np.memmap(tmp_path / "rows", float, "r", shape=(1, 2))
+    assert encode(argument(there)) == encode(argument(rows)) != encode(argument(rows.T))
 
 
 def test_a_zone_without_a_name_is_refused() -> None:
