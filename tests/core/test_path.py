@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import threading
 from typing import Any
 
 import pytest
@@ -90,6 +92,27 @@ async def test_a_call_that_ends_in_a_cancellation_of_its_own_is_not_made_again()
     assert calls == 1
 
 
+async def test_who_rides_on_a_call_that_ends_in_a_cancellation_makes_one_of_its_own() -> None:
+    calls, go = 0, asyncio.Event()
+
+    async def gives_up_once(question: str) -> str:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await go.wait()
+            raise asyncio.CancelledError("given up")
+        return "answer"
+
+    ask = CacheLayer(semantic=False).wrap(gives_up_once, name="ask")
+    leader, rider = asyncio.create_task(ask("q")), asyncio.create_task(ask.outcome("q"))
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError, match="given up"):
+        await leader
+    outcome = await rider
+    assert (outcome.answer, outcome.source, calls) == ("answer", Source.BACKEND, 2)
+
+
 async def test_the_last_riders_leaving_cancels_the_call() -> None:
     gate = Gate()
     ask = make().wrap(gate, name="ask")
@@ -114,6 +137,29 @@ async def test_a_rider_does_not_wait_longer_than_it_may() -> None:
     assert await gate.entered() == 2
     gate.open()
     await asyncio.gather(leader, rider)
+
+
+def test_a_rider_in_a_thread_does_not_wait_longer_either() -> None:
+    calls, made, entered, go = itertools.count(1), [], threading.Event(), threading.Event()
+
+    def answer(question: str) -> int:
+        number = next(calls)
+        if number == 1:
+            entered.set()
+            go.wait(60)
+        return number
+
+    ask = make(rider_wait="1ms").wrap(answer, name="ask")
+    leader = threading.Thread(target=lambda: made.append(ask.outcome("q")))
+    leader.start()
+    assert entered.wait(60)
+    rider = ask.outcome("q")
+    go.set()
+    leader.join()
+    assert [(told.answer, told.source) for told in (rider, *made)] == [
+        (2, Source.BACKEND),
+        (1, Source.BACKEND),
+    ]
 
 
 async def test_newcomers_do_not_join_a_flight_that_is_too_old(clock: ManualClock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -82,3 +83,27 @@ async def test_readers_have_the_end_of_a_stream_whatever_becomes_of_closing_its_
                     had.append(await anext(stream))
             assert had == ["word"] * 3 and (fault is None or end.value is fault)
     assert layer.stats()["flights"] == 0 and layer.stats()["entries"] == int(fault is None)
+
+
+async def test_a_stream_that_had_to_be_waited_for_is_joined_while_it_runs() -> None:
+    """As that of `create(stream=True)`, which waits for the head of its response."""
+    created, go = 0, asyncio.Event()
+
+    async def words() -> AsyncIterator[str]:
+        yield "one"
+        await go.wait()
+        yield "two"
+
+    @CacheLayer(semantic=False).cached
+    async def create(question: str) -> Any:
+        nonlocal created
+        created += 1
+        await asyncio.sleep(0)
+        return words()
+
+    early = await create("how?")
+    assert await anext(early) == "one"
+    late = await create("how?")
+    go.set()
+    assert [[word async for word in stream] for stream in (early, late)] == [["two"], ["one", "two"]]
+    assert created == 1
