@@ -277,6 +277,11 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
             yield
 
 
+def engine_of(layer: CacheLayer) -> Engine:
+    """What adapters and commands build upon: its clock, faults, scope and tiers. No part of what users are promised."""
+    return layer._engine
+
+
 def _reset(mine: CacheLayer) -> None:
     """After a fork: what goes on in the parent is none of the child's."""
     tiers = mine._tiers

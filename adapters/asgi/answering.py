@@ -59,7 +59,7 @@ class Answering(Delivery):
         if not principal.own:
             with self.served.guard("principal"):
                 caller = self.settings.principals.caller(principal, self.r.scope)
-        with Entered(layer._scope, principal.name, caller), tightened:
+        with Entered(self.served.engine.noting.scope, principal.name, caller), tightened:
             exchange = self.exchange = self.r.exchange()
             try:
                 if self.settings.finish:

@@ -47,7 +47,7 @@ class Items:
         self.order = [at[key] for key in keys]
         firsts = dict(zip(reversed(keys), reversed(items), strict=True))
         self.items = [firsts[key] for key in self.unique]
-        patience = PATIENCE if answering.served.layer._shared is not None else 0.001
+        patience = PATIENCE if answering.served.engine.tiers.shared is not None else 0.001
         self.gathering = Gathering(len(self.unique), self._fetch, patience)
         self.renewing = Gathering(len(self.unique), self._renew, patience)
 

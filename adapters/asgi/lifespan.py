@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from cachelayer import CacheLayer
+from cachelayer.layer import engine_of
 
 from .exchange import App, Message, Receive, Send
 
@@ -48,7 +49,7 @@ class Lifespan:
 
     async def _start(self) -> None:
         """Models load, connections open. A fault of the cache keeps no server from starting."""
-        with self.layer._engine.faults.guard("start"):
+        with engine_of(self.layer).faults.guard("start"):
             await self.layer.start()
 
     async def _alone(self, asked: list[str], started: bool, receive: Receive, send: Send) -> None:

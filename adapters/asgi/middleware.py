@@ -16,6 +16,7 @@ from cachelayer.flow.channel import Channels
 from cachelayer.flow.eager import Starter
 from cachelayer.flow.watch import Rounds
 from cachelayer.keep.call import Call
+from cachelayer.layer import engine_of
 
 from ..openai_wire import joined
 from .directives import DIRECTIVES, allowed
@@ -65,10 +66,10 @@ class Served:
         self.handle.function.ttl_reads = callable(own)
         self.handle.function.quiet = True  # by Cache-Status
         self.policy = self.handle.function.policy
-        self.engine = self.handle.engine
+        self.engine = engine_of(layer)
         self.raws = self.handle.raw_forms()
-        self.now = layer._clock.monotonic
-        self.guard = layer._engine.faults.guard
+        self.now = self.engine.clock.monotonic
+        self.guard = self.engine.faults.guard
         self.limit = self.policy.max_item_bytes
         self.told_apart = settings.vary if route.openai else settings.vary | {MEDIA}
         """Request headers that are part of this route's keys."""
@@ -162,7 +163,10 @@ class CacheLayerMiddleware:
         chosen = header_names("vary", vary)
         settings = Settings(
             principals=Principals(
-                principal, public=public, secret=secret, shared_store=layer._shared is not None
+                principal,
+                public=public,
+                secret=secret,
+                shared_store=engine_of(layer).tiers.shared is not None,
             ),
             accepted=Accepted(seconds("recheck", recheck)),
             pages=Pages(),

@@ -8,6 +8,7 @@ from typing import Any
 
 from cachelayer import CacheLayer
 from cachelayer.durations import Duration, seconds
+from cachelayer.layer import engine_of
 
 from .directives import DIRECTIVES, allowed
 from .exchange import App, Receive, Send
@@ -36,7 +37,8 @@ class ScopeMiddleware:
     ) -> None:
         self.app, self.layer = app, layer
         self._deadline = None if deadline is None else seconds("deadline", deadline, zero=False)
-        shared = layer._shared is not None
+        self._engine = engine_of(layer)
+        shared = self._engine.tiers.shared is not None
         self._principals = Principals(principal, public=public, secret=secret, shared_store=shared)
         self._allow = allowed(allow)
 
@@ -46,7 +48,7 @@ class ScopeMiddleware:
             return
         facts = Facts(scope["headers"], frozenset())
         principal = who = None
-        with self.layer._engine.faults.guard("principal"):
+        with self._engine.faults.guard("principal"):
             principal = await self._principals.of(scope, facts.credentials)
             if principal is not None:
                 who = self._principals.caller(principal, scope).hex()

@@ -70,14 +70,14 @@ def lines(series: Sequence[Line], x_title: str, *, height: int = 260) -> Drawing
 
         parts = [_percent_grid(ceiling, at, most)]
         ticks = _ticks(most, 5 if width >= NARROW else 3)
-        parts += [_text(at(x, 0)[0], bottom + 16, f"{x:,.0f}", "muted", "middle") for x in ticks]
-        parts.append(_text(left, height - 3, x_title, "muted"))
+        parts += [label(at(x, 0)[0], bottom + 16, f"{x:,.0f}", "muted", "middle") for x in ticks]
+        parts.append(label(left, height - 3, x_title, "muted"))
         parts += [_path([at(x, y) for x, y in line.points], line, bottom) for line in series_]
         ends = _apart([at(*line.points[-1])[1] for line in series_], _LINE, bottom)
         for line, y in zip(series_, ends, strict=True):
             name = f"{line.points[-1][1]:.0%} {line.name}"
-            parts.append(_text(width - right + 8, y + 4, name, f"ink-{line.tone}"))
-        return _svg(width, height, parts, "; ".join(f"{s.name}: {s.points[-1][1]:.1%}" for s in series_))
+            parts.append(label(width - right + 8, y + 4, name, f"ink-{line.tone}"))
+        return svg(width, height, parts, "; ".join(f"{s.name}: {s.points[-1][1]:.1%}" for s in series_))
 
     return draw
 
@@ -100,11 +100,11 @@ def ridges(groups: Sequence[Ridge]) -> Drawing:
         for decade in range(low, high + 1):
             x = at(10.0**decade)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 26}"/>')
-            parts.append(_text(min(x, width - 22), height - 8, duration(10.0**decade), "muted", "middle"))
+            parts.append(label(min(x, width - 22), height - 8, duration(10.0**decade), "muted", "middle"))
         for i, group in enumerate(groups_):
             base = (i + 1) * row
             parts += _ridge(group, at, (low, high), base, bool(beside))
-        return _svg(width, height, parts, "Latency distributions")
+        return svg(width, height, parts, "Latency distributions")
 
     return draw
 
@@ -122,13 +122,13 @@ def bars(rows: Sequence[Bar]) -> Drawing:
             y = i * row + (8 if beside else 22)
             name_y = y + 14 if beside else y - 6
             length = max(2.0, bar.value / most * room)
-            parts.append(_text(0, name_y, bar.name, "ink"))
+            parts.append(label(0, name_y, bar.name, "ink"))
             parts.append(
                 f'<rect class="{bar.tone}" x="{beside}" y="{y}" width="{length:.1f}" height="18" rx="3">'
                 f"<title>{escape(bar.name)}: {escape(bar.note)}</title></rect>"
             )
-            parts.append(_text(beside + length + 8, y + 14, bar.note, "muted"))
-        return _svg(width, len(rows) * row + 8, parts, "Requests by source")
+            parts.append(label(beside + length + 8, y + 14, bar.note, "muted"))
+        return svg(width, len(rows) * row + 8, parts, "Requests by source")
 
     return draw
 
@@ -162,8 +162,8 @@ def _ridge(
         f'<path class="{group.tone} soft" d="{shape}L{points[-1][0]:.1f},{base}Z">'
         f"<title>{escape(group.name)}: {numbers}, {len(group.seconds):,} requests</title></path>",
         f'<line class="grid" x1="{at(0):.1f}" x2="{points[-1][0]:.1f}" y1="{base}" y2="{base}"/>',
-        _text(0, name_at, group.name, f"ink-{group.tone}"),
-        _text(0, numbers_at, numbers, "muted"),
+        label(0, name_at, group.name, f"ink-{group.tone}"),
+        label(0, numbers_at, numbers, "muted"),
     ]
     for value, style in ((p50, "mark"), (p99, "mark dashed")):
         x, style = f"{at(value):.1f}", f"{style} line-{group.tone}"
@@ -197,7 +197,7 @@ def _percent_grid(ceiling: float, at: Callable[[float, float], tuple[float, floa
         share = ceiling * i / 4
         (x0, y), (x1, _) = at(0, share), at(most, share)
         parts.append(f'<line class="grid" x1="{x0:.1f}" x2="{x1:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(_text(x0 - 6, y + 4, f"{share:.0%}", "muted", "end"))
+        parts.append(label(x0 - 6, y + 4, f"{share:.0%}", "muted", "end"))
     return "".join(parts)
 
 
@@ -232,11 +232,13 @@ def _apart(positions: Sequence[float], gap: float, lowest: float) -> list[float]
     return moved
 
 
-def _text(x: float, y: float, text: str, style: str, anchor: str = "start") -> str:
+def label(x: float, y: float, text: str, style: str, anchor: str = "start") -> str:
+    """One text of a drawing, escaped; `style` names its CSS classes."""
     return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _svg(width: int, height: float, parts: Sequence[str], name: str) -> str:
+def svg(width: int, height: float, parts: Sequence[str], name: str) -> str:
+    """A whole drawing of these parts, `name` for those who cannot see it."""
     return (
         f'<svg viewBox="0 0 {width} {height:.0f}" width="{width}" height="{height:.0f}" role="img" '
         f'aria-label="{escape(name, quote=True)}">{"".join(parts)}</svg>'

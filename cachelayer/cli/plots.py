@@ -8,7 +8,7 @@ from html import escape
 
 import numpy as np
 
-from .charts import NARROW, Drawing, _svg, _text
+from .charts import NARROW, Drawing, label, svg
 
 _At = Callable[[float, float], tuple[float, float]]
 
@@ -72,12 +72,12 @@ def plane(what: Plane, *, height: int = 340) -> Drawing:
                 parts.append(
                     f'<line class="mark dashed line-red" x1="{px:.1f}" x2="{px:.1f}" y1="{top}" y2="{bottom}"/>'
                 )
-                parts.append(_text(px + 5, bottom - 6, name, "ink-red"))
+                parts.append(label(px + 5, bottom - 6, name, "ink-red"))
         shown = [d for d in what.dots if d.x <= what.x_most and d.y <= what.y_most]
         for dot in shown:
             parts += _dot(dot, what, at)
         parts += _names(shown, what, at, width)
-        return _svg(width, height, parts, "; ".join(f"{d.name}: {d.x:.1%}, {d.y:.1%}" for d in shown))
+        return svg(width, height, parts, "; ".join(f"{d.name}: {d.x:.1%}, {d.y:.1%}" for d in shown))
 
     return draw
 
@@ -88,12 +88,12 @@ def _axes(what: Plane, at: _At, height: int) -> list[str]:
         x, y = what.x_most * i / 4, what.y_most * i / 4
         (x0, y0), (x1, y1) = at(0, y), at(what.x_most, y)
         parts.append(f'<line class="grid" x1="{x0:.1f}" x2="{x1:.1f}" y1="{y0:.1f}" y2="{y1:.1f}"/>')
-        parts.append(_text(x0 - 6, y0 + 4, _percent(y, what.y_most), "muted", "end"))
+        parts.append(label(x0 - 6, y0 + 4, _percent(y, what.y_most), "muted", "end"))
         px, bottom = at(x, 0)
         anchor = "end" if i == 4 else "middle"
-        parts.append(_text(px, bottom + 17, _percent(x, what.x_most), "muted", anchor))
-    parts.append(_text(at(0, 0)[0], height - 6, what.x_title, "muted"))
-    parts.append(_text(2, 12, what.y_title, "muted"))
+        parts.append(label(px, bottom + 17, _percent(x, what.x_most), "muted", anchor))
+    parts.append(label(at(0, 0)[0], height - 6, what.x_title, "muted"))
+    parts.append(label(2, 12, what.y_title, "muted"))
     return parts
 
 
@@ -136,7 +136,7 @@ def _names(dots: Sequence[Dot], what: Plane, at: _At, width: int) -> list[str]:
         left = x - 10 - long if anchor == "end" else x + 10
         y = _row(taken, left, left + long, (min(max(y - 4, top), bottom), top, bottom))
         taken.append((left, left + long, y))
-        parts.append(_text(x - 10 if anchor == "end" else x + 10, y, name, f"ink-{dot.tone}", anchor))
+        parts.append(label(x - 10 if anchor == "end" else x + 10, y, name, f"ink-{dot.tone}", anchor))
     return parts
 
 
@@ -171,20 +171,20 @@ def histograms(
         for i in range(3):
             y = bottom - i / 2 * (bottom - top)
             parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(_text(left - 6, y + 4, f"{most * i / 2:,.0f}", "muted", "end"))
+            parts.append(label(left - 6, y + 4, f"{most * i / 2:,.0f}", "muted", "end"))
         for i in range(5):
             x = left + i / 4 * (right - left)
             anchor = "end" if i == 4 else "middle"
-            parts.append(_text(x, bottom + 17, f"{low + (high - low) * i / 4:.2f}", "muted", anchor))
+            parts.append(label(x, bottom + 17, f"{low + (high - low) * i / 4:.2f}", "muted", anchor))
         for name, counts, tone in counted:
             parts.append(_steps(name, counts.tolist(), tone, (left, right, top, bottom), most))
-        parts.append(_text(left, height - 6, x_title, "muted"))
+        parts.append(label(left, height - 6, x_title, "muted"))
         at, line = float(left), 14.0
         for name, group, tone in groups:
-            label = f"{name} ({len(group):,})"
-            parts.append(_text(at, line, label, f"ink-{tone}"))
-            at, line = (at + 7.4 * len(label) + 18, line) if key == 1 else (at, line + 16)
-        return _svg(width, height, parts, x_title)
+            told = f"{name} ({len(group):,})"
+            parts.append(label(at, line, told, f"ink-{tone}"))
+            at, line = (at + 7.4 * len(told) + 18, line) if key == 1 else (at, line + 16)
+        return svg(width, height, parts, x_title)
 
     return draw
 

@@ -64,13 +64,14 @@ class Noting:
     """Notes parts in the context that makes an answer. Off until something that has parts is used."""
 
     def __init__(self, scope: ContextVar[Scope | None]) -> None:
-        self._scope = scope
+        self.scope = scope
+        """Whose a call is, and what is being made around it."""
         self.on = False
 
     @property
     def tenant(self) -> str | None:
         """For whom something is made here."""
-        scope = self._scope.get()
+        scope = self.scope.get()
         return None if scope is None else scope.tenant
 
     def begin(self, call: Call) -> Token[Scope | None]:
@@ -83,25 +84,25 @@ class Noting:
         call.build = build
         if around is not None and not function.closed and (function.similar or around.ambient):
             build.parts.update(all_parts(around))
-        old = self._scope.get()
+        old = self.scope.get()
         made = (
             Scope(build=build)
             if old is None
             else Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build)
         )
-        return self._scope.set(made)
+        return self.scope.set(made)
 
     def end(self, token: Token[Scope | None]) -> None:
         """Back to what was noted before."""
-        self._scope.reset(token)
+        self.scope.reset(token)
 
     def note(self, tags: Iterable[str]) -> None:
         """Something was used: by the answer made here, else by all that are made later in this context."""
-        scope = self._scope.get()
+        scope = self.scope.get()
         build = None if scope is None else scope.build
         if build is None:
             build, old = Build(ambient=True), scope or Scope()
-            self._scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
+            self.scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
         build.parts.update(dict.fromkeys(tags))
         _bound(build)
 

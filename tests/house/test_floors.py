@@ -39,6 +39,7 @@ PURE = {
         "exact.keys.chat",
         "exact.keys.normalize",
         "exact.keys.identity",
+        "exact.keys.meaning",
         "exact.memory.eviction",
         "exact.memory.slot",
     ),
@@ -180,6 +181,20 @@ def test_adapters_import_siblings_relatively_and_the_core_absolutely(sources: li
                 wrong.append(f"{source.name}:{node.lineno} reaches the core relatively")
             if isinstance(node, ast.ImportFrom) and not node.level and is_adapter(node.module or ""):
                 wrong.append(f"{source.name}:{node.lineno} names a sibling absolutely")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_takes_a_private_name_of_another(sources: list[Source]) -> None:
+    """Of a layer least of all: `engine_of` gives what lies behind it."""
+    wrong = []
+    for source in sources:
+        for node in ast.walk(source.tree):
+            read = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+            if re.search(r"\blayer\._[a-z]", read) and source.name != "cachelayer.layer":
+                wrong.append(f"{source.name}:{node.lineno} reads {read}")
+            if isinstance(node, ast.ImportFrom) and node.level:
+                names = (alias.name for alias in node.names if re.fullmatch(r"_[a-zA-Z].*", alias.name))
+                wrong += [f"{source.name}:{node.lineno} imports {name}" for name in names]
     assert not wrong, "\n".join(wrong)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...adapters.asgi import CacheLayerMiddleware, Header, Resolver
 from ...adapters.asgi.principals import CREDENTIALS
 from ...exact.redis.url import redacted
-from ...layer import CacheLayer
+from ...layer import CacheLayer, engine_of
 from ...policy import Budgets, Policy
 from .logs import Log, Logged
 from .models import Models
@@ -114,8 +114,7 @@ class Gateway:
         return Header(named) if named else None
 
     def _tenant(self) -> str | None:
-        scope = self.layer._scope.get()
-        return None if scope is None else scope.tenant
+        return engine_of(self.layer).noting.tenant
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         kind = scope["type"]
@@ -148,7 +147,7 @@ class Gateway:
 
     async def _lifespan(self, receive: Any, send: Any) -> None:
         await receive()
-        with self.layer._engine.faults.guard("start"):
+        with engine_of(self.layer).faults.guard("start"):
             await self.layer.start()
         self._started()
         urls = [redacted(one.url) for one in self.config.upstream]
