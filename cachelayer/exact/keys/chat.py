@@ -32,8 +32,13 @@ def wire_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         if value is not None
         and name not in IRRELEVANT
         and (type(value) in _JSON or not absent(value))
-        and (name not in DEFAULTS or DEFAULTS[name] != value)
+        and (name not in DEFAULTS or not _equal(DEFAULTS[name], value))
     }
+
+
+def _equal(default: Any, value: Any) -> bool:
+    """`logprobs=0` asks completions for something, as False does not."""
+    return bool(default == value) and isinstance(default, bool) is isinstance(value, bool)
 
 
 def acts(body: Mapping[str, Any]) -> bool:

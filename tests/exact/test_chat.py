@@ -1,0 +1,169 @@
+"""A chat's identity: all that a message holds is in the key, and only what users and the assistant said is let vary."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from openai.types.chat import ChatCompletionMessage
+
+from cachelayer import CacheLayer
+from cachelayer.exact.keys.identity import Identity
+from cachelayer.types import Turn
+
+
+async def create(messages: Any, model: str = "m") -> str:
+    return "answer"
+
+
+IDENTIFIER = CacheLayer(semantic=False).wrap(create).function.identifier
+
+
+def identity(*messages: Any) -> Identity:
+    found: Identity | None = IDENTIFIER.identify((list(messages),), {}, None)
+    assert found is not None
+    return found
+
+
+def user(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "user", "content": content, **more}
+
+
+def assistant(content: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **more}
+
+
+def said(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
+
+
+def picture(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
+FILE = {"type": "file", "file": {"file_id": "file-1"}}
+SYSTEM = {"role": "system", "content": "be brief"}
+CALL = {"id": "1", "type": "function", "function": {"name": "track", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "1", "content": "on its way"}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([user([said("what is it"), picture("a")])], [user([said("what is it"), picture("b")])]),
+        ([user([said("what is it"), picture("a")])], [user([said("what is it")])]),
+        ([user([said("what is it"), SOUND])], [user([said("what is it"), FILE])]),
+        ([user("what is it", name="ann")], [user("what is it", name="bob")]),
+        ([user("what is it")], [SYSTEM, user("what is it")]),
+        ([SYSTEM, user("what is it")], [{**SYSTEM, "role": "developer"}, user("what is it")]),
+        (
+            [user([said("a"), picture("a")]), assistant("yes"), user("what is it")],
+            [user([said("a"), picture("b")]), assistant("yes"), user("what is it")],
+        ),
+        (
+            [user("where"), assistant(None, tool_calls=[CALL]), RESULT, user("what is it")],
+            [user("where"), assistant(None, tool_calls=[CALL]), {**RESULT, "content": "lost"}, user("what is it")],
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_plain_word_of_a_speaker_must_be_equal(one: list[Any], other: list[Any]) -> None:
+    """Images, sounds, files, names, instructions, calls and results of tools."""
+    first, second = identity(*one), identity(*other)
+    assert first.text == second.text == "what is it"
+    assert first.canonical != second.canonical and first.partition() != second.partition()
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "texts"),
+    [
+        ([user("what is it")], [user("who is it")], ("what is it", "who is it")),
+        (
+            [SYSTEM, user([said("what"), picture("a"), said("is it")])],
+            [SYSTEM, user([said("who"), picture("a"), said("is it")])],
+            ("what\nis it", "who\nis it"),
+        ),
+        (
+            [user("a bridge"), assistant("yes"), user("how long")],
+            [user("a tower"), assistant("no"), user("how long")],
+            ("how long", "how long"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_said_is_compared_by_meaning_and_in_every_key(
+    one: list[Any], other: list[Any], texts: tuple[str, str]
+) -> None:
+    first, second = identity(*one), identity(*other)
+    assert (first.text, second.text) == texts
+    assert first.canonical != second.canonical and first.partition() == second.partition()
+
+
+def test_earlier_turns_are_what_users_and_the_assistant_said_after_the_last_instruction() -> None:
+    asked = identity(SYSTEM, user("a bridge"), assistant("yes"), user("how long"))
+    assert asked.turns == (Turn("user", "a bridge"), Turn("assistant", "yes"))
+    called = identity(user("where"), assistant(None, tool_calls=[CALL]), RESULT, user("how long"))
+    assert called.turns == (Turn("user", "where"),)  # and all of them must be equal, too
+    other = identity(user("whence"), assistant(None, tool_calls=[CALL]), RESULT, user("how long"))
+    assert called.partition() != other.partition()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [assistant("yes"), RESULT, user([picture("a")]), user(""), user(None), {"content": "no role"}, "text"],
+)
+def test_where_no_user_speaks_last_nothing_is_compared_by_meaning(last: Any) -> None:
+    asked = identity(user("what is it"), last)
+    assert asked.text is None and asked.partition() == asked.canonical
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        user("caf\u00e9 au lait"),
+        user(" cafe\u0301 au lait\n"),
+        user("caf\u00e9 au lait", name=None),
+        MappingProxyType(user("caf\u00e9 au lait")),
+    ],
+)
+def test_one_message_is_one_in_whatever_form_it_comes(same: Any) -> None:
+    assert identity(same).canonical == identity(user("caf\u00e9 au lait")).canonical
+
+
+def test_the_text_beside_an_image_is_folded_as_any_is() -> None:
+    one, other = (identity(user([said(text), picture("a")])) for text in ("caf\u00e9", " cafe\u0301 "))
+    assert one.canonical == other.canonical
+
+
+def test_an_answer_that_is_sent_back_as_an_object_is_part_of_the_key() -> None:
+    def asked(answer: str) -> Identity:
+        return identity(user("a"), ChatCompletionMessage(role="assistant", content=answer), user("b"))
+
+    assert asked("yes").canonical == asked("yes").canonical != asked("no").canonical
+    assert asked("yes").partition() != asked("no").partition()
+
+
+async def complete(**body: Any) -> str:
+    return "answer"
+
+
+complete.cachelayer_wire = True  # type: ignore[attr-defined]
+WIRE = CacheLayer(semantic=False).wrap(complete).function.identifier
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("temperature", 1.0, False), ("temperature", 0, True), ("n", 1, False), ("n", 2, True),
+        ("tools", [], False), ("stream", False, False), ("logprobs", False, False), ("logprobs", None, False),
+        ("logprobs", 0, True),  # of completions: the tokens' own, without alternatives
+        ("logprobs", True, True), ("user", "ann", False), ("seed", 0, True),
+    ],
+)  # fmt: skip
+def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
+    field: str, value: Any, said: bool
+) -> None:
+    plain = WIRE.identify((), {"prompt": "a"}, None)
+    asked = WIRE.identify((), {"prompt": "a", field: value}, None)
+    assert plain is not None and asked is not None
+    assert (asked.canonical != plain.canonical) is said
