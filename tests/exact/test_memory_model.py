@@ -8,27 +8,13 @@ from itertools import count
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from memory_slots import canonical, digest, slot_for
 
-from cachelayer.exact.memory.table import MAX_LINKS, Gone, Memory, Raws, Slot, weight_of
+from cachelayer.exact.memory.table import MAX_LINKS, Gone, Memory, Raws, Slot
 
 KEYS = st.integers(0, 19)
 TAGS = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3).map(tuple)
 SCOPES = st.sampled_from([b"", b"one", b"two"])
-
-
-def canonical(key: int) -> bytes:
-    return b"request %d" % key
-
-
-def digest(key: int) -> int:
-    """Two canonical requests under every digest: the collision that a hash alone would not survive."""
-    return key // 2 * 0x9E3779B97F4A7C15F39CC0605CEDC835 % 2**128
-
-
-def slot_for(key: int, answer: object, nbytes: int = 100, **more: object) -> Slot:
-    tags = more.get("tags", ())
-    weight = weight_of(canonical(key), nbytes, tags)  # type: ignore[arg-type]
-    return Slot(digest(key), canonical(key), answer, weight, **more)  # type: ignore[arg-type]
 
 
 class MemoryMachine(RuleBasedStateMachine):
