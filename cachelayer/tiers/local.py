@@ -48,9 +48,15 @@ class Local(Elsewhere):
         self._opened = self._writing = False
         self._since = 0
         """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
+        self._begin_ids()
+
+    def _begin_ids(self) -> None:
+        """Above those of all earlier runs, and below those of all later ones, who would take them for strangers."""
+        self.arrivals.keeper.ids_from(int(self.arrivals.clock.time() * 1e6), afresh=True)
 
     def reset(self) -> None:
         """After a fork the directory is the parent's."""
+        self._begin_ids()
         self._opened, self._coming, self._keys = False, {}, {}
         self.log.reset()
         getattr(self._index, "reset", lambda: None)()

@@ -147,7 +147,6 @@ def elsewhere(
     if directory is None:
         assert shared is not None and isinstance(feed, Feed)
         return Newcomers(arrivals, shared, feed)
-    tiers.keeper.ids_from(int(tiers.clock.time() * 1e6), afresh=True)
     local = Local(directory, arrivals)
     similar.restore, tiers.lasting = local.restore, True
     return local
