@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import os
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
@@ -68,6 +69,27 @@ class Background:
             task.cancel()
         if mine:
             await asyncio.wait(mine)
+
+
+class Busy:
+    """Whether work of which there is to be one at a time goes on: in this process, on a loop that runs."""
+
+    def __init__(self) -> None:
+        self._where: tuple[int, asyncio.AbstractEventLoop] | None = None
+
+    def __bool__(self) -> bool:
+        if self._where is None:
+            return False
+        process, loop = self._where
+        return process == os.getpid() and loop.is_running()
+
+    def begin(self) -> None:
+        """It goes on, on the running loop."""
+        self._where = os.getpid(), asyncio.get_running_loop()
+
+    def end(self) -> None:
+        """It is done."""
+        self._where = None
 
 
 async def offload(work: Callable[[], T]) -> T:

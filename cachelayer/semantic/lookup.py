@@ -13,7 +13,7 @@ import numpy as np
 
 from ..flow import forks
 from ..flow.attempt import Faults, interrupted
-from ..flow.background import Background, later, offload
+from ..flow.background import Background, Busy, later, offload
 from ..flow.waiting import Turns
 from ..policy import Budgets
 from ..protocols import Decider, Embedder, Retyping, VectorIndex
@@ -59,7 +59,7 @@ class Lookup:
         self._gone: deque[int] = deque()
         self._lock = forks.lock()
         self.state = State.COLD
-        self._maintaining = False
+        self._maintaining = Busy()
         self.repaired = 0
         """How many candidates had lost their entry."""
         self.failure = ""

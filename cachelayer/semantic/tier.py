@@ -105,13 +105,13 @@ class SimilarTier(Lookup):
 
     async def maintain(self) -> None:
         """Forget what was dropped; let the index train its codes and drop removed rows, in a thread."""
-        self._maintaining = True
+        self._maintaining.begin()
         try:
             with self._faults.guard("index"):
                 await self._sweep_all(SWEEP)
                 await offload(getattr(self.index, "maintain", lambda: None))
         finally:
-            self._maintaining = False
+            self._maintaining.end()
         if refused := getattr(self.index, "failure", ""):
             self._faults.report("persist", OSError(refused))
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ConfigurationError, StoreFault
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
-from ..flow.background import offload, offloaded
+from ..flow.background import Busy, offload, offloaded
 from ..keep.call import Call
 from ..keep.holdings import Invalidation
 from ..semantic.apart import PAIR, REPORTED
@@ -45,7 +45,7 @@ class Local(Elsewhere):
         """Entries on the disk that were not taken in yet."""
         self._keys: dict[bytes, int] = {}
         """The same by key: those that no call claimed yet."""
-        self._opened = self._writing = False
+        self._opened, self._writing = False, Busy()
         self._since = 0
         """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
         self._begin_ids()
@@ -204,8 +204,9 @@ class Local(Elsewhere):
         return super().listen(function)
 
     def _write(self) -> None:
-        if self._opened and self.log.due and not self._writing:
-            self._writing = self.arrivals.background.spawn(self.maintain)
+        due = self._opened and self.log.due and not self._writing
+        if due and self.arrivals.background.spawn(self.maintain):
+            self._writing.begin()
 
     async def maintain(self) -> None:
         """Write what waits; leave the dead behind where they are the most."""
@@ -215,7 +216,8 @@ class Local(Elsewhere):
                 await offload(self.log.rewrite if self.log.wasteful else self.log.flush)
                 failed = ""
         finally:
-            self.failure, self._writing = failed, False
+            self.failure = failed
+            self._writing.end()
 
     def coming(self, declared: Invalidation) -> Sequence[int]:
         return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
