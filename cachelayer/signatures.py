@@ -5,6 +5,7 @@ Python 3.14 evaluates annotations when somebody asks for them: a name that is im
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 from typing import Any
@@ -26,6 +27,12 @@ if sys.version_info >= (3, 14):
 else:
     signature = inspect.signature
     annotations_of = inspect.get_annotations
+
+
+def stand_for(fn: Any, one: Any) -> None:
+    """Give an object the name, docstring and annotations of the function that it stands for."""
+    functools.update_wrapper(one, fn, updated=())
+    one.__annotations__ = annotations_of(fn)  # on Python 3.14 only functions make them of their __annotate__
 
 
 def signature_of(fn: Any) -> inspect.Signature:

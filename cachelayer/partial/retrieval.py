@@ -18,7 +18,7 @@ from ..keep.parts import ANYTHING, answer_tag, check_corpus, corpus_tag, documen
 from ..operate.upkeep import Upkeep
 from ..path.engine import Engine
 from ..policy import strings
-from ..signatures import signature_of
+from ..signatures import signature_of, stand_for
 from ..types import Outcome, Reason, Undivided
 from ..wrap.handles import Handle
 from ..wrap.naming import is_method, name_of
@@ -61,7 +61,7 @@ class Retrieval(Undivided):
         options: dict[str, Any],
     ) -> None:
         check_corpus(corpus)
-        functools.update_wrapper(self, fn, updated=())
+        stand_for(fn, self)
         self.corpus, self._fn, self._k = corpus, fn, k
         self._engine, self._upkeep, self._versions = engine, upkeep, versions
         name = options.pop("name", None) or f"retrieval:{corpus}:{name_of(fn)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, update_wrapper
+from functools import partial
 from operator import attrgetter
 from typing import Any, Generic
 
@@ -17,6 +17,7 @@ from ..keep.call import Call, Function, Scope
 from ..keep.rawforms import RawForms
 from ..path.engine import Engine
 from ..path.explain import Explanation, explain
+from ..signatures import stand_for
 from ..types import Outcome, Reason, Undivided
 from .wrapped import P, R
 
@@ -211,7 +212,7 @@ class InThread(Handle, Undivided):
             handle.function, handle.engine, handle._scope, tenancy_required=handle.tenancy_required,
             invoke=handle._invoke,
         )  # fmt: skip
-        update_wrapper(self, handle.function.fn, updated=())
+        stand_for(handle.function.fn, self)
 
     def now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """The call, its function run in a thread."""

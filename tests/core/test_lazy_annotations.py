@@ -89,6 +89,12 @@ def test_a_bound_method_tells_what_can_be_evaluated_of_its_annotations(user: Any
     assert told["question"] is str
 
 
+def test_what_stands_for_a_function_tells_what_can_be_evaluated_of_its_annotations(user: Any) -> None:
+    layer = CacheLayer(semantic=False)
+    for told in (layer.wrap(user.plain).aio, layer.retrieval(user.plain, text="passage")):
+        assert told.__annotations__["passage"] is str
+
+
 def test_classes_of_answers_are_found_and_what_does_not_resolve_is_left_out(user: Any) -> None:
     assert returned_types(user.answer) == {user.Answer, user.Leaf}
     assert returned_types(user.ask) == frozenset()
