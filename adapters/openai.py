@@ -10,13 +10,16 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from copy import copy
 from typing import Any, TypeVar, cast
 
-from openai import AsyncOpenAI, OpenAI
-
 from cachelayer import CacheLayer
-from cachelayer.errors import ConfigurationError
+from cachelayer.errors import ConfigurationError, MissingExtra, broken
 from cachelayer.types import Reason
 
 from .asgi.settings import VARY
+
+try:
+    from openai import AsyncOpenAI, OpenAI
+except ImportError as fault:
+    raise MissingExtra("cachelayer.adapters.openai", "openai", "openai", broken("openai", fault)) from fault
 
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
 _CACHED = ("chat.completions.create", "completions.create", "responses.create", "embeddings.create")

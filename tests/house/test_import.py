@@ -112,18 +112,19 @@ except cachelayer.MissingExtra as fault:
     assert done.stdout.count("\n") == 1
 
 
-def test_an_adapter_without_its_package_names_the_extra(bare: Path) -> None:
+@pytest.mark.parametrize("adapter", ["langchain", "openai"])
+def test_an_adapter_without_its_package_names_the_extra(bare: Path, adapter: str) -> None:
     program = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import cachelayer
 try:
-    import cachelayer.adapters.langchain
+    __import__("cachelayer.adapters." + sys.argv[2])
 except cachelayer.MissingExtra as fault:
     print(fault)
 """
-    done = python(bare, program)
-    assert "pip install 'cachelayer[langchain]'" in done.stdout, done.stderr
+    done = python(bare, program, adapter)
+    assert f"pip install 'cachelayer[{adapter}]'" in done.stdout, done.stderr
 
 
 def test_a_layer_caches_bare(bare: Path) -> None:

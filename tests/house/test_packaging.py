@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-EXTRAS = "redis cpu gpu gpu-cuvs local langchain triton serve metrics otel demo dev".split()
+EXTRAS = "redis cpu gpu gpu-cuvs local langchain openai triton serve metrics otel demo dev".split()
 
 
 @pytest.fixture(scope="module")
