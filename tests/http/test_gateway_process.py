@@ -17,9 +17,9 @@ import uvicorn
 from upstream import Server, Upstream
 from uvicorn.supervisors import Multiprocess
 
-from cachelayer.cli.serve.config import ConfigFault
+from cachelayer.cli.serve.config import ConfigFault, Places, build
 from cachelayer.cli.serve.parts import ServerPart
-from cachelayer.cli.serve.process import listening, supervised
+from cachelayer.cli.serve.process import HANDED, listening, serve, supervised
 from cachelayer.cli.serve.protocol import protocol
 
 COMMAND = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off", "--public"]
@@ -145,6 +145,26 @@ def test_the_collector_passes_over_what_a_gateway_starts_with(
         assert process.stdout is not None and process.stdout.readline()
         process.terminate()
         assert int(process.communicate(timeout=30)[0].split()[-1]) > 10_000
+
+
+def test_a_worker_that_takes_long_to_start_is_not_replaced_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """uvicorn gives one five seconds: where starting takes longer, no worker ever served."""
+    given = []
+
+    class Supervisor:
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            given.append(config.timeout_worker_healthcheck)
+            self.sockets, self.signal_queue = sockets, list[int]()
+
+        def run(self) -> None:
+            for one in self.sockets:
+                one.close()
+
+    monkeypatch.setattr("uvicorn.supervisors.Multiprocess", Supervisor)
+    monkeypatch.setenv(HANDED, "")  # what is handed to workers goes with the test
+    settings = {"server": {"port": 0, "workers": 2}, "upstream": [{"url": "http://127.0.0.1:9"}]}
+    assert serve(build(settings, Places("settings of a test", ""))) == 0
+    assert given == [30]
 
 
 def _hears_hangups() -> None:

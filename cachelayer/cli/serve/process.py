@@ -30,6 +30,8 @@ HANDED = "_CACHELAYER_SERVE"
 """The environment variable that hands the checked settings to worker processes."""
 LOADING = 600.0
 """Seconds that a worker may take to load its models, before it takes the place of another."""
+PATIENCE = 30
+"""Seconds until a worker that does not answer is replaced; the first ones must have begun to load by then."""
 
 
 def app() -> Gateway:
@@ -81,6 +83,8 @@ def serve(config: Config) -> int:
 def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], options: dict[str, Any]) -> None:
     os.environ[HANDED] = orjson.dumps(config.plain()).decode()
     workers = config.server.workers
+    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.30
+        options |= {"timeout_worker_healthcheck": PATIENCE}
     told = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
@@ -97,7 +101,7 @@ def supervised(supervisor: Any) -> Any:
             self.should_exit = Told(self.signal_queue)
 
         def restart_all(self) -> None:
-            """uvicorn gives a new worker as long as it gives one to show that it does not hang, five seconds."""
+            """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
             usual = getattr(self.config, "timeout_worker_healthcheck", None)
             self.config.timeout_worker_healthcheck = LOADING
             try:
