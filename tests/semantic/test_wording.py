@@ -52,10 +52,8 @@ def test_words_that_came_with_an_answer_link_to_it() -> None:
 
 
 def test_a_swapped_direction_is_a_hard_objection_and_the_free_rival_is_seen() -> None:
-    there, back = signature("move from Plus to Family"), signature("move from Family to Plus")
-    row, objected = read(
-        Wording(), Record(), back, [there], [signature("move from Family to Plus")], [0, 1], [3, 3]
-    )
+    there, back = "move from Plus to Family", "move from Family to Plus"
+    row, objected = read(Wording(), Record(), Signatures(), back, [there], [back], [0, 1], [3, 3])
     assert column(row, "hard") == 1.0
     assert column(row, "free_rival") == 1.0
     assert NAMES.index("roles") in objected

@@ -80,8 +80,8 @@ class Ledger:
     def see(self, risk: float, calibration: Calibration) -> None:
         """A request with a candidate came, of this foretold risk: what is seen sets the limit."""
         at, keep = band(risk), self._keep
-        self._count = [count * keep for count in self._count]
-        self._risk = [sum_ * keep for sum_ in self._risk]
+        self._count = list(map(keep.__mul__, self._count))
+        self._risk = list(map(keep.__mul__, self._risk))
         self._count[at] += 1.0
         self._risk[at] += risk
         if self._seen % 10 == 0:

@@ -47,7 +47,8 @@ class EvidenceDecider(Checks):
         max_scopes: int = 1024,
     ) -> None:
         verifier = verifier or PairVerifier()
-        texts = Signatures(verifier.signature, 0) if isinstance(verifier, PairVerifier) else Signatures()
+        own = verifier if isinstance(verifier, PairVerifier) else None
+        texts = Signatures() if own is None else Signatures(own.signature, 0, own.vocabulary)
         super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
         self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, bytes]] = {}

@@ -235,11 +235,11 @@ class Neighbourhood:
         return float(every[every.argmax()])
 
     def _words(self, text: str, known: Sequence[Known], ids: Sequence[int]) -> tuple[list[float], list[int]]:
-        signatures, best = self.shared.signatures, ids[0]
-        same = [signatures(k.text) for k in [k for k in known if k.answer == best][:3]]
-        others = [signatures(k.text) for k in [k for k in known if k.answer != best][:3]]
+        best, shared = ids[0], self.shared
+        same = [k.text for k in known if k.answer == best][:3]
+        others = [k.text for k in known if k.answer != best][:3]
         counts = [self.answers.count[i] for i in ids]
-        return read_words(self.wording, self.shared.record, signatures(text), same, others, ids, counts)
+        return read_words(self.wording, shared.record, shared.signatures, text, same, others, ids, counts)
 
     def learn(
         self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool, principal: str = ""

@@ -11,11 +11,14 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BytesIO
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+FAR: Final = 6.0
+"""Standard deviations from the mean beyond which a feature says nothing more."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,9 @@ class RiskModel:
         )
 
     def encode(self, features: Iterable[float]) -> Floats:
-        x = [
-            6.0 if (v := (value - mean) / scale) > 6.0 else v if v > -6.0 else -6.0
-            for value, (mean, scale) in zip(features, self._usual, strict=True)
-        ]
+        x = [(value - mean) / scale for value, (mean, scale) in zip(features, self._usual, strict=True)]
+        if max(x) > FAR or min(x) < -FAR:
+            x = [min(max(v, -FAR), FAR) for v in x]
         return np.array([*x, 1.0])
 
     def risk(self, x: Floats) -> float:

@@ -27,11 +27,19 @@ _NO_WORDS: Final[Mapping[str, int]] = {}
 
 
 class Signatures:
-    """The last `most` texts read, with what was read. `read`: by whom, where another part reads and keeps them (0)."""
+    """The last `most` texts read, with what was read. `read`, `words`: by whom, where another part reads and keeps them
+    (0); `words` are asked for of texts of which nothing else is.
+    """
 
-    def __init__(self, read: Callable[[str], Signature] = signature, most: int = 4096) -> None:
+    def __init__(
+        self,
+        read: Callable[[str], Signature] = signature,
+        most: int = 4096,
+        words: Callable[[str], frozenset[str]] | None = None,
+    ) -> None:
         self._read, self._most = read, most
         self._kept: OrderedDict[str, Signature] = OrderedDict()
+        self.words = words or (lambda text: self(text).vocabulary)
 
     def __call__(self, text: str) -> Signature:
         if not self._most:
@@ -121,11 +129,16 @@ class Wording:
         return [math.log(most / (seen.get(word, 0) + 1.0)) / whole for word in words]
 
 
-def objections(mine: Signature, entries: Sequence[Signature]) -> tuple[list[int], bool]:
-    """The guards that object to every one of `entries`, and whether any objects to the first."""
-    all_of = [g for g, (_, guard) in enumerate(GUARDS) if guard(mine, entries[0])]
+def objections(mine: Signature, entries: Iterable[Signature]) -> tuple[list[int], bool]:
+    """The guards that object to every one of `entries`, and whether any objects to the first.
+
+    No further entry is taken once none is left.
+    """
+    each = iter(entries)
+    first = next(each)
+    all_of = [g for g, (_, guard) in enumerate(GUARDS) if guard(mine, first)]
     nearest = bool(all_of)
-    for other in entries[1:]:
+    while all_of and (other := next(each, None)) is not None:
         all_of = [g for g in all_of if GUARDS[g][1](mine, other)]
     return all_of, nearest
 
@@ -140,27 +153,29 @@ def _overlap(words: frozenset[str], other: frozenset[str]) -> tuple[float, int, 
 def read(
     wording: Wording,
     record: Record,
-    mine: Signature,
-    same: Sequence[Signature],
-    others: Sequence[Signature],
+    texts: Signatures,
+    text: str,
+    same: Sequence[str],
+    others: Sequence[str],
     answers: Sequence[int],
     counts: Sequence[int],
 ) -> tuple[list[float], list[int]]:
     """(len(WORDING),) features and the guards that object to all of `same`.
 
-    `same`: nearest entries of the chosen answer, `others`: of other answers; `answers`: the chosen one first,
-    with how many labelled requests each has in `counts`.
+    `same`: texts of the nearest entries of the chosen answer, `others`: of other answers; `answers`: the chosen one
+    first, with how many labelled requests each has in `counts`.
     """
-    objected, nearest = objections(mine, same)
+    mine = texts(text)
+    objected, nearest = objections(mine, map(texts, same))
     hard = any(GUARDS[g][0] in HARD for g in objected)
     words = mine.vocabulary
-    overlaps = [_overlap(words, s.vocabulary) for s in same]
+    overlaps = [_overlap(words, texts.words(s)) for s in same]
     overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
-    rival = max([_overlap(words, s.vocabulary)[0] for s in others], default=0.0)
-    free = bool(objected) and any(not any(g(mine, o) for _, g in GUARDS) for o in others[:2])
+    rival = max([_overlap(words, texts.words(s))[0] for s in others], default=0.0)
+    free = bool(objected) and any(not any(g(mine, texts(o)) for _, g in GUARDS) for o in others[:2])
     scores, unseen = wording.links(words, counts, answers)
     rare = wording.rarities(unseen)
-    weight = sum(wording.rarities(words))
+    weight = sum(wording.rarities(words)) if rare else 0.0
     return [
         float(hard),
         float(bool(objected) and not hard),

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..text import lexicon as lx
-from ..text.asked import asked
 from ..text.lexemes import stem
 from ..text.reading import Reading
 from ..text.signature import ASKING
@@ -60,7 +59,11 @@ def _orders(a: Reading, b: Reading) -> bool:
     for word in mine.vocabulary - theirs.vocabulary:
         if len(parts := _JOINTS.split(word)) > 2 and word[0].isalpha() and _foreign(parts, theirs.stems):
             return True
-    said = list(_sentences(asked(a.text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()))
+    text = a.said.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    first = _STOP.search(text)
+    if first is None or not _WORD.search(text, first.end()):
+        return False
+    said = list(_sentences(text.lower()))
     return len(said) > 1 and any(
         _ordered(words, end) and _foreign(words, theirs.stems) for words, end in said
     )

@@ -107,6 +107,10 @@ class PairVerifier:
         """What the guards read of a text, which is read whole: it will be compared."""
         return self._readings.get(text, words()).signature
 
+    def vocabulary(self, text: str) -> frozenset[str]:
+        """The words alone of a text that need not be read whole."""
+        return self._readings.words(text, words())[1]
+
     def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
         known, closely = self._known(query.first), None if query.close is None else query.close[0]
         asked = [(c.entry, c.text, c.entry == closely) for c in candidates]
@@ -122,8 +126,8 @@ class PairVerifier:
         for c in candidates:
             if c.turns != query.turns:
                 continue
-            theirs = self._readings.words(c.text, table)
-            if _may_repeat(mine, c.text, theirs, frozenset(theirs)) and repeats(mine, self._read(c.text)):
+            theirs, vocabulary = self._readings.words(c.text, table)
+            if _may_repeat(mine, c.text, theirs, vocabulary) and repeats(mine, self._read(c.text)):
                 return c
         return None
 

@@ -30,10 +30,12 @@ class Reading:
 
     __slots__ = (
         "_table", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
-        "mean", "plain", "possessors", "prepositions", "reply", "signature", "stems", "text", "total",
+        "mean", "plain", "possessors", "prepositions", "reply", "said", "signature", "stems", "text", "total",
         "vectors", "weights",
     )  # fmt: skip
     text: str
+    said: str
+    """The text without what frames it."""
     signature: Signature
     content: tuple[str, ...]
     """Words that carry meaning, lower-case, in order; n of them."""
@@ -89,11 +91,13 @@ class Reading:
             self.mean = mean / length if length > 0.0 else mean
         elif name == "core":
             spelling = self._table.spelling if self.signature.english else None
-            self.core = core(asked(self.text), self.signature.words, spelling)
+            self.core = core(self.said, self.signature.words, spelling)
+        elif name == "said":
+            self.said = asked(self.text)
         elif name == "plain":
             self.plain = self._frame()
         elif name in _OF_TURNS:
-            plain = asked(self.text) is self.text
+            plain = self.said is self.text
             said = self.signature if plain else signature(self.text, self._table.lexemes)
             self.idle = _idle(said.words) or _SMILES.issuperset(self.text)
             self.chatter, self.reply = _chatter(said), _reply(said)

@@ -43,11 +43,14 @@ class Readings:
             return found
         signed = self._kept.get(text)
         if signed is None:
-            signed = signature(asked(text), table.lexemes)
+            said = asked(text)
+            signed = signature(said, table.lexemes)
             self._keep(text, signed, table.lexemes)
+            found = Reading(text, signed, table)
+            found.said = said
         else:
             self._kept.move_to_end(text)
-        found = Reading(text, signed, table)
+            found = Reading(text, signed, table)
         if text in self._kept:
             self._hot[text] = found
             self.hot += len(signed.words)
@@ -55,10 +58,15 @@ class Readings:
                 self._cool(self._hot.popitem(last=False)[1].signature)
         return found
 
-    def words(self, text: str, table: Words) -> tuple[str, ...]:
-        """The words alone, of a text that need not become ready."""
+    def words(self, text: str, table: Words) -> tuple[tuple[str, ...], frozenset[str]]:
+        """The words alone, in order and as a set, of a text that need not become ready."""
+        if (hot := self._hot.get(text)) is not None:
+            return hot.signature.words, hot.signature.vocabulary
         signed = self._kept.get(text)
-        return signed.words if signed is not None else self.get(text, table).signature.words
+        if signed is None:
+            signed = self.get(text, table).signature
+            return signed.words, signed.vocabulary
+        return signed.words, frozenset(signed.words)
 
     def _cool(self, gone: Signature) -> None:
         self.hot -= len(gone.words)
