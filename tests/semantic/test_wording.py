@@ -11,7 +11,7 @@ from cachelayer.semantic.evidence.wording import (
     objections,
     read,
 )
-from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.signature import Signature, signature
 
 NAMES = [name for name, _ in GUARDS]
 
@@ -68,3 +68,16 @@ def test_what_is_remembered_of_texts_and_words_is_bounded() -> None:
     for i in range(3000):
         wording.learn(0, [f"word{i}"])
     assert len(wording.by_answer[0]) <= 400
+
+
+def test_of_entries_that_no_guard_is_asked_about_only_the_words_are_read() -> None:
+    whole: list[str] = []
+
+    def reading(text: str) -> Signature:
+        whole.append(text)
+        return signature(text)
+
+    texts = Signatures(reading, 0, lambda text: signature(text).vocabulary)
+    asked, same, others = "I lost my card", ["I lost my bank card", "lost my card"], ["card stolen"]
+    read(Wording(), Record(), texts, asked, same, others, [0, 1], [3, 3])
+    assert whole == [asked, same[0]]

@@ -108,19 +108,14 @@ class Wording:
         self, words: Set[str], counts: Sequence[int], answers: Sequence[int]
     ) -> tuple[list[float], list[str]]:
         """Per answer the mean log ratio of its use of the words to everybody's; the words the first never had."""
-        total, seen, log = self.requests + 1.0, self.words, math.log
-        masses = {w: _MASS * ((seen.get(w, 0) + 0.5) / total) for w in words}
+        share, seen, log = (self.requests + 1.0) / _MASS, self.words, math.log
+        rarity = {w: share / (seen.get(w, 0) + 0.5) for w in words}
         of, most = self.by_answer.get, max(len(words), 1)
         out = []
         for answer, count in zip(answers, counts, strict=True):
             mine = of(answer) or _NO_WORDS
-            used = words & mine.keys()
-            everybody = count + _MASS
-            score = (len(words) - len(used)) * log(_MASS / everybody)
-            for word in used:
-                mass = masses[word]
-                score += log((mine[word] + mass) * _MASS / (everybody * mass))
-            out.append(score / most)
+            more = [log(1.0 + mine[w] * rarity[w]) for w in words & mine.keys()]
+            out.append((len(words) * log(_MASS / (count + _MASS)) + sum(more)) / most)
         return out, list(words - (of(answers[0]) or _NO_WORDS).keys())
 
     def rarities(self, words: Iterable[str]) -> list[float]:

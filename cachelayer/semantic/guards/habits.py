@@ -31,11 +31,15 @@ _TURNING: Final = frozenset(("becoming", "getting"))
 _ATTACHED: Final = PREPOSITIONS.union("after before without since while".split())
 """Behind these 'becoming' is no verb of the sentence: 'the reward for becoming a writer'."""
 _TURNS: Final = frozenset("become becomes becoming became get gets getting got".split())
+_HINTS: Final = _USED.union(_SUPPOSED, _TURNING, ("had",))
+"""Of which one at least is there where a text says more than how something is."""
 _IS: Final = frozenset("is are am isn't aren't i'm it's he's she's we're they're".split())
 
 
 def habits(a: Signature, b: Signature) -> bool:
     """As it is in one text, and otherwise real in the other."""
+    if _HINTS.isdisjoint(a.vocabulary) and _HINTS.isdisjoint(b.vocabulary):
+        return False
     once, supposed = _once(a), _supposed(a)
     if once != _once(b) and not _tells_of_past(b if once else a):
         return True

@@ -199,7 +199,11 @@ def _may_repeat(mine: Reading, text: str, theirs: Sequence[str], vocabulary: Set
     `theirs`: its words, and those as a set.
     """
     said = mine.signature
-    return akin(said.vocabulary, vocabulary) or moved(mine.text, text) or _retyped(said, theirs)
+    if len(said.words) == len(theirs) and _retyped(said, theirs):
+        return True
+    return (abs(len(mine.text) - len(text)) <= 1 and moved(mine.text, text)) or akin(
+        said.vocabulary, vocabulary
+    )
 
 
 def repeats(a: Reading, b: Reading) -> bool:
@@ -235,8 +239,8 @@ def _accented(a: Reading, b: Reading) -> bool:
 
 
 def _retyped(mine: Signature, others: Sequence[str]) -> bool:
-    """Whether they may be one text of another language, with and without accents."""
-    if len(mine.words) != len(others) or (mine.english and all(map(str.isascii, (*mine.words, *others)))):
+    """Whether as many words may be one text of another language, with and without accents."""
+    if mine.english and all(map(str.isascii, (*mine.words, *others))):
         return False
     return retyped(mine.words, others)
 
