@@ -106,7 +106,7 @@ class Reading:
         return getattr(self, name)
 
     def _frame(self) -> tuple[str, ...]:
-        said, spelling = asked(self.text), self._table.spelling
+        said, spelling = self.said, self._table.spelling
         text = framed(said, spelling.common)
         if text == said or not self.signature.english:
             return self.core
