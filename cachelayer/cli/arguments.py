@@ -93,6 +93,25 @@ def whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number") from None
 
 
+FIELDS = "question answer label messages turns scope at latency tokens q1 q2 same".split()
+
+
+def field(text: str) -> tuple[str, str]:
+    """'answer=outputs.text': what a field of a trace is called in somebody's own log."""
+    name, _, path = (part.strip() for part in text.partition("="))
+    if name not in FIELDS or not path:
+        raise argparse.ArgumentTypeError(f"{text}: give NAME=PATH, NAME one of {', '.join(FIELDS)}")
+    return name, path
+
+
+def add_field(parser: argparse.ArgumentParser) -> None:
+    """The option that names fields."""
+    parser.add_argument(
+        "--field", type=field, action="append", default=[], metavar="NAME=PATH",
+        help="where your log holds a field: question=user_text, answer=outputs.0.text; may be repeated",
+    )  # fmt: skip
+
+
 def destination(text: str) -> Path:
     """A file to be written, whose directory may have to be made: found out before a long job, not at its end."""
     path = Path(text)

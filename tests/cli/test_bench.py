@@ -20,7 +20,8 @@ from cachelayer.cli import main
 from cachelayer.cli.bench import baseline
 from cachelayer.cli.bench.drive import closed_loop, open_loop
 from cachelayer.cli.bench.measured import SHARES, Arm, Counts, Sample, latencies, name_of
-from cachelayer.cli.bench.traffic import Item, TrafficError, at_rate, load
+from cachelayer.cli.bench.traffic import Item, at_rate, load
+from cachelayer.cli.traces.rows import TraceError
 
 APP = """
     import asyncio
@@ -253,15 +254,15 @@ def test_arrivals_at_a_rate_are_by_chance_and_the_same_for_a_seed() -> None:
         ("t.jsonl", '{"x": 1}', "give a text under"),
         ("t.jsonl", '{"messages": ["hi"]}', "line 1, field 'messages'"),
         ("t.jsonl", '{"body": {"messages": "hi"}}', "line 1, field 'messages'"),
-        ("t.jsonl", "[]", "line 1"),
+        ("t.jsonl", "[1]", "entry 1: int, not an object"),
         ("t.jsonl", "", "no request in it"),
-        ("t.csv", "question,answer\nhow?,so", "line 2: not a line of Azure's trace"),
+        ("t.csv", "asked,answer\nhow?,so", "line 2, field 'question': missing; the row has asked, answer"),
         ("t.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,9,", "line 2"),
     ],
 )
 def test_traffic_that_cannot_be_read_names_the_line(tmp_path: Path, name: str, line: str, told: str) -> None:
     (tmp_path / name).write_text(line)
-    with pytest.raises(TrafficError, match=told):
+    with pytest.raises(TraceError, match=told):
         load(tmp_path / name, limit=None, model="", shrink=1.0)
 
 

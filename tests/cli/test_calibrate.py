@@ -19,7 +19,8 @@ from cachelayer.cli.calibrate.choose import LEAST, choose, reliability, split
 from cachelayer.cli.calibrate.words import evidence, python, toml
 from cachelayer.cli.serve.config import load
 from cachelayer.cli.traces.intervals import exact
-from cachelayer.cli.traces.read import Asked, Trace, TraceError
+from cachelayer.cli.traces.read import Asked, Trace
+from cachelayer.cli.traces.rows import TraceError
 from cachelayer.cli.traces.tally import MISS, RIGHT, WRONG, Tally
 
 

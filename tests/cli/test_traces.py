@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from cachelayer import CacheLayer, Policy, Trace
 from cachelayer.cli.bench.traffic import load
 from cachelayer.cli.traces.intervals import exact, wilson
-from cachelayer.cli.traces.read import TraceError, read
+from cachelayer.cli.traces.read import read
+from cachelayer.cli.traces.rows import TraceError
 from cachelayer.testing import ManualClock, WordEmbedder
 
 
@@ -89,10 +90,13 @@ def test_a_pair_is_two_requests_in_a_scope_of_its_own(tmp_path: Path) -> None:
     [
         ("{broken", r"line 2: not JSON .*one JSON object per line"),
         ("[1]", "line 2: list, not an object"),
-        ({"answer": "A"}, "line 2, field 'question': missing; give a text under one of question"),
+        (
+            {"answer": "A"},
+            "line 2, field 'question': missing; the row has answer; give a text under one of q",
+        ),
         ({"question": "  ", "answer": "A"}, "line 2, field 'question': empty"),
         ({"question": 7, "answer": "A"}, "line 2, field 'question': not a text"),
-        ({"question": "Q"}, "line 2, field 'answer': missing; give an answer, or a label"),
+        ({"question": "Q"}, "line 2, field 'answer': missing; the row has question; give one of answer"),
         ({"messages": [], "answer": "A"}, "line 2, field 'messages': no list of messages"),
         (
             {"messages": [{"role": "assistant", "content": "x"}], "answer": "A"},

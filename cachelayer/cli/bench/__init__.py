@@ -27,11 +27,11 @@ TARGET is a URL (http://host:port/v1), or module:function for an async function 
 "Without the cache" means the function's `bypass`, or, for a URL, the target named by --without.
 
 TRAFFIC is a file (.gz too) in one of these formats:
-  JSON objects, one per line, with
-    messages (also inside request or body), or one of
-    question, text, query, prompt, input, q
+  traffic recorded by Policy(record="traffic"), or a log of your own, as replay
+    reads it: JSON objects or a table (.csv, .tsv), with
+    messages or one of question, text, query, prompt, input, q
+      (also inside request, body or inputs);
     at, time, timestamp or arrived: Unix seconds or ISO 8601, if known
-    (traffic recorded by Policy(record="traffic"), and all that replay reads)
   Azure's LLM inference trace (.csv: TIMESTAMP, ContextTokens, GeneratedTokens)
   Mooncake's trace (timestamp, hash_ids, input_length, output_length)
 The prompts of the two traces are made up; Mooncake's repeat as its blocks do.
@@ -64,6 +64,7 @@ def register(subparsers: Subparsers) -> None:
     add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests, or directory of recorded ones")
     add("--without", metavar="TARGET", help="what to ask without the cache (default: the function's bypass)")
     add("--only", choices=("with", "without"), help="measure only one of the two")
+    arguments.add_field(parser)
     add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
     add("--model", default="", metavar="NAME", help="model for requests that name none")
     add(

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _traffic(args: argparse.Namespace) -> tuple[list[Item], str]:
-    items = load(args.traffic, limit=args.limit, model=args.model, shrink=args.shrink)
+    items = load(args.traffic, limit=args.limit, model=args.model, shrink=args.shrink, named=dict(args.field))
     if args.concurrency:
         return items, "closed"
     if args.rate:

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import random
-import zlib
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...errors import CacheLayerError
-from ..traces.fields import BODIES, arrival, first
-from ..traces.read import QUESTIONS, files
+from ..traces.fields import ANSWERS, LABELS, TIMES, answered, arrival, asked_of, body_of, messages_of
+from ..traces.rows import NONE, TraceError, Where, rows, unasked
 
+_LOGGED = {*TIMES, *ANSWERS, *LABELS, "input", "latency", "scope", "tokens", "turns"}
+"""What stands beside the messages in a log, and is no part of a request."""
 _BLOCK = 512
 """Tokens of one of Mooncake's blocks."""
 _WORDS = "time year people way day man thing woman life child world school state family student group country".split()
-
-
-class TrafficError(CacheLayerError):
-    """Traffic that cannot be read; the message names file, line and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +30,17 @@ class Item:
     body: dict[str, Any]
 
 
-def load(path: Path, *, limit: int | None, model: str, shrink: float) -> list[Item]:
-    """The requests of a file (`.gz` too) or of a directory of recorded ones, in order.
+def load(
+    path: Path, *, limit: int | None, model: str, shrink: float, named: Mapping[str, str] = NONE
+) -> list[Item]:
+    """The requests of a file (`.gz` too) or of a directory of recorded ones, in order. Raises TraceError.
 
-    `shrink` multiplies lengths of traces that hold no texts.
+    `shrink` multiplies lengths of traces that hold no texts; `named` tells where a row holds a field.
     """
-    items: list[Item] = []
-    try:
-        for file in files(path):
-            with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8-sig") as lines:
-                rows = (_azure if ".csv" in file.name else _objects)(lines, file, shrink)
-                more = islice(rows, None if limit is None else limit - len(items))
-                items += [_item(at, body, model) for at, body in more]
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as fault:
-        raise TrafficError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
+    requests = (_request(row, where, shrink) for where, row in rows(path, named))
+    items = [_item(at, body, model) for at, body in islice(requests, limit)]
     if not items:
-        raise TrafficError(f"{path}: no request in it; see the formats in --help")
+        raise TraceError(f"{path}: no request in it; see the formats in --help")
     if any(item.at is None for item in items):
         return [Item(None, item.text, item.body) for item in items]
     start = min(item.at or 0.0 for item in items)
@@ -78,50 +67,37 @@ def _item(at: float | None, body: dict[str, Any], model: str) -> Item:
     return Item(at, text, {**({"model": model} if model else {}), **body})
 
 
-def _objects(lines: Any, path: Path, shrink: float) -> Iterator[tuple[float | None, dict[str, Any]]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            yield _mooncake(row, shrink) if "hash_ids" in row else _request(row, path, number)
-        except (ValueError, TypeError, KeyError, AttributeError) as fault:
-            raise TrafficError(f"{path}, line {number}: {fault}; see the formats in --help") from None
+def _request(row: dict[str, Any], where: Where, shrink: float) -> tuple[float | None, dict[str, Any]]:
+    try:
+        if "hash_ids" in row:
+            return _mooncake(row, shrink)
+        return _azure(row, where.line, shrink) if "ContextTokens" in row else _recorded(row, where)
+    except (ValueError, TypeError, KeyError, AttributeError) as fault:
+        raise where.broken(f"cannot be read ({fault!r})", "see the formats in --help") from None
 
 
-def _request(row: dict[str, Any], path: Path, number: int) -> tuple[float | None, dict[str, Any]]:
-    def fault(field: str, what: str, remedy: str) -> Exception:
-        return TrafficError(f"{path}, line {number}, field {field!r}: {what}; {remedy}")
-
-    at = arrival(row, fault)
-    body = first(row, BODIES) or (row if "messages" in row else None)
-    if isinstance(body, dict) and (messages := body.get("messages")):
+def _recorded(row: dict[str, Any], where: Where) -> tuple[float | None, dict[str, Any]]:
+    """A request of a log, without what the log says of its answer."""
+    at = arrival(row, where.fault)
+    body = body_of(row)
+    if messages := messages_of(body):
         if not isinstance(messages, list) or not isinstance(messages[-1], dict):
-            raise fault("messages", "not a list of messages", "give role and content of each")
-        kept = {
-            k: v
-            for k, v in body.items()
-            if k not in ("at", "time", "timestamp", "arrived", "answer", "label")
-        }
-        return at, kept
-    text = first(row, QUESTIONS)
+            raise where.fault("messages", "not a list of messages", "give role and content of each")
+        kept = {k: v for k, v in body.items() if k not in (_LOGGED if body is row else ("input",))}
+        return at, {**kept, "messages": messages[:-1] if answered(messages, row) else messages}
+    text, _ = asked_of(row)
     if not isinstance(text, str):
-        raise fault("question", "missing", f"give a text under one of {', '.join(QUESTIONS)}, or messages")
+        raise where.fault("question", "missing" if text is None else "not a text", unasked(row))
     turns = [{"role": role, "content": said} for role, said in row.get("turns") or []]
     return at, {"messages": [*turns, {"role": "user", "content": text}]}
 
 
-def _azure(lines: Any, path: Path, shrink: float) -> Iterator[tuple[float | None, dict[str, Any]]]:
+def _azure(row: dict[str, Any], number: int, shrink: float) -> tuple[float | None, dict[str, Any]]:
     """Azure's LLM inference traces: arrival, tokens in and out. Every prompt is made, and none comes twice."""
-    for number, row in enumerate(csv.DictReader(lines)):
-        try:
-            at = datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
-            size, tokens = int(row["ContextTokens"]), int(row["GeneratedTokens"])
-        except (ValueError, TypeError, KeyError) as fault:
-            told = f"not a line of Azure's trace ({fault}); see the formats in --help"
-            raise TrafficError(f"{path}, line {number + 2}: {told}") from None
-        text = f"request {number} " + _words(number, max(int(size * shrink) - 2, 1))
-        yield at, _asked(text, tokens, shrink)
+    at = datetime.fromisoformat(row["TIMESTAMP"][:26]).timestamp()
+    size, tokens = int(row["ContextTokens"]), int(row["GeneratedTokens"])
+    text = f"request {number} " + _words(number, max(int(size * shrink) - 2, 1))
+    return at, _asked(text, tokens, shrink)
 
 
 def _mooncake(row: dict[str, Any], shrink: float) -> tuple[float | None, dict[str, Any]]:

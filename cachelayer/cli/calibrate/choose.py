@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Literal
 
 from ..traces.intervals import exact
-from ..traces.read import Asked, Trace, TraceError
+from ..traces.read import Asked, Trace
+from ..traces.rows import TraceError
 from ..traces.tally import Tally
 
 BOUNDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from typing import Any
 Fault = Callable[[str, str, str], Exception]
 """(field, what is wrong, remedy) -> the error for this line."""
 
-ANSWERS = ("answer", "response", "output", "completion")
+QUESTIONS = ("question", "text", "query", "prompt", "input", "q")
+ANSWERS = ("answer", "response", "output", "completion", "outputs")
+LABELS = ("label", "cls", "class", "intent")
 TIMES = ("at", "time", "timestamp", "arrived")
-BODIES = ("request", "body")
+BODIES = ("request", "body", "inputs")
 _MILLISECONDS = 1e11
 """Unix times above this are in milliseconds: as seconds they would lie beyond the year 5138."""
 
@@ -27,6 +30,8 @@ class Chat:
     turns: list[tuple[str, str]]
     rest: str
     """Canonical JSON of what else decides the answer: system messages, model, tools, parameters."""
+    said: str | None = None
+    """What the assistant said after the user's last message, where the chat goes on to that."""
 
 
 def first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -75,22 +80,37 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
 
 
 def answer_of(row: Mapping[str, Any]) -> str | None:
-    """The answer's text: a text, an OpenAI-style response body, or JSON as it is."""
+    """The answer's text: a text, an OpenAI-style response body or message, a field of an object, or JSON as it is."""
     value = first(row, ANSWERS)
     if value is None or isinstance(value, str):
         return value
     body = value.get("body", value) if isinstance(value, dict) else value
-    if isinstance(body, dict) and isinstance(choices := body.get("choices"), list) and choices:
-        message = choices[0].get("message") if isinstance(choices[0], dict) else None
-        if isinstance(message, dict) and isinstance(message.get("content"), str):
-            return str(message["content"])
+    if isinstance(body, dict):
+        choices = body.get("choices")
+        message = choices[0] if isinstance(choices, list) and choices else None
+        message = message.get("message") if isinstance(message, dict) else body
+        said = first(message, ("content", *ANSWERS)) if isinstance(message, dict) else None
+        if isinstance(said, str):
+            return said
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def asked_of(row: Mapping[str, Any]) -> tuple[Any, str]:
+    """What was asked, where it is no chat: the field's value, and as JSON what else is in the body that holds it."""
+    text = first(row, QUESTIONS)
+    bodies = (row[name] for name in BODIES if isinstance(row.get(name), dict))
+    for body in bodies if text is None else ():
+        for name in QUESTIONS:
+            if isinstance(body.get(name), str):
+                rest = {k: v for k, v in body.items() if k != name}
+                return body[name], json.dumps(rest, sort_keys=True) if rest else ""
+    return text, ""
 
 
 def chat_of(row: Mapping[str, Any], fault: Fault) -> Chat | None:
     """The chat body in a line, or None where it holds none."""
-    body = next((row[b] for b in BODIES if isinstance(row.get(b), dict) and "messages" in row[b]), row)
-    messages = body.get("messages")
+    body = body_of(row)
+    messages = messages_of(body)
     if messages is None:
         return None
     if not isinstance(messages, list) or not messages:
@@ -98,23 +118,44 @@ def chat_of(row: Mapping[str, Any], fault: Fault) -> Chat | None:
             "messages", "no list of messages", "give OpenAI-style messages, the user's last one at the end"
         )
     turns: list[tuple[str, str]] = []
-    rest: list[Any] = [] if body is row else [{k: v for k, v in body.items() if k != "messages"}]
+    known = ("messages", "input")
+    rest: list[Any] = [] if body is row else [{k: v for k, v in body.items() if k not in known}]
     for message in messages:
         role = message.get("role") if isinstance(message, dict) else None
         text = _content(message.get("content")) if isinstance(message, dict) else None
         if not isinstance(role, str) or text is None:
             raise fault(
-                "messages", f"{message!r} lacks a role or a text", "give role and content of every message"
-            )
+                "messages", f"{reprlib.repr(message)} lacks a role or a text",
+                "give role and content of every message, or say --field question=PATH",
+            )  # fmt: skip
         if role in ("user", "assistant"):
             turns.append((role, text))
         else:
             rest.append([role, text])
+    said = turns.pop()[1] if answered(messages, row) else None
     if not turns or turns[-1][0] != "user" or not turns[-1][1].strip():
         raise fault(
             "messages", "the last message is not a user's text", "end every chat with what the user asked"
         )
-    return Chat(turns, json.dumps(rest, sort_keys=True))
+    return Chat(turns, json.dumps(rest, sort_keys=True), said)
+
+
+def body_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What holds the messages: the body of a request in the row, or the row."""
+    bodies = (row[name] for name in BODIES if isinstance(row.get(name), dict))
+    return next((body for body in bodies if messages_of(body) is not None), row)
+
+
+def messages_of(body: Mapping[str, Any]) -> Any:
+    """The messages; `input` may hold them as well, as for OpenAI's responses."""
+    given = body.get("input")
+    return body.get("messages", given if isinstance(given, list) else None)
+
+
+def answered(messages: Sequence[Any], row: Mapping[str, Any]) -> bool:
+    """Whether a chat ends with the answer itself, as those that models are fitted to do."""
+    last = messages[-1]
+    return isinstance(last, dict) and last.get("role") == "assistant" and first(row, ANSWERS) is None
 
 
 def _content(content: Any) -> str | None:

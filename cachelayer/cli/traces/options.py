@@ -15,16 +15,21 @@ from .run import Remembered
 FORMATS = """\
 A trace is one of:
   a directory or file of recorded traffic (Policy(record="traffic"))
-  a file of JSON objects, one per line (.gz too), with
+  a log of your own (.gz too): JSON objects, one per line or in one list,
+    or a table with a header (its name ends in .csv or .tsv), with
     what was asked: question, text, query, prompt, input or q;
-      or messages (also inside request or body), ending with the user's last
-    what the backend said: answer, response, output or completion
-      (text or a response body);
+      or messages, ending with the user's last or with the answer to it
+      (all of these also inside request, body or inputs)
+    what the backend said: answer, response, output, outputs or completion
+      (text, an OpenAI-style response or message, or {"answer": text});
       and/or which answer is right: label, cls, class or intent
     where known: scope (what must be equal), turns (earlier [role, text] pairs),
-      at (arrival: Unix seconds or ISO 8601), latency (seconds), tokens
+      at, time, timestamp or arrived (Unix seconds or ISO 8601),
+      latency (seconds), tokens
   labelled pairs: two texts, as q1 and q2 (or question1 and
     question2, text1 and text2, a and b), and same (or is_duplicate)
+Fields with other names are named by --field, those inside others by a path:
+  --field question=user_text --field answer=outputs.generations.0.0.text
 Two answers are equal if their labels or normalized texts are equal. Prose that says the same in other words counts
 as another answer, so give labels if answers are free text."""
 
@@ -33,6 +38,7 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
     """Arguments of both commands."""
     add = parser.add_argument
     add("trace", nargs="+", type=Path, metavar="TRACE", help="files or directories, read in this order")
+    arguments.add_field(parser)
     add("--limit", type=arguments.count, metavar="N", help="only the first N requests")
     add("--model", metavar="NAME", help="embedding model (default: the one that CacheLayer uses)")
     add(
@@ -58,7 +64,7 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
 
 def trace_of(args: argparse.Namespace) -> Trace:
     """The trace that the command line names. Raises TraceError."""
-    return read(args.trace, limit=args.limit)
+    return read(args.trace, limit=args.limit, named=dict(args.field))
 
 
 def progress(args: argparse.Namespace, name: str, total: int) -> Meter:
