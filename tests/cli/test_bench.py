@@ -71,6 +71,7 @@ def test_before_and_after_with_hits_and_misses_apart(here: Path, capsys: pytest.
     figures = bench(here, "ask", "--concurrency", "1")
     without, with_ = figures["arms"]["without cache"], figures["arms"]["with cache"]
     assert with_["hit_rate"]["value"] == 35 / 40 and without["hit_rate"] is None
+    assert with_["misses"] == {"memory:absent": 5} and without["misses"] == {}
     assert with_["latency"]["miss"]["e2e"]["count"] == 5
     assert (
         with_["latency"]["hit"]["e2e"]["p50"]["value"]

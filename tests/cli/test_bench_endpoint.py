@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -81,3 +82,36 @@ async def test_reports_hold_no_key_that_the_command_line_held(
         told = path.read_text()
         assert url in told and "Authorization:..." in told
         assert "sk-secret" not in told and "hunter2" not in told
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("fwd=bypass; detail=no-principal", {"no-principal": 2}),
+        ('fwd=uri-miss; fwd-status=200; detail="memory:absent similar:guard kept:ttl_zero"', {"similar:guard": 2}),
+        ('fwd=bypass; detail="invalid JSON"', {"invalid JSON": 2}),
+        ("hit; ttl=9; detail=memory", {}),
+    ],
+)  # fmt: skip
+async def test_why_requests_were_misses_is_told(
+    traffic: str, capsys: pytest.CaptureFixture[str], status: str, why: dict[str, int]
+) -> None:
+    async with server(events(b"data: ", b"\n\n"), f"cache-status: cachelayer; {status}".encode()) as url:
+        said = f"bench {url} {traffic} --concurrency 1 --warmup 0 --no-report --json told.json"
+        assert await asyncio.to_thread(main, said.split()) == 0
+        figures = json.loads(await asyncio.to_thread(Path("told.json").read_text))
+    told = capsys.readouterr().out
+    assert figures["arms"]["with cache"]["misses"] == why
+    assert all(f"why misses: {reason} {n}" in told for reason, n in why.items())
+    assert ("2 requests named no caller, and nothing is kept for those: set OPENAI_API_KEY" in told) == (
+        "no-principal" in why
+    )
+
+
+async def test_a_server_that_says_nothing_of_a_cache_is_told(
+    traffic: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with server(events(b"data: ", b"\n\n")) as url:
+        said = f"bench {url} {traffic} --concurrency 1 --warmup 0 --no-report"
+        assert await asyncio.to_thread(main, said.split()) == 0
+    assert "with cache: no answer has a Cache-Status header" in capsys.readouterr().out

@@ -17,6 +17,8 @@ Status = Literal["ok", "error", "shed"]
 SHARES = (0.5, 0.9, 0.95, 0.99, 0.999)
 SERIES = ("e2e", "ttft", "itl", "tpot")
 """End to end, time to the first token, between tokens, time per token after the first of one request; seconds."""
+_REASONS = 8
+"""Of misses, the most that are told."""
 _LOWEST = 1e-7
 _STEP = math.log1p(0.001)
 _BUCKETS = int(math.log(1e4 / _LOWEST) / _STEP) + 2
@@ -38,6 +40,8 @@ class Sample:
     """What the fault said."""
     hit: bool | None = None
     """None where the target does not tell."""
+    why: str = ""
+    """Of a miss: the tier that was asked last and its reason, or why the cache was not asked."""
 
 
 class Counts:
@@ -105,6 +109,8 @@ class Arm:
         self.said: dict[str, str] = {}
         """What the first fault of each kind said."""
         self.hits: Counter[str] = Counter()
+        self.misses: Counter[str] = Counter()
+        """By why they were misses."""
         self.lag = Counts()
         self.good = 0
         self.seconds = 0.0
@@ -127,6 +133,8 @@ class Arm:
         if sample.hit is not None:
             whos.append("hit" if sample.hit else "miss")
             self.hits[whos[-1]] += 1
+            if sample.why and not sample.hit:
+                self.misses[sample.why] += 1
         for series, values in taken.items():
             for who in whos:
                 self.series.setdefault((series, who), Counts()).add(values)
@@ -156,6 +164,7 @@ class Arm:
             "sheds": self.statuses["shed"],
             "faults": dict(self.faults),
             "hit_rate": {"value": self.hits["hit"] / told, "low": low, "high": high} if told else None,
+            "misses": dict(self.misses.most_common(_REASONS)),
             "goodput": {"rate": self.good / self.seconds, "share": self.good / asked}
             if self.slo and asked
             else None,

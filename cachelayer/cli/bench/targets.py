@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -71,6 +72,7 @@ class Function:
                 answer = await answer
             if hasattr(answer, "source"):
                 sample.hit = answer.source not in _MADE
+                sample.why = " ".join(f"{tier}:{reason}" for tier, reason in [*answer.misses.items()][-1:])
                 answer = answer.answer
             if hasattr(answer, "__anext__"):
                 async for _ in answer:
@@ -111,6 +113,7 @@ class Endpoint:
                 status = response.headers.get("cache-status")
                 if status is not None:
                     sample.hit = "; hit" in status
+                    sample.why = _why(status)
                 streamed = response.headers.get("content-type", "").startswith("text/event-stream")
                 framer = Framer()
                 async for chunk in response.aiter_bytes():
@@ -124,6 +127,13 @@ class Endpoint:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._client.aclose()
+
+
+def _why(status: str) -> str:
+    """What `Cache-Status` says of a miss: 'similar:guard' of detail="memory:absent similar:guard kept:..."."""
+    found = re.search(r'detail="?([^";]+)', status)
+    tiers = found[1].partition(" kept:")[0].split(" ") if found else [""]
+    return tiers[-1] if ":" in tiers[-1] else " ".join(tiers)
 
 
 def _says_something(data: bytes, sample: Sample) -> bool:

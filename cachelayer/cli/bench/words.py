@@ -41,6 +41,8 @@ def summary(arm: Mapping[str, Any]) -> list[str]:
     rate = arm["hit_rate"]
     if rate is not None:
         said.append(f"{rate['value']:.1%} hits ({rate['low']:.1%} to {rate['high']:.1%})")
+    if arm["misses"]:
+        said.append(f"why misses: {', '.join(f'{why} {n}' for why, n in arm['misses'].items())}")
     good = arm["goodput"]
     if good is not None:
         said.append(f"goodput {good['rate']:,.1f}/s ({good['share']:.1%} within the SLO)")
@@ -50,7 +52,7 @@ def summary(arm: Mapping[str, Any]) -> list[str]:
 
 
 def doubts(figures: Mapping[str, Any]) -> list[str]:
-    """Where a figure may be the tool's own and not the target's."""
+    """Where a figure may be the tool's own and not the target's, or tells nothing of the cache."""
     found, tool = [], figures["tool"]
     if tool["cpu"] > 0.85:
         found.append(
@@ -58,6 +60,13 @@ def doubts(figures: Mapping[str, Any]) -> list[str]:
             + ("" if "://" in figures["target"] else ", or serve the layer and bench its URL")
         )
     for name, arm in figures["arms"].items():
+        if nobody := arm["misses"].get("no-principal"):
+            found.append(
+                f"{name}: {nobody} requests named no caller, and nothing is kept for those: set OPENAI_API_KEY, give "
+                "--header 'Authorization: Bearer KEY', or start the gateway with --public"
+            )
+        if "://" in figures["target"] and name.startswith("with ") and arm["hit_rate"] is None and arm["ok"]:
+            found.append(f"{name}: no answer has a Cache-Status header, so hits are not told from misses")
         if arm["rate"] > 0.5 * tool["ceiling"]:
             found.append(f"{name}: {arm['rate']:,.0f} requests/s is more than half of the tool's ceiling")
         end, lag = arm["latency"].get("all", {}).get("e2e"), arm["lag"]
