@@ -44,6 +44,8 @@ class Ridge:
     name: str
     seconds: Sequence[float]
     tone: str
+    ends: tuple[float, float] | None = None
+    """p50 and p99, where `seconds` are a thinned-out choice that tells them less exactly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,12 @@ def ridges(groups: Sequence[Ridge]) -> Drawing:
             return beside + 18 + share * (width - beside - 36)
 
         parts = []
-        for decade in range(low, high + 1):
-            x = at(10.0**decade)
+        steps = (1, 2, 5) if high - low == 1 else (1,)
+        ticks = [step * 10.0**decade for decade in range(low, high) for step in steps]
+        for tick in (*ticks, 10.0**high):
+            x = at(tick)
             parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{height - 26}"/>')
-            parts.append(label(min(x, width - 22), height - 8, duration(10.0**decade), "muted", "middle"))
+            parts.append(label(min(x, width - 22), height - 8, duration(tick), "muted", "middle"))
         for i, group in enumerate(groups_):
             base = (i + 1) * row
             parts += _ridge(group, at, (low, high), base, bool(beside))
@@ -154,7 +158,7 @@ def _ridge(
     tall = _RIDGE - 12
     points = [(at(float(x)), base - float(h) * tall) for x, h in zip(edges, heights, strict=True)]
     shape = f"M{points[0][0]:.1f},{base}" + "".join(f"L{x:.1f},{y:.1f}" for x, y in points)
-    p50, p99 = (float(q) for q in np.quantile(np.array(group.seconds), (0.5, 0.99)))
+    p50, p99 = group.ends or (float(q) for q in np.quantile(np.array(group.seconds), (0.5, 0.99)))
     numbers = f"p50 {duration(p50)} · p99 {duration(p99)}"
     top = base - tall - 10
     name_at, numbers_at = (base - 20, base - 4) if beside else (top - 12, top + 4)

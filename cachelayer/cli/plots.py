@@ -10,6 +10,8 @@ import numpy as np
 
 from .charts import NARROW, Drawing, label, svg
 
+LETTER = 7.4
+"""Pixels of a bold letter, on the average, in the widest fonts that browsers have for a page's text."""
 _At = Callable[[float, float], tuple[float, float]]
 
 
@@ -127,11 +129,10 @@ def _names(dots: Sequence[Dot], what: Plane, at: _At, width: int) -> list[str]:
     top, bottom = at(0, what.y_most)[1] + 18, at(0, 0)[1]
     taken: list[tuple[float, float, float]] = []
     parts: list[str] = []
-    room = 6.6 if width >= NARROW else 6.0
     for dot in sorted((dot for dot in dots if not dot.small), key=lambda dot: -dot.y):
         x, y = at(dot.x, dot.y)
         name = dot.name if width >= NARROW else dot.name[:22]
-        long = room * len(name)
+        long = LETTER * len(name)
         anchor = "end" if x + 10 + long > width else "start"
         left = x - 10 - long if anchor == "end" else x + 10
         y = _row(taken, left, left + long, (min(max(y - 4, top), bottom), top, bottom))
@@ -167,6 +168,7 @@ def histograms(
         bins = 40 if width >= NARROW else 24
         counted = [(n, np.histogram(g, bins=bins, range=(low, high))[0], t) for n, g, t in groups]
         most = max((int(c.max()) for _, c, _ in counted if len(c)), default=1) or 1
+        most += most % 2  # half of it is a count, too
         parts = []
         for i in range(3):
             y = bottom - i / 2 * (bottom - top)
@@ -183,7 +185,7 @@ def histograms(
         for name, group, tone in groups:
             told = f"{name} ({len(group):,})"
             parts.append(label(at, line, told, f"ink-{tone}"))
-            at, line = (at + 7.4 * len(told) + 18, line) if key == 1 else (at, line + 16)
+            at, line = (at + LETTER * len(told) + 18, line) if key == 1 else (at, line + 16)
         return svg(width, height, parts, x_title)
 
     return draw

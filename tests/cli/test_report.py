@@ -159,7 +159,7 @@ def test_names_of_dots_do_not_cover_each_other(places: list[tuple[float, float]]
     texts = re.findall(r'class="ink-teal" x="([\d.]+)" y="([\d.]+)"', svg)
     assert len(texts) == len(dots)
     for (x, y), (a, b) in combinations([(float(x), float(y)) for x, y in texts], 2):
-        assert abs(y - b) >= 12.9 or abs(x - a) >= 6.6 * len("0 of 17") - 0.1
+        assert abs(y - b) >= 12.9 or abs(x - a) >= plots.LETTER * len("0 of 17") - 0.1
 
 
 @given(
@@ -183,6 +183,21 @@ def test_planes_stay_in_their_frame(dots: list[tuple[float, float, float]], widt
 def test_histograms_stay_in_their_frame(first: list[float], second: list[float], width: int) -> None:
     groups = [("same", first, "teal"), ("other", second, "red")]
     inside(plots.histograms(groups, "cosine")(width), width)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
+def test_counts_at_an_axis_are_whole_and_evenly_spaced(values: list[float]) -> None:
+    svg = plots.histograms([("same", values, "teal")], "cosine")(880)
+    counts = [int(n) for n in re.findall(r'text-anchor="end">(\d+)</text>', svg)]
+    assert counts[0] == 0 and counts[1] * 2 == counts[2]
+
+
+def test_a_ridge_names_the_percentiles_that_it_is_given_and_has_ticks_within_one_decade() -> None:
+    svg = charts.ridges([charts.Ridge("all", [0.15, 0.2, 0.3], "grey", (0.21, 0.35))])(880)
+    assert "p50 210 ms · p99 350 ms" in svg
+    assert re.findall(r'text-anchor="middle">([^<]+)', svg) == ["100 ms", "200 ms", "500 ms", "1 s"]
+    wide = charts.ridges([charts.Ridge("all", [1e-5, 0.3], "grey")])(880)
+    assert re.findall(r'text-anchor="middle">([^<]+)', wide)[:2] == ["10 µs", "100 µs"]
 
 
 @given(st.lists(st.floats(0, 1e9, allow_nan=False), max_size=12), st.sampled_from(WIDTHS))

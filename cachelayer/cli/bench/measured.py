@@ -70,6 +70,10 @@ class Counts:
         rank = min(max(math.ceil(share * int(below[-1])), 1), int(below[-1]))
         return float(_LOWEST * math.exp(int(np.searchsorted(below, rank)) * _STEP))
 
+    def ends(self) -> tuple[float, float]:
+        """p50 and p99."""
+        return self.percentile(0.5), self.percentile(0.99)
+
     def interval(self, share: float) -> tuple[float, float]:
         """95 % interval of a percentile, by order statistics; no assumption on the distribution but independence."""
         n = len(self)

@@ -57,7 +57,7 @@ def _ridges(arms: Sequence[Arm]) -> str:
     drawn = []
     for series in ("ttft", "e2e"):
         groups = [
-            Ridge(f"{arm.name}, {WHO[who]}", counts.spread(), _TONES[who])
+            Ridge(f"{arm.name}, {WHO[who]}", counts.spread(), _TONES[who], counts.ends())
             for arm in arms
             for who in ("hit", "miss", "all")
             if (counts := arm.series.get((series, who))) is not None and not _repeated(arm, series, who)
