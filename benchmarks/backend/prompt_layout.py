@@ -119,17 +119,19 @@ def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharey=True)
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.9), sharey=True, layout="constrained")
     for axis, extra in zip(axes, (0, 1), strict=True):
         picked = [row for row in rows if row["extra"] == extra]
         for offset, (name, colour) in enumerate(zip(LAYOUTS, ("#8a8a8a", "#2980b9", "#c0392b"), strict=True)):
             places = [i + 0.27 * (offset - 1) for i in range(len(picked))]
-            axis.bar(places, [100 * row["shared"][name] for row in picked], 0.25, color=colour, label=name)
+            bars = axis.bar(
+                places, [100 * row["shared"][name] for row in picked], 0.25, color=colour, label=name
+            )
+            axis.bar_label(bars, fmt="%.0f", fontsize=8)
         axis.set_xticks(range(len(picked)), [str(row["k"]) for row in picked])
         found = "the topic's passages, shuffled" if extra == 0 else "k of k + 1 passages, shuffled"
         axis.set(xlabel="passages a question (k)", ylabel="prompt tokens reused, %", title=found)
-    axes[0].legend(fontsize=8)
-    figure.tight_layout()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     figure.savefig(path, dpi=110)
 
 

@@ -84,25 +84,47 @@ def markdown(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def plot(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """A mark a rule with its figure beside it: a logarithmic axis has no zero from which bars could start."""
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     picked = [row for row in rows if row["scale"] == 1.0 and row["replicas"] > 1]
     columns = 3
     figure, axes = pyplot.subplots(
-        math.ceil(len(picked) / columns), columns, figsize=(13, 2.6 * math.ceil(len(picked) / columns))
-    )
+        math.ceil(len(picked) / columns), columns, figsize=(13, 2.6 * math.ceil(len(picked) / columns)), sharey=True
+    )  # fmt: skip
     for axis, row in zip(axes.flat, picked, strict=False):
         values = [row["rules"][name]["ttft_mean"] for name in RULES]
-        axis.barh(RULES, values, color=["#8a8a8a"] * (len(RULES) - 1) + ["#c0392b"])
-        axis.set_title(f"{row['trace'][:18]}, {row['replicas']} replicas, load {row['load']}", fontsize=8)
+        for place, (name, value) in enumerate(zip(RULES, values, strict=True)):
+            colour = "#c0392b" if name == "cachelayer" else "#606060"
+            axis.plot([value], [place], "o", color=colour, markersize=6)
+            axis.annotate(
+                _seconds(value), (value, place), xytext=(7, 0), textcoords="offset points",
+                va="center", fontsize=8, color=colour,
+            )  # fmt: skip
+        axis.set_title(f"{row['trace']}, {row['replicas']} replicas, load {row['load']}", fontsize=9)
         axis.set_xscale("log")
-        axis.tick_params(labelsize=7)
-        axis.set_xlabel("mean time to first token, s (log)", fontsize=7)
+        axis.set_xlim(0.7 * min(values), max(values) * (max(values) / min(values)) ** 0.3 * 1.2)
+        axis.set_ylim(-0.7, len(RULES) - 0.3)
+        axis.set_yticks(range(len(RULES)), RULES, fontsize=8)
+        axis.xaxis.set_major_locator(
+            ticker.LogLocator(subs=(1, 2, 5) if max(values) < 30 * min(values) else (1,))
+        )
+        axis.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.xaxis.set_minor_formatter(lambda *_: "")
+        axis.tick_params(axis="x", labelsize=8)
+        axis.grid(axis="y", alpha=0.3)
+    figure.supxlabel(
+        "mean time to first token, seconds, on a logarithmic axis; further left is better", fontsize=9
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def main() -> None:

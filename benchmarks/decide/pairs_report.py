@@ -140,7 +140,7 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
     asked = [t for t in trials if t.kind not in CONTROLS]
     panels = list(dict.fromkeys(t.group.removesuffix(STRICTER) for t in asked))
     across = (len(panels) + 2) // 3
-    figure, axes = pyplot.subplots(3, across, figsize=(4 * across, 10.8), squeeze=False)
+    figure, axes = pyplot.subplots(3, across, figsize=(4 * across, 11), squeeze=False, layout="constrained")
     for axis in axes.flat[len(panels) :]:
         axis.remove()
     for axis, panel in zip(axes.flat, panels, strict=False):
@@ -162,6 +162,6 @@ def draw(trials: Sequence[Trial], path: Path) -> None:
                 label = "as served" + group.removeprefix(panel)
                 axis.plot(np.mean(traps), np.mean(true), marker, color="black", label=label, clip_on=False)
         axis.set(title=panel, xlabel="traps served", ylabel="true ones served", xlim=(0, 0.3), ylim=(0, 1))
-        axis.legend(loc="lower right", framealpha=0.6, fontsize=8)
-    figure.tight_layout()
+    handles, told = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, told, loc="outside lower center", ncols=len(told), fontsize=11)
     figure.savefig(path, dpi=110)
