@@ -141,6 +141,10 @@ def run(args: argparse.Namespace) -> int:
     head = [
         "# Requests that hardly recur",
         "",
+        "**Asked here**: what does the cache do for an open assistant, where nearly every question comes only once or",
+        'twice, so that no history tells which ones have the same answer? "10% of the traps" is a stream with few',
+        'questions that only look alike, "100%" one with as many as can be.',
+        "",
         f"Command: `python -m benchmarks.decide one-off --runs {args.runs} --out benchmarks/results`; date:",
         f"{started}; machine: {machine()}; all-MiniLM-L6-v2 int8, load {load:.1f} at the start.",
         "",

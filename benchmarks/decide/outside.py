@@ -49,6 +49,10 @@ def run(args: argparse.Namespace) -> int:
     lines = [
         "# Public tests that others wrote",
         "",
+        "**Asked here**: what does the cache make of tests that other people wrote, to show that models take different",
+        "questions for the same? `traps` need different answers (*served wrongly* should be few), `true ones` take the",
+        "same (*served* should be many).",
+        "",
         "Command: `python -m benchmarks.decide outside --checklist qqp_suite.tar.gz --boolq boolq_perturbed.json",
         f"--creak contrast_set.json --medical mqp.csv --half {args.half} --out benchmarks/results`",
         f"Date: {started}. Machine: {machine()}, load {load:.1f} at the start.",

@@ -100,6 +100,12 @@ def table(
     lines = [
         "# Pairs and conversations: one answer for two requests?",
         "",
+        "**Asked here**: one question is stored, another is asked, and nothing else is known. Does the second one get",
+        "the first one's answer? `traps` need different answers (*served wrongly* should be few), `true ones` take the",
+        "same (*served* should be many). *Natural* pairs are put as people would, half of the traps reworded",
+        "throughout; the others differ in one edit (a number, a name, a negation). *Conversations* are compared with",
+        "all that was said before.",
+        "",
         "Command: `python -m benchmarks.decide pairs --data DATA --wordnet DIR --out benchmarks/results",
         f"{options}`",
         f"({started}, {machine()}, all-MiniLM-L6-v2 int8,",
