@@ -75,12 +75,27 @@ def test_compose_mounts_files_that_are_there_and_calls_options_that_exist(
     services = yaml.safe_load((MONITORING / "compose.yaml").read_text())["services"]
     for service in services.values():
         for volume in service.get("volumes", []):
-            assert (MONITORING / volume.split(":")[0]).is_file(), volume
+            assert (MONITORING / volume.split(":")[0]).exists(), volume
     with pytest.raises(SystemExit):
         main(["serve", "--help"])
     known = capsys.readouterr().out
     for option in re.findall(r"--[a-z]+", services["gateway"]["command"].split("cachelayer serve")[1]):
         assert option in known, option
+
+
+def test_the_gateway_of_compose_is_installed_from_the_sources_and_starts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gateway = yaml.safe_load((MONITORING / "compose.yaml").read_text())["services"]["gateway"]
+    sources = [volume.split(":")[0] for volume in gateway["volumes"] if ":/sources" in volume]
+    assert [(MONITORING / path / "pyproject.toml").is_file() for path in sources] == [True]
+    assert "'/tmp/cachelayer[serve,metrics,redis,cpu,local]'" in gateway["command"]
+    served = re.sub(
+        r"\$\{\w+:\?[^}]*\}", "http://127.0.0.1:1", gateway["command"].split("cachelayer serve")[1]
+    )
+    for name in gateway["environment"]:
+        monkeypatch.setenv(name, "a secret of sixteen characters or more")
+    assert main(["serve", "--check", *served.rstrip('"').split()]) == 0, capsys.readouterr().err
 
 
 KUBERNETES = list(yaml.safe_load_all((MONITORING / "kubernetes.yaml").read_text()))
