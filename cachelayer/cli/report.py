@@ -13,10 +13,20 @@ from importlib.resources import files
 from pathlib import Path
 
 from ..errors import CacheLayerError
+from ..types import Reason
 from .charts import Drawing
 
 _WIDE, _SLIM = 880, 340
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_REASONS: dict[str, str] = {
+    Reason.NO_CANDIDATE: "nothing near",
+    Reason.UNSURE: "not sure enough",
+    Reason.GUARD: "a guard objected",
+    Reason.BUDGET: "out of time",
+    Reason.WARMING: "still loading",
+    Reason.STOPPED: "stopped after errors",
+    Reason.TOO_LONG: "too long to compare",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +135,8 @@ def _cell(cell: str | Cell, name: str, number: bool) -> str:
 def _style() -> str:
     lines = files(__package__).joinpath("report.css").read_text(encoding="utf-8").splitlines()
     return "".join(line.strip() for line in lines)
+
+
+def words(reason: str) -> str:
+    """A reason of the similar tier, for people."""
+    return _REASONS.get(reason, reason.replace("_", " "))

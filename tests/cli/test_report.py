@@ -233,6 +233,14 @@ def test_durations_are_short(seconds: float, text: str) -> None:
     assert charts.duration(seconds) == text
 
 
+def test_reasons_are_told_in_words() -> None:
+    assert [report.words(reason) for reason in ("guard", "unsure", "bad_vector")] == [
+        "a guard objected",
+        "not sure enough",
+        "bad vector",
+    ]
+
+
 def test_a_report_is_written_below_directories_that_do_not_exist_yet(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b.html"
     report.write(path, report.page("é", "", []))

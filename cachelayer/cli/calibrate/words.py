@@ -25,10 +25,10 @@ def recommendation(found: Calibrated) -> Iterator[str]:
     yield ""
     yield verdict(found)
     yield from (f"  {line}" for line in expected(found))
-    yield "\nPython:"
-    yield from (f"  {line}" for line in python(found.settings()).splitlines())
-    yield "\ngateway.toml:"
-    yield from (f"  {line}" for line in toml(found.settings()).splitlines())
+    yield "\nPython:\n"
+    yield from python(found.settings()).splitlines()
+    yield "\ngateway.toml:\n"
+    yield from toml(found.settings()).splitlines()
 
 
 def rows(found: Calibrated) -> list[tuple[str, ...]]:

@@ -61,7 +61,8 @@ def page(tally: Tally, facts: Facts, corpus: Corpus) -> str:
         ),
         report.section(
             "Who answered",
-            "",
+            "Similar, again or joined: a wording that had been answered by meaning before, or that waited for a call "
+            "which another wording had started. Joined in flight: waited for the call of an equal question.",
             report.figure(charts.bars(_bars(tally))),
             report.folded("As a table", _lanes(tally)),
         ),
@@ -140,7 +141,7 @@ def _bars(tally: Tally) -> list[charts.Bar]:
 
 def _reasons(tally: Tally) -> list[charts.Bar]:
     return [
-        charts.Bar(words.REASONS.get(reason, reason), n, f"{n:,} · {n / tally.requests:.1%}", "grey")
+        charts.Bar(report.words(reason), n, f"{n:,} · {n / tally.requests:.1%}", "grey")
         for reason, n in tally.reasons.most_common()
     ]
 

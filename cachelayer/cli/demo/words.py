@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...types import Reason
+from .. import report
 from ..charts import NOTHING, duration
 from .stream import Census
 from .tally import HITS, SIMILAR, Lane, Price, Tally, Verdict, quantiles
@@ -16,13 +16,6 @@ NAMES = {
     Lane.STALE: "memory, stale",
     Lane.BACKEND: "backend",
     Lane.BYPASS: "past the cache",
-}
-REASONS: dict[str, str] = {
-    Reason.NO_CANDIDATE: "nothing near",
-    Reason.UNSURE: "not sure enough",
-    Reason.GUARD: "a guard objected",
-    Reason.BUDGET: "out of time",
-    Reason.WARMING: "still loading",
 }
 HEAD = ("answered by", "count", "share", "p50", "p99", "cache wrong", "backend wrong")
 
@@ -101,7 +94,7 @@ def wrong_similar(tally: Tally) -> str:
 
 
 def _refusals(tally: Tally) -> str:
-    return ", ".join(f"{REASONS.get(reason, reason)} {n:,}" for reason, n in tally.reasons.most_common(4))
+    return ", ".join(f"{report.words(reason)} {n:,}" for reason, n in tally.reasons.most_common(4))
 
 
 def _backend_wrong(tally: Tally) -> str:

@@ -17,6 +17,7 @@ _TONES = ("teal", "blue", "violet", "amber")
 _WINDOW = 200
 _POINTS = 240
 _MISTAKES = 12
+_WHY = "What the similar tier said of the requests that it did not answer."
 
 
 def page(found: Replayed) -> str:
@@ -150,11 +151,11 @@ def _reasons(found: Replayed) -> list[str]:
     for i, run in enumerate(found.layers):
         if run.reasons and sum(run.reasons.values()) != run.reasons.get("off", 0):
             bars = [
-                charts.Bar(reason.replace("_", " "), n, f"{n:,}", tone_of(i))
+                charts.Bar(report.words(reason), n, f"{n:,}", tone_of(i))
                 for reason, n in run.reasons.most_common(6)
             ]
             parts.append(
-                report.section(f"Why {run.name} asked the backend", "", report.figure(charts.bars(bars)))
+                report.section(f"Why {run.name} asked the backend", _WHY, report.figure(charts.bars(bars)))
             )
     return parts[:2]
 
