@@ -47,6 +47,10 @@ class CacheLayerCache(Undivided, BaseCache):
         if "shadow" in options:
             remedy = "LangChain calls its models itself, and nobody else can check a hit: leave it out"
             raise ConfigurationError("shadow", options["shadow"], remedy)
+        given: object = layer
+        if not isinstance(given, CacheLayer):
+            remedy = "give the layer that keeps the answers: CacheLayerCache(CacheLayer(store='redis://...'))"
+            raise ConfigurationError("layer", type(given).__name__, remedy)
         self._layer, self._name = layer, name
         self.codec = LangChainCodec(allowed)
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))

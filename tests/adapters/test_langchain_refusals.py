@@ -83,6 +83,12 @@ async def test_an_llm_cache_has_nobody_to_check_its_hits_with(layer: CacheLayer)
         CacheLayerCache(layer, shadow=0.2)
 
 
+def test_a_url_in_place_of_the_layer_is_told_what_to_write_without_its_password() -> None:
+    with pytest.raises(ConfigurationError, match=r"layer='str': give the layer .*CacheLayer\(store=") as told:
+        CacheLayerCache("redis://:hunter2@127.0.0.1")  # type: ignore[arg-type]
+    assert "hunter2" not in str(told.value)
+
+
 async def test_a_step_takes_what_a_chain_takes_and_is_told_of_anything_else(layer: CacheLayer) -> None:
     asked: list[str] = []
     step: Any = CachedRunnable(lambda text: asked.append(text) or text.upper(), layer, name="shout")

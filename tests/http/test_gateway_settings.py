@@ -52,6 +52,7 @@ ONE_KEY = '[[key]]\ntenant = "a"\nsha256 = "' + "ab" * 32 + '"\n'
     ("[cache]\nmax_error_rate = nan\n" + UPSTREAM, ":2: cache.max_error_rate=nan"),
     ('[cache]\nredis = "h:6379"\nsecret = "hunter2-hunter2-hunter2"\n' + UPSTREAM, "begin with one of redis"),
     ("[cache]\nsecret = 4815162342481516\n" + UPSTREAM, ":2: cache.secret='...': give a text"),
+    ("[cache]\nsemantic = true\n" + UPSTREAM, ':2: cache.semantic=True: give one of "auto", "on", "off"'),
 ])  # fmt: skip
 def test_a_check_finds_what_would_fail(tmp_path: Path, capsys: Any, text: str, says: str) -> None:
     file = tmp_path / "gateway.toml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import ssl
@@ -135,11 +136,11 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
     if kind == "float" and type(value) is int:
         value = float(value)
     plain: type = {"int": int, "float": float, "str": str, "bool": bool, "list[str]": list}[kind]
+    if "one_of" in meta and value not in meta["one_of"]:
+        raise ConfigurationError(name, value, f"give one of {', '.join(map(json.dumps, meta['one_of']))}")
     if type(value) is not plain or (kind == "list[str]" and not _texts(value)):
         told = "..." if meta.get("secret") else value
         raise ConfigurationError(name, told, f"give {_KINDS[kind]}")
-    if "one_of" in meta and value not in meta["one_of"]:
-        raise ConfigurationError(name, value, f"give one of {', '.join(meta['one_of'])}")
     least, most = meta.get("least"), meta.get("most")
     if not ((least is None or value >= least) and (most is None or value <= most)):
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
