@@ -19,7 +19,7 @@ _HELPING: Final = frozenset(
 _POINTING: Final = frozenset("a an the this that these those any every each another other".split()).union(
     POSSESSORS
 )
-_EVEN: Final = frozenset(
+EVEN: Final = frozenset(
     map(
         stem,
         "meet met marry married marries differ fight fought fights play played plays equal equals".split(),
@@ -33,7 +33,7 @@ Deed = tuple[str, str, str]
 def doers(a: Signature, b: Signature) -> bool:
     """Who does it in one text, it is done to in the other; both active, each word there once."""
     both = a.stems & b.stems
-    if len(both) < 3 or not _EVEN.isdisjoint(both):
+    if len(both) < 3 or not EVEN.isdisjoint(both):
         return False
     if a.content == b.content or "by" in a.vocabulary or "by" in b.vocabulary:
         return False

@@ -24,6 +24,7 @@ from .habits import habits
 from .inquiries import inquiries
 from .moods import moods
 from .permissions import duties, opening, permissions
+from .persons import actors, swapped
 from .phrases import phrases
 from .plain import Guard
 from .rates import rates
@@ -209,7 +210,8 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases, causes,
-    duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered,
+    duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
+    swapped,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
