@@ -17,6 +17,7 @@ from .acts import acts
 from .amounts import both, bounds, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
+from .contrasts import contrasts
 from .demands import demands
 from .doers import doers, heads
 from .exchanges import ADDED, exchanges, lettered, opposed, owners, selves, trades
@@ -211,7 +212,7 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases, causes,
     duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
-    swapped,
+    contrasts, swapped,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
