@@ -28,6 +28,7 @@ from .permissions import duties, opening, permissions
 from .persons import actors, swapped
 from .phrases import phrases
 from .plain import Guard
+from .predicates import predicates
 from .rates import rates
 from .tenses import rooted, tenses, wishes
 from .units import units
@@ -216,7 +217,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
-    places, turned, openings, rearranged, tenses, exchanges, voices, contrary,
+    places, turned, openings, rearranged, tenses, exchanges, voices, contrary, predicates,
 )  # fmt: skip
 """What does so where they differ in small words alone."""
 _FAR: Final = (voices,)
