@@ -1,4 +1,4 @@
-"""Guard: the texts want the answer in different forms: 'in one word', 'briefly', 'answer yes or no'.
+"""Guards: the texts want the answer in different forms: 'in one word', 'briefly', 'answer yes or no', 'in Italian'.
 
 Few words of a question weigh less in its vector, and few differences are seen sooner in its answer.
 """
@@ -6,6 +6,7 @@ Few words of a question weigh less in its vector, and few differences are seen s
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
@@ -50,3 +51,55 @@ def _ends(following: tuple[str, ...], at: int) -> bool:
 
 def _few(word: str) -> bool:
     return word in ("a", "one", "single", "few") or word in lx.CARDINALS or word.isdigit()
+
+
+_LANGUAGES: Final = frozenset(
+    """arabic bengali bulgarian cantonese chinese croatian czech danish dutch english finnish french german greek hebrew
+    hindi hungarian indonesian irish italian japanese korean latin malay mandarin norwegian persian polish portuguese
+    romanian russian serbian spanish swahili swedish thai turkish ukrainian urdu vietnamese welsh""".split()
+)
+_OF_A_TEXT: Final = frozenset(
+    "summarize summarise describe explain paraphrase rephrase outline discuss review comment read draw".split()
+)
+_CHANGED: Final = frozenset("rewrite convert port reimplement recode turn translate".split())
+_DEFINITE: Final = frozenset("the this that these those my our your".split())
+_INTO: Final = frozenset(("in", "to", "into", "as"))
+_EARLY: Final = 3
+"""Words among which the verb of an order is."""
+
+
+def languages(a: Signature, b: Signature) -> bool:
+    """'Summarize the letter in Italian' / 'summarize the Italian letter', 'a poem about Latin' / 'a poem in Latin'."""
+    if _INTO.isdisjoint(a.vocabulary) and _INTO.isdisjoint(b.vocabulary):
+        return False
+    return _turned(a, b) or _turned(b, a)
+
+
+def _turned(a: Signature, b: Signature) -> bool:
+    """Of what `a` puts something into, `b` says that it is so already, or is what it is about."""
+    forms = list(_forms(a.words))
+    if not forms:
+        return False
+    mine, theirs = frozenset(pairwise(a.words)), frozenset(pairwise(b.words))
+    if any(("about", form) in theirs and form in _LANGUAGES for small, form in forms if small == "in"):
+        return "about" not in a.vocabulary
+    return any(
+        the in _DEFINITE and (the, thing) in mine and (small, form) not in theirs
+        for the, said, thing in zip(b.words, b.words[1:], b.words[2:], strict=False)
+        for small, form in forms
+        if form == said and _put(a.words[:_EARLY], small, form)
+    )
+
+
+def _forms(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """'In Italian', 'to Excel', 'as JSON', where no noun follows."""
+    for i in range(2, len(words)):
+        if words[i - 1] in _INTO and lx.FUNCTION_WORDS.issuperset(words[i + 1 : i + 2]):
+            yield words[i - 1], words[i]
+
+
+def _put(order: tuple[str, ...], small: str, form: str) -> bool:
+    """Whether that is what is ordered: 'the letter in Italian' may be one that is so already, but not to be told so."""
+    if small in ("to", "into") or not _CHANGED.isdisjoint(order):
+        return True
+    return not _OF_A_TEXT.isdisjoint(order) and (small == "as" or form in _LANGUAGES)

@@ -18,7 +18,7 @@ from .amounts import both, bounds, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
-from .demands import demands
+from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, exchanges, lettered, opposed, owners, selves, trades
 from .habits import habits
@@ -66,6 +66,8 @@ _BEING: Final = frozenset("am is are was were be been being got".split())
 _HELPING: Final = _BEING.union(
     lx.MODALS, "get do does did have has had will would not never just also already still".split()
 )
+_OFFERING: Final = (("let", "me"), ("i", "will"))
+_OFFERED: Final = frozenset(("let", "will", "i'll"))
 _POLES: Final = (
     (frozenset("was were did had wasn't weren't didn't hadn't".split()), frozenset(("will", "shall", "won't"))),
     (frozenset(("about",)), frozenset(("by",))), (_SURELY, _MAYBE),
@@ -190,7 +192,21 @@ def _opens_apart(one: Sequence[str], other: Sequence[str]) -> bool:
 def turned(a: Signature, b: Signature) -> bool:
     """Who acts on one side is acted upon on the other: 'I owe you money' / 'you owe me money'."""
     (does, suffers), (acts, bears) = _parts(a.words), _parts(b.words)
-    return not does.isdisjoint(bears) or not acts.isdisjoint(suffers)
+    if not does.isdisjoint(bears - acts) or not acts.isdisjoint(suffers - does):
+        return True
+    if _OFFERED.isdisjoint(a.vocabulary) and _OFFERED.isdisjoint(b.vocabulary):
+        return False
+    return _offers(a.words, b.words) or _offers(b.words, a.words)
+
+
+def _offers(offer: Sequence[str], wish: Sequence[str]) -> bool:
+    """'Let me teach you chess', 'I'll teach you chess' / 'teach me chess'."""
+    deeds = [
+        deed
+        for who, will, deed in zip(("", *offer), offer, offer[1:], strict=False)
+        if (who, will) in _OFFERING or will == "i'll"
+    ]
+    return any((deed, "me") in pairwise(wish) and (deed, "me") not in pairwise(offer) for deed in deeds)
 
 
 def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
@@ -217,7 +233,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
-    places, turned, openings, rearranged, tenses, exchanges, voices, contrary, predicates,
+    places, turned, openings, rearranged, tenses, exchanges, voices, contrary, predicates, languages,
 )  # fmt: skip
 """What does so where they differ in small words alone."""
 _FAR: Final = (voices,)
