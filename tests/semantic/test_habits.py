@@ -13,6 +13,7 @@ from cachelayer.semantic.guards.exchanges import lettered, owners, selves
 from cachelayer.semantic.guards.habits import habits
 from cachelayer.semantic.guards.rates import rates
 from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.tenses import tenses
 from cachelayer.semantic.text.signature import Signature, signature
 
 Guard = Callable[[Signature, Signature], bool]
@@ -87,6 +88,20 @@ def test_a_verb_that_ends_in_s_is_not_of_the_present():
     ("guard", "one", "other"),
     [
         (selves, "does the oven clean itself", "does the oven clean it"),
+        (selves, "do I renew it myself", "do you renew it for me"),
+        (
+            conditions,
+            "I had the shot before I got sick, is that bad",
+            "I got sick before I had the shot, is that bad",
+        ),
+        (
+            conditions,
+            "I can't log in after changing my password",
+            "I can't change my password after logging in",
+        ),
+        (conditions, "I quit because I was ill", "I was ill because I quit"),
+        (tenses, "could he have signed the lease", "could he sign the lease"),
+        (tenses, "I should have called", "I called"),
         (conditions, "if I pay late is there a fee", "if there is a fee do I pay late"),
         (conditions, "if it rains do we cancel", "does it rain if we cancel"),
         (mirrored, "are you allowed to see my data", "am I allowed to see your data"),
@@ -110,6 +125,13 @@ def test_one_small_exchange_makes_another_request(guard: Guard, one: str, other:
     ("guard", "one", "other"),
     [
         (selves, "does it clean itself", "is it self cleaning"),
+        (selves, "can I renew it myself", "can I renew it for me"),
+        (conditions, "before I eat, should I take the pill", "should I take the pill before I eat"),
+        (conditions, "after upgrading my app crashes", "my app crashes after upgrading"),
+        (conditions, "I missed it because I was ill", "I was ill, because of that I missed it"),
+        (tenses, "what could have caused the leak", "what could cause the leak"),
+        (tenses, "I should have received it", "I did not receive it"),
+        (tenses, "must I have insurance", "do I need insurance"),
         (conditions, "do we cancel if it rains", "if it rains do we cancel"),
         (conditions, "if the card is lost what do I do", "what do I do if the card is lost"),
         (mirrored, "could you give me a refund", "could I get a refund from you"),

@@ -1,13 +1,14 @@
-"""Guards: condition and consequence are exchanged, or you and I.
+"""Guards: condition and consequence are exchanged, or what is first and what comes later, or you and I.
 
-'If it rains do we cancel' / 'if we cancel does it rain', 'may you see my data' / 'may I see your data'.
+'If it rains do we cancel' / 'if we cancel does it rain', 'may you see my data' / 'may I see your data'. Other persons
+are compared in `persons`.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from ..text.lexemes import POSSESSORS, stem
+from ..text.lexemes import NONE, POSSESSORS, stem
 from ..text.signature import QUESTION_WORDS, Signature
 
 _ASKING: Final = frozenset(
@@ -19,17 +20,28 @@ _SUBJECTS: Final = frozenset(
 _PEOPLE: Final = frozenset("i you we they he she it there".split())
 
 
+_LINKING: Final = ("if", "before", "after", "until", "because")
+
+
 def conditions(a: Signature, b: Signature) -> bool:
-    """The same words, and nothing of the one's condition is in the other's."""
-    if "if" not in a.vocabulary or "if" not in b.vocabulary or a.stems != b.stems:
+    """The same words, and nothing of the one's condition, or of what is said to come first, is in the other's."""
+    return a.stems == b.stems and any(
+        link in a.vocabulary and link in b.vocabulary and _apart(a, b, link) for link in _LINKING
+    )
+
+
+def _apart(a: Signature, b: Signature, link: str) -> bool:
+    if link != "if" and (a.words.count(link) > 1 or b.words.count(link) > 1):
         return False
-    mine, theirs = _condition(a), _condition(b)
+    mine, theirs = _condition(a, link), _condition(b, link)
     return bool(mine and theirs) and mine.isdisjoint(theirs)
 
 
-def _condition(s: Signature) -> frozenset[str]:
+def _condition(s: Signature, link: str) -> frozenset[str]:
     """Stems from 'if' to where a question begins, or to the end."""
-    start = s.words.index("if") + 1
+    start = s.words.index(link) + 1
+    if s.words[start : start + 1] == ("of",):
+        return NONE  # 'because of that'
     end = next((i for i in range(start + 1, len(s.words)) if _asks(s.words, i)), len(s.words))
     return s.stems.intersection(map(stem, s.words[start:end]))
 

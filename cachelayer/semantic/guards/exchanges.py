@@ -58,10 +58,17 @@ def exchanges(a: Signature, b: Signature) -> bool:
 
 
 def selves(a: Signature, b: Signature) -> bool:
-    """'Does it clean itself' / 'does it clean it'."""
+    """'Does it clean itself' / 'does it clean it', 'do I fit it myself' / 'do you fit it for me'."""
     if _SELVES.isdisjoint(a.vocabulary ^ b.vocabulary):
         return False
-    return frozenset(_only(a.words, b.words)) in _REFLEXIVE
+    return frozenset(_only(a.words, b.words)) in _REFLEXIVE or _for_me(a, b) or _for_me(b, a)
+
+
+def _for_me(own: Signature, yours: Signature) -> bool:
+    """The same is done by who asks in `own`, and for them in `yours`."""
+    if "myself" not in own.vocabulary or "you" in own.vocabulary or "you" not in yours.vocabulary:
+        return False
+    return own.stems == yours.stems and ("for", "me") in pairwise(yours.words)
 
 
 def owners(a: Signature, b: Signature) -> bool:

@@ -7,6 +7,7 @@ however they are worded, 'I'd like to close my account' / 'I closed my account'.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
@@ -43,11 +44,34 @@ _CONTRACTED: Final = _IS - {"isn't", "aren't"}
 
 
 def tenses(a: Signature, b: Signature) -> bool:
-    """The same, now or to come in one text and past in the other."""
+    """The same, now or to come in one text and past in the other; or what could have been and what is or can be."""
+    if "have" in a.vocabulary ^ b.vocabulary and (_might_have(a, b) or _might_have(b, a)):
+        return True
     if (_will_be(a) and _has_been(b, a)) or (_will_be(b) and _has_been(a, b)):
         return True
     left, right = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
     return _past(left, right, a, b) or _past(right, left, b, a)
+
+
+_MODAL: Final = frozenset("should could would might must shouldn't couldn't wouldn't".split())
+_HAVING: Final = _HAS | _HAD
+_NAMING: Final = ("what", "why", "how", "who", "which")
+"""'What could have caused it' is 'what could cause it'."""
+
+
+def _might_have(unreal: Signature, other: Signature) -> bool:
+    """'Could he have hurt it' / 'could he hurt it', 'I should have called' / 'I called'; not called is as well."""
+    words = unreal.words
+    if _MODAL.isdisjoint(words) or not _HAVING.isdisjoint(other.vocabulary) or other.negations:
+        return False
+    return unreal.question not in _NAMING and any(
+        word == "have" and not _MODAL.isdisjoint(words[max(i - 4, 0) : i]) and _participle(done)
+        for i, (word, done) in enumerate(pairwise(words))
+    )
+
+
+def _participle(word: str) -> bool:
+    return word.endswith(("ed", "en")) or word in _DONE or stem(word) in _ROOTS
 
 
 def rooted(stems: frozenset[str]) -> frozenset[str]:
