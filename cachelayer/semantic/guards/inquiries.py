@@ -1,7 +1,8 @@
-"""Guard: the texts ask different kinds of question about the same thing.
+"""Guards: the texts ask different kinds of question about the same thing, or one of them asks one question more.
 
 The kinds: whether it is so, why, when, for how long, how it is done, what it is. 'Is fried food unhealthy?' / 'Why is
 fried food unhealthy?', 'Should I learn Go?' / 'How do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'.
+One more: 'Who wrote Hamlet?' / 'Who wrote Hamlet? When?', 'When do you open?' / 'When and where do you open?'.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ _OWNED: Final = frozenset("the my your our his her their".split())
 _NEARBY: Final = PREPOSITIONS.union(
     "here there near nearby close far around inside outside located situated lost missing found next".split()
 )
+_ASKING: Final = frozenset("who whom when where why how which".split())
+_COURSES: Final = frozenset(("how", "when", "where"))
+_LINKS: Final = frozenset(("and", "or"))
+_TRAILING: Final = frozenset(("exactly", "please", "then"))
+_KNOWN: Final = frozenset(
+    """know knows knew known sure certain understand idea remember forgot forget learn see tell told show explain say me
+    us out matter since until till from by about to of the a that this some any no depending""".split()
+)
+"""Before a question word that is told of, not asked: 'I don't know how', 'show me where', 'until when'."""
 _LONGEST: Final = 2
 """Words of a thing that is asked to be defined."""
 
@@ -41,6 +51,34 @@ _LONGEST: Final = 2
 def inquiries(a: Signature, b: Signature) -> bool:
     """One text asks whether, the other why, when, how long, how or what it is; or one why, the other something else."""
     return a.question != b.question and (_apart(a, b) or _apart(b, a))
+
+
+def questions(a: Signature, b: Signature) -> bool:
+    """One text has a question word standing alone that the other one does not ask with."""
+    mine, theirs = _ASKING & a.vocabulary, _ASKING & b.vocabulary
+    return mine != theirs and (_further(a, b, theirs) or _further(b, a, mine))
+
+
+def _further(one: Signature, other: Signature, asked: frozenset[str]) -> bool:
+    """A reason is given unasked where something is chosen or judged: 'Which is the best, and why?'."""
+    if "how" in asked and "come" in other.vocabulary:
+        asked |= {_REASON}
+    more = _alone(one.words) - asked
+    return bool(more - {_REASON}) or (bool(more) and other.question in _COURSES)
+
+
+def _alone(words: tuple[str, ...]) -> set[str]:
+    """Question words with which nothing is asked, or which share what is asked: 'Who? When?', 'how and when do I'."""
+    found, end = set[str](), len(words)
+    while end and words[end - 1] in _TRAILING:
+        end -= 1
+    for i, word in enumerate(words[:end]):
+        if word in _ASKING and (i == 0 or words[i - 1] not in _KNOWN):
+            after = words[i + 1 : min(i + 3, end)]
+            linked = after[1:] if _LINKS.issuperset(after[:1]) else after[:1]
+            if _ASKING.issuperset(linked):
+                found.update((word, *linked))
+    return found
 
 
 def _apart(one: Signature, other: Signature) -> bool:

@@ -22,7 +22,7 @@ from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, exchanges, lettered, opposed, owners, selves, trades
 from .habits import habits
-from .inquiries import inquiries
+from .inquiries import inquiries, questions
 from .moods import moods
 from .permissions import duties, opening, permissions
 from .persons import actors, swapped
@@ -227,8 +227,8 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
-    inquiries, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases, causes,
-    duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
+    inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
+    causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
     contrasts, swapped,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
