@@ -204,7 +204,7 @@ url = "http://127.0.0.1:2"
 
 @pytest.mark.parametrize(("upstream_line", "cache_line", "line", "says"), [
     ("modles = []", "", 10, "unknown setting upstream.1.modles"), ("", 'ttl = "soon"', 12, "cache.ttl='soon'"),
-    ("", "max_error_rate = 2", 12, "between 0.0 and 1.0"), ("", "semantic = true", 12, "give a text"),
+    ("", "max_error_rate = 2", 12, "between 0.0 and 1.0"), ("", "semantic = true", 12, "give one of"),
     ("", 'redis = "redis://h"', 12, "cache.secret"), ("[sevrer]", "", 10, "unknown section"),
     ("connect_timeout = -1", "", 10, "upstream.1.connect_timeout"), ("x = = 1", "", 10, "line 10"),
     ('key_env = "NOT_SET_AT_ALL"', "", 10, "NOT_SET_AT_ALL"),
