@@ -163,11 +163,12 @@ class Lookup:
         if ask.generation != self.generation:  # the model changed: its vector means nothing now
             ask.query = None
             return Reason.WARMING
-        found = self._decide(ask, ask.query) if reason is None else reason
+        found = self._decide(ask) if reason is None else reason
         if ask.query is not None and (doubted := self._doubted(ask, ask.candidates)) is not None:
             if (read := await self._read_closely(ask, ask.query, doubted, budgets)) is None:
                 return found
-            ask.query, found = read, self._decide(ask, read)
+            ask.query = read
+            found = self._decide(ask)
         return await self._board(ask, found, budgets) if ask.boards and isinstance(found, Reason) else found
 
     async def _board(self, ask: Ask, reason: Reason, budgets: Budgets | None) -> Flight | Reason:
@@ -251,7 +252,8 @@ class Lookup:
             self._door = Searches(index)
         return self._door
 
-    def _decide(self, ask: Ask, query: Query | None) -> Entry | Reason:
+    def _decide(self, ask: Ask) -> Entry | Reason:
+        query = ask.query
         assert query is not None
         started = time.monotonic()
 

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.semantic.guards.inquiries import inquiries
 from cachelayer.semantic.guards.permissions import permissions
-from cachelayer.semantic.text.reading import read
-from cachelayer.semantic.text.words import words
-
-
-def asks_else(one: str, other: str) -> bool:
-    a, b = (read(text, words()).signature for text in (one, other))
-    assert inquiries(a, b) == inquiries(b, a)
-    return inquiries(a, b)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +34,7 @@ def asks_else(one: str, other: str) -> bool:
     ],
 )
 def test_whether_why_and_when_are_other_questions(one: str, other: str):
-    assert asks_else(one, other)
+    assert apart(inquiries, one, other)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +66,7 @@ def test_whether_why_and_when_are_other_questions(one: str, other: str):
     ],
 )
 def test_one_may_ask_for_the_same_otherwise(one: str, other: str):
-    assert not asks_else(one, other)
-
-
-def leave_apart(one: str, other: str) -> bool:
-    a, b = (read(text, words()).signature for text in (one, other))
-    assert permissions(a, b) == permissions(b, a)
-    return permissions(a, b)
+    assert not apart(inquiries, one, other)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +86,7 @@ def leave_apart(one: str, other: str) -> bool:
     ],
 )
 def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
-    assert leave_apart(one, other)
+    assert apart(permissions, one, other)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +105,7 @@ def test_leave_duty_advice_and_safety_are_other_questions(one: str, other: str):
     ],
 )
 def test_each_may_be_asked_for_in_many_words(one: str, other: str):
-    assert not leave_apart(one, other)
+    assert not apart(permissions, one, other)
 
 
 @given(
@@ -130,5 +117,5 @@ def test_each_may_be_asked_for_in_many_words(one: str, other: str):
     )
 )
 def test_no_text_asks_for_something_else_than_itself(said: list[str]):
-    assert not asks_else(" ".join(said), " ".join(said))
-    assert not leave_apart(" ".join(said), " ".join(said))
+    assert not apart(inquiries, " ".join(said), " ".join(said))
+    assert not apart(permissions, " ".join(said), " ".join(said))

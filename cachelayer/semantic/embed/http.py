@@ -60,11 +60,8 @@ class HttpEmbedder:
         self._body: dict[str, Any] = {"model": model, "encoding_format": "float"}
         if dimensions is not None:
             self._body["dimensions"] = dimensions
-        self._key, self._timeout, self._connections = (
-            api_key,
-            seconds("timeout", timeout, zero=False),
-            connections,
-        )
+        self._timeout = seconds("timeout", timeout, zero=False)
+        self._key, self._connections = api_key, connections
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Http] = WeakKeyDictionary()
 
     def __repr__(self) -> str:

@@ -129,8 +129,7 @@ class EvidenceDecider(Checks):
         first = case.query.close is None
         if counted and first and not judged.pair and not judged.repeat:
             account.ledger.see(judged.risk, fn.calibration)
-        closer = self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
-        decision = self._choose(case, account, chosen, judged, closer)
+        decision = self._choose(case, account, chosen, judged)
         if decision.entry is None or not counted:
             return decision
         if judged.repeat:
@@ -142,26 +141,27 @@ class EvidenceDecider(Checks):
         check = self._sample(case, chosen.entry, account, judged)
         return replace(decision, shadow=True) if check else decision
 
-    @staticmethod
-    def _choose(case: Case, account: Account, chosen: Candidate, judged: Judgement, closer: bool) -> Decision:
+    def _choose(self, case: Case, account: Account, chosen: Candidate, judged: Judgement) -> Decision:
         """Whether the budget admits the calibrated risk; the decision's detail is 'kind' or 'kind:guard'.
 
-        `closer`: the pair can be read closely, and is before it is served, unless its risk is small already. Nor is
-        one served for its first reading after another was read closely and refused.
+        A pair that can be read closely is, before it is served, unless its risk is small already. Nor is one served
+        for its first reading after another was read closely and refused.
         """
-        fn = case.fn
+        fn, bound, close = case.fn, account.ledger.bound, case.query.close
         risk = fn.corrected(judged)
-        closely = case.query.close is not None and case.query.close[0] == chosen.entry
+        closely = close is not None and close[0] == chosen.entry
         if case.here.stopped:
             return Decision(None, 1.0 - risk, chosen.similarity, Reason.STOPPED)
         if judged.repeat:
-            fits = risk <= account.ledger.bound
+            fits = risk <= bound
         elif judged.pair:
             fits = account.ledger.admits_pair(risk, fn.calibration)
         else:
             fits = account.ledger.admits(judged.risk, fn.calibration)
-        unread = judged.pair and (closer or (case.query.close is not None and not closely))
-        if not fits or (unread and risk > SETTLED * account.ledger.bound):
+        matters = judged.pair or not fits
+        closer = matters and self._judge.reads_closely and _worth_reading(case, chosen, judged, bound)
+        unread = judged.pair and (closer or (close is not None and not closely))
+        if not fits or (unread and risk > SETTLED * bound):
             reason = Reason.GUARD if judged.guard else Reason.UNSURE
             doubted = chosen.entry if closer else None
             return Decision(None, 1.0 - risk, chosen.similarity, reason, judged.guard, doubted=doubted)

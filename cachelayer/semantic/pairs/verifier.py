@@ -145,6 +145,7 @@ class PairVerifier:
         out: list[tuple[float, str]] = []
         asked: list[tuple[int, Reading, list[float]]] = []
         measured: list[tuple[float, ...] | None] = []
+        closely, measures = query.close or (None, None)
         for c in candidates:
             other = self._read(c.text)
             said = other.signature
@@ -158,8 +159,7 @@ class PairVerifier:
             if not guard:
                 alike = mine if reframed(mine, other) else other
                 asked.append((len(out) - 1, other, features(mine, alike, c.similarity, table)))
-                closely = query.close is not None and query.close[0] == c.entry and alike is other
-                measured.append(query.close[1] if query.close is not None and closely else None)
+                measured.append(measures if c.entry == closely and alike is other else None)
         told = heard([row for *_, row in asked], measured) if asked else []
         for (at, other, _), p in zip(asked, told, strict=True):
             guard = late(mine, other, table) if p >= DOUBTFUL else veto(mine.signature, other.signature)
