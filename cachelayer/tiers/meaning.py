@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from ..flow.attempt import Faults
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
 from ..policy import NOT_TIGHTENED, Budgets
@@ -31,9 +32,13 @@ class Meaning:
         similar_to: Callable[[Function], SimilarTier | None],
         keeper: Keeper,
         shadows: Shadows,
+        faults: Faults,
         clock: Clock,
     ) -> None:
         self._similar_to, self._keeper, self._shadows, self._clock = similar_to, keeper, shadows, clock
+        self._guard = faults.guard(
+            "lookup"
+        )  # around what stands between the stages, which are guarded themselves
 
     def fit(self, call: Call) -> SimilarTier | None:
         """The tier that compares a call by meaning; or None, and the reason is noted."""
@@ -69,25 +74,31 @@ class Meaning:
 
     def again(self, call: Call, tier: SimilarTier) -> Landing | None:
         """The answer to the same words typed otherwise, without a vector; noted in `call.similar`."""
-        ask = call.similar = self.ask(call)
-        found = tier.again(ask)
-        landing = None if found is None else self._served(call, ask, found)
-        if landing is not None:
-            call.timings.update(ask.timings)
-        return landing
+        with self._guard:
+            ask = call.similar = self.ask(call)
+            found = tier.again(ask)
+            landing = None if found is None else self._served(call, ask, found)
+            if landing is not None:
+                call.timings.update(ask.timings)
+            return landing
+        return None
 
     async def find(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
         """A similar answer, or one in flight, after `again` had none; else None, and the reason is noted."""
-        ask: Ask = call.similar
-        ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
-        found = await tier.find(ask, budgets)
-        call.timings.update(ask.timings)
-        if isinstance(found, Flight):
-            return found
-        landing = self._served(call, ask, found) if isinstance(found, Entry) else None
-        if landing is None:
-            call.misses["similar"] = found if isinstance(found, Reason) else Reason.EXPIRED
-        return landing
+        reason = None
+        with self._guard:
+            ask: Ask = call.similar
+            ask.boards = budgets is None and call.tightening is NOT_TIGHTENED and call.policy.quarantine < 2
+            found = await tier.find(ask, budgets)
+            call.timings.update(ask.timings)
+            if isinstance(found, Flight):
+                return found
+            landing = self._served(call, ask, found) if isinstance(found, Entry) else None
+            if landing is not None:
+                return landing
+            reason = found if isinstance(found, Reason) else Reason.EXPIRED
+        call.misses["similar"] = reason or self._guard.reason
+        return None
 
     async def explain(self, call: Call) -> Explained:
         """What the similar tier would say now; nothing is counted."""

@@ -74,7 +74,7 @@ class Tiers:
         if shared is not None:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
-        self.meaning = Meaning(self.similar_to, keeper, self.shadows, clock)
+        self.meaning = Meaning(self.similar_to, keeper, self.shadows, faults, clock)
         self.every: list[SimilarTier] = [] if similar is None else [similar]
         """The similar tier, and those of functions that bring vectors of their own."""
         self._complaints = Complaints()

@@ -126,6 +126,40 @@ async def test_an_index_of_another_width_than_the_model_is_a_miss_with_a_reason(
         assert outcome.source is Source.BACKEND and outcome.misses["similar"] is Reason.FAULT
 
 
+class OddIndex(PackedIndex):
+    """Returns what `spoil` makes of good neighbours, once it is given."""
+
+    spoil: Any = staticmethod(lambda scores, ids: (scores, ids))
+
+    def search(self, partition: bytes, queries: Any, k: int) -> Any:
+        return self.spoil(*super().search(partition, queries, k))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda scores, ids: None,
+        lambda scores, ids: (scores, None),
+        lambda scores, ids: (scores, ids.astype(object)[:, :, None].tolist()),
+        lambda scores, ids: (scores[:, :0], ids),
+        lambda scores, ids: (np.full_like(scores, np.nan), ids),
+    ],
+    ids=["nothing", "no ids", "nested ids", "no scores", "nan"],
+)
+async def test_an_index_of_ones_own_that_returns_nonsense_reaches_no_caller(spoil: Any) -> None:
+    index = OddIndex(64)
+    async with layer_with(index=index) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("where is my parcel")
+        await layer.flush()
+        index.spoil = spoil
+        outcome = await ask.outcome("where did my parcel go")
+        assert outcome.source is Source.BACKEND and outcome.misses["similar"] is not None
+        await layer.flush()
+        index.spoil = OddIndex.spoil
+        assert (await ask.outcome("where did my parcel go")).source is Source.MEMORY
+
+
 async def test_damaged_vectors_on_disk_cost_an_embedding_not_an_answer(tmp_path: Path) -> None:
     for _ in range(2):
         layer = layer_with(index=tmp_path)
