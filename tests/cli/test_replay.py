@@ -70,6 +70,21 @@ async def test_what_is_served_is_judged_by_the_trace() -> None:
         assert mistake.served != asked[mistake.asked].answer
 
 
+def test_what_words_alone_would_refuse_or_serve_is_read_closely_as_a_layer_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reworded = "In tennis, what is a let?", "What does it mean when the umpire calls 'let' at Wimbledon?"
+    trap = "My left earbud won't charge anymore", "The charging case of my earbuds doesn't charge anymore"
+    path = tmp_path / "trace.jsonl"
+    rows = [{"question": text, "label": "let", "scope": "tennis"} for text in reworded]
+    rows += [{"question": text, "label": text, "scope": "earbuds"} for text in trap]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    asked = ["replay", str(path), "--config", "max_error_rate=0.05,shadow=0", "--no-report", "--quiet"]
+    assert main([*asked, "--json", "-"]) == 0
+    (layer, *_) = json.loads(capsys.readouterr().out)["runs"]
+    assert (layer["similar"], layer["wrong"]) == (1, 0)
+
+
 async def test_scopes_share_nothing() -> None:
     asked = [Asked("a", "a", "a", scope=s) for s in "xyxy"]
     for setting in ("exact", "default"):

@@ -12,7 +12,7 @@ from ..terminal import say
 from ..traces import options
 from ..traces.read import Trace
 from ..traces.rivals import GRID, oracle, thresholds
-from ..traces.run import Run
+from ..traces.run import Remembered, Run
 from ..traces.settings import Config, config
 from ..traces.told import aside, tell
 from . import words
@@ -33,7 +33,13 @@ def run(args: argparse.Namespace) -> int:
 
 async def calibrate(args: argparse.Namespace, trace: Trace, cut: int, base: Config) -> Calibrated:
     """Every error budget over the trace, thresholds beside them, and the choice."""
-    embedder = await options.embedded(trace, args)
+    async with options.embedded(trace, args) as embedder:
+        return await _calibrated(args, trace, cut, base, embedder)
+
+
+async def _calibrated(
+    args: argparse.Namespace, trace: Trace, cut: int, base: Config, embedder: Remembered
+) -> Calibrated:
     runs = []
     for bound in sorted({*BOUNDS, args.target} - {0.0}):
         one = replace(base, name=f"{bound:.1%}", policy=base.policy.override(max_error_rate=bound))

@@ -34,7 +34,13 @@ def run(args: argparse.Namespace) -> int:
 
 async def replay(args: argparse.Namespace, trace: Trace, configs: list[Config]) -> Replayed:
     """Every configuration, every threshold, the oracle."""
-    embedder = await options.embedded(trace, args)
+    async with options.embedded(trace, args) as embedder:
+        return await _replayed(args, trace, configs, embedder)
+
+
+async def _replayed(
+    args: argparse.Namespace, trace: Trace, configs: list[Config], embedder: Remembered
+) -> Replayed:
     layers = [await _through(one, trace, embedder, args) for one in configs]
     given = args.threshold or SHOWN
     levels = sorted({*(float(level) for level in GRID), *given})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ...semantic.embed.onnx import OnnxEmbedder
@@ -72,8 +74,9 @@ def progress(args: argparse.Namespace, name: str, total: int) -> Meter:
     return Meter(name, total, _Nowhere() if args.quiet else sys.stderr)  # type: ignore[arg-type]
 
 
-async def embedded(trace: Trace, args: argparse.Namespace) -> Remembered:
-    """An embedder that knows all texts of the trace."""
+@asynccontextmanager
+async def embedded(trace: Trace, args: argparse.Namespace) -> AsyncIterator[Remembered]:
+    """An embedder that knows all texts of the trace, and reads closely what is doubted."""
     embedder = OnnxEmbedder(args.model)
     known = Remembered(embedder)
     texts = [one.text for one in trace.asked]
@@ -81,10 +84,10 @@ async def embedded(trace: Trace, args: argparse.Namespace) -> Remembered:
     await embedder.start()
     try:
         await known.learn(texts, meter.update)
+        meter.end()
+        yield known
     finally:
         await embedder.aclose()
-    meter.end()
-    return known
 
 
 class _Nowhere:

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...layer import CacheLayer
+from ...policy import Budgets
 from ...protocols import Embedder
 from ...semantic.answers import normalize
+from ...semantic.embed.checks import shows_tokens
 from ...testing import ManualClock
 from ...types import Embedded, Outcome, Vectors
 from .read import Asked
@@ -19,18 +21,26 @@ from .settings import Config
 from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 
 BLOCK = 64
+PATIENT = Budgets(store=60, embed=60, search=60, verify=60)
+"""In place of the default ones: a busy machine must not turn hits into misses."""
+READ = 4096
+"""Texts of which what was read token by token is remembered: some 80 MB of questions."""
 Progress = Callable[[int], None]
 """Called with the number of requests done."""
 
 
 class Remembered:
-    """An embedder that has seen all texts of a trace before: each is embedded once for all runs."""
+    """An embedder that has seen all texts of a trace before: each is embedded once for all runs.
+
+    What else is asked of it, the started embedder behind it does.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._rows: dict[str, int] = {}
         self._vectors: Vectors = np.zeros((0, 0), np.float32)
         self._complete = np.zeros(0, bool)
+        self._tokens: dict[str, Any] = {}
 
     @property
     def identity(self) -> str:
@@ -67,6 +77,23 @@ class Remembered:
             return await self._embedder.embed(texts)
         return Embedded(self._vectors[rows], self._complete[rows])
 
+    @property
+    def shows_tokens(self) -> bool:
+        """Whether the embedder reads texts token by token."""
+        return shows_tokens(self._embedder)
+
+    async def read_tokens(self, texts: Sequence[str]) -> list[Any]:
+        """What the embedder reads; of the texts read last, once for all runs."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        known = {text: self._tokens[text] for text in texts if text in self._tokens}
+        if missing:
+            read = await self._embedder.read_tokens(missing)  # type: ignore[attr-defined]
+            known |= zip(missing, read, strict=True)
+        self._tokens |= known
+        while len(self._tokens) > READ:
+            del self._tokens[next(iter(self._tokens))]
+        return [known[text] for text in texts]
+
     async def aclose(self) -> None:
         """The embedder serves other runs yet."""
 
@@ -77,13 +104,16 @@ class Run:
     def __init__(self, asked: Sequence[Asked], config: Config, embedder: Embedder | None) -> None:
         self._asked, self._clock = asked, ManualClock(asked[0].at or 0.0)
         self._now: ContextVar[int] = ContextVar("place")
+        policy = config.policy
+        if policy.budgets == Budgets():
+            policy = policy.override(budgets=PATIENT)
         self._layer = CacheLayer(
-            policy=config.policy, clock=self._clock, embedder=embedder,
-            semantic=config.policy.semantic if embedder is not None else False,
+            policy=policy, clock=self._clock, embedder=embedder,
+            semantic=policy.semantic if embedder is not None else False,
         )  # fmt: skip
         self._truths = truths(asked)
         self._served = 0
-        self.tally = Tally(config.name, "layer", config.policy.max_error_rate)
+        self.tally = Tally(config.name, "layer", policy.max_error_rate)
         wrap = self._layer.wrap
         self._ask = wrap(self._answer, name="replay")
         self._chat = wrap(self._reply, name="replay_chat")
