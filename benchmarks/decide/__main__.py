@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from . import ablate, chain, one_off, outside, pairs, picture, streams, table
+from . import ablate, chain, one_off, outside, pairs, picture, streams, table, traffic
 
 
 def main() -> int:
@@ -16,6 +16,7 @@ def main() -> int:
     pairs.add(commands)
     one_off.add(commands)
     outside.add(commands)
+    traffic.add(commands)
     chain.add(commands)
     ablate.add(commands)
     table.add(commands)

@@ -1,0 +1,131 @@
+"""Traffic of other people's customers through a real cache, from an empty one, in many orders.
+
+    python -m benchmarks.decide traffic --hint3 HINT3/dataset/v2 --covid-q COVID-Q/final_master_dataset.csv \\
+        --bitext BITEXT/data --out benchmarks/results
+
+See traffic_data.py for where it comes from and what an answer is. Nothing was fitted to it, and no rule was written
+after reading its errors. Runs are those of `cachelayer replay`. Writes decide_traffic.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from cachelayer.cli.replay.shuffles import Orders, shuffled
+from cachelayer.cli.traces.intervals import exact, percent
+from cachelayer.cli.traces.progress import Meter
+from cachelayer.cli.traces.read import Asked, Trace
+from cachelayer.cli.traces.rivals import GRID, in_hindsight, thresholds
+from cachelayer.cli.traces.run import Remembered, Run
+from cachelayer.cli.traces.settings import config
+from cachelayer.cli.traces.tally import Tally
+from cachelayer.semantic.embed.onnx import OnnxEmbedder
+
+from ..record import machine
+from .traffic_data import READERS
+
+BOUNDS = (0.01, 0.05)
+ROW = tuple[str, ...]
+
+
+async def measured(name: str, asked: list[Asked], orders: int, embedder: Remembered) -> list[ROW]:
+    """The rows of one stream: the layer at each bound, and the best threshold in hindsight, order by order."""
+    trace, rows = Trace(name, asked), list[ROW]()
+    for bound in BOUNDS:
+        meter = Meter(f"{name} at {bound}", orders, sys.stderr)
+        runs, peers = list[Tally](), list[float]()
+        for seed in range(orders):
+            order = shuffled(trace, seed)
+            runs.append(await Run(order, config(f"max_error_rate={bound}"), embedder).run(lambda done: None))
+            swept, _ = thresholds(order, embedder.vectors([one.text for one in order]), [*map(float, GRID)])
+            best = in_hindsight(swept, bound)
+            peers.append(0.0 if best is None else best.hit)
+            meter.update(seed + 1)
+        meter.end()
+        rows.append(row(name, trace, Orders(f"{bound:g}", bound, runs), peers))
+    return rows
+
+
+def row(name: str, trace: Trace, of: Orders, peers: list[float]) -> ROW:
+    """One line of the table."""
+    wrong, similar = sum(run.wrong for run in of.runs), sum(run.similar for run in of.runs)
+    hits = [run.hit for run in of.runs]
+    return (
+        name, f"{len(trace.asked):,}, {len({one.truth for one in trace.asked})}", of.name,
+        f"{sum(hits) / len(hits):.0%} ({min(hits):.0%} to {max(hits):.0%})",
+        f"{wrong / similar:.2%} ({wrong} of {similar:,})" if similar else "-",
+        percent(exact(wrong // len(of.runs), similar // len(of.runs))) if similar else "-",
+        f"{sum(peers) / len(peers):.0%}",
+    )  # fmt: skip
+
+
+async def table(streams: dict[str, list[Asked]], orders: int) -> list[ROW]:
+    """The rows of all streams; each text is embedded once."""
+    model, rows = OnnxEmbedder(), list[ROW]()
+    await model.start()
+    try:
+        for name, asked in streams.items():
+            embedder = Remembered(model)
+            await embedder.learn([one.text for one in asked], lambda done: None)
+            rows += await measured(name, asked, orders, embedder)
+            print(" | ".join(rows[-2]), " | ".join(rows[-1]), sep="\n", flush=True)
+    finally:
+        await model.aclose()
+    return rows
+
+
+def page(rows: list[ROW], orders: int, started: str, load: float) -> str:
+    """The result page."""
+    lines = [
+        "# Traffic of other people's customers",
+        "",
+        "**Asked here**: what does the cache save on questions that customers put to chatbots, on data that nothing",
+        "here was fitted to? *Hits*: requests answered without the model, shadow checks subtracted. *Wrong*: of the",
+        "similar answers, those that belong to another label.",
+        "",
+        "Command: `python -m benchmarks.decide traffic --hint3 HINT3/dataset/v2",
+        f"--covid-q COVID-Q/final_master_dataset.csv --bitext BITEXT/data --orders {orders} --out benchmarks/results`",
+        f"Date: {started}. Machine: {machine()}, load {load:.1f} at the start.",
+        f"Every stream in {orders} random orders, each from an empty cache, without labels. Intervals: 95 %, for the",
+        "requests of one order (Clopper-Pearson), since all orders ask the same ones. *By cosine*: hits of the",
+        "threshold that, chosen in hindsight in each order, keeps wrong answers within the same bound. Where the data",
+        "comes from, and what counts as an answer: `benchmarks/decide/traffic_data.py`.",
+        "",
+        "| stream | requests, answers | budget | hits: mean (least to most) | wrong of similar | 95 % | by cosine |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {' | '.join(one)} |" for one in rows),
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def run(args: argparse.Namespace) -> int:
+    streams = {
+        name: asked
+        for option, reader in READERS.items() if (path := getattr(args, option)) is not None
+        for name, asked in reader(path).items()
+    }  # fmt: skip
+    if not streams:
+        args.error("name at least one: --hint3, --covid-q, --bitext")
+    started, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
+    told = page(asyncio.run(table(streams, args.orders)), args.orders, started, load)
+    if args.out:
+        (args.out / "decide_traffic.md").write_text(told, "utf-8")
+    return 0
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "traffic", help="streams of other people's customers", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    for name, reader in READERS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=Path, help=(reader.__doc__ or "").strip())
+    parser.add_argument("--orders", type=int, default=10, help="random orders of each stream (default 10)")
+    parser.add_argument("--out", type=Path, help="folder for decide_traffic.md")
+    parser.set_defaults(run=run, error=parser.error)
