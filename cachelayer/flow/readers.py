@@ -33,12 +33,13 @@ class Reader(AsyncIterator[Any]):
         return self
 
     async def __anext__(self) -> Any:
-        if self._recording is None:
+        recording = self._recording
+        if recording is None:
             raise StopAsyncIteration
         try:
-            return await self._recording.take(self._id)
+            return await recording.take(self._id)
         except BaseException as end:
-            if not isinstance(end, asyncio.CancelledError) or self._recording.ended:
+            if not isinstance(end, asyncio.CancelledError) or recording.ended:
                 self._detach()
             raise
 

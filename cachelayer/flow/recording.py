@@ -68,7 +68,8 @@ class Recording:
         self._first = 0  # position of _chunks[0] in the stream
         self._bytes = 0
         self._positions: dict[int, int] = {}
-        self._sleepers: list[asyncio.Future[None]] = []
+        self._dropped: set[int] = set()
+        self._sleepers: dict[asyncio.Future[None], int] = {}  # and which readers wait there
         self._relays: dict[int, Relay] = {}
         self._demand: asyncio.Future[None] | None = None
         self.complete = True  # whether everything from the start is still there
@@ -80,8 +81,7 @@ class Recording:
 
     def start(self, starter: Starter) -> None:
         """Begin to pump; what the source has ready is recorded at once, so that its first reader need not wait."""
-        # the source's own; the pump keeps it for the readers
-        with suppress(Exception, asyncio.CancelledError):
+        with suppress(Exception, asyncio.CancelledError):  # the source's own, kept for the readers
             self._task, _ = starter.start(self._loop, self._pump())
         if self._task is not None:
             self._task.add_done_callback(heard)
@@ -144,6 +144,7 @@ class Recording:
     def _drop_slowest(self) -> None:
         slowest = min(self._positions, key=lambda reader: self._positions[reader])
         del self._positions[slowest]
+        self._dropped.add(slowest)
         self._trim()
         wake(self._demand)
 
@@ -179,7 +180,7 @@ class Recording:
             self._first += 1
 
     def _wake(self) -> None:
-        sleepers, self._sleepers = self._sleepers, []
+        sleepers, self._sleepers = self._sleepers, {}
         for sleeper in sleepers:
             wake(sleeper)
 
@@ -206,7 +207,9 @@ class Recording:
         """The reader's next chunk where it is there; StopAsyncIteration or the source's error after the last."""
         position = self._positions.get(reader)
         if position is None:
-            raise StreamOverrun("this reader fell too far behind the others of a shared stream")
+            if reader in self._dropped:
+                raise StreamOverrun("this reader fell too far behind the others of a shared stream")
+            raise StopAsyncIteration  # it left while it waited
         at = position - self._first
         if at < len(self._chunks):
             chunk = self._chunks[at]
@@ -226,8 +229,11 @@ class Recording:
         """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
         while (chunk := self._next(reader)) is None:
             sleeper: asyncio.Future[None] = self._loop.create_future()
-            self._sleepers.append(sleeper)
-            await sleeper
+            self._sleepers[sleeper] = reader
+            try:
+                await sleeper
+            finally:
+                self._sleepers.pop(sleeper, None)
         return chunk.answer()
 
     async def pass_on(self, reader: int, hand: Hand) -> None:
@@ -251,6 +257,8 @@ class Recording:
     def leave(self, reader: int) -> None:
         """A reader is gone; the last one's leaving stops the source."""
         self._positions.pop(reader, None)
+        if reader in self._sleepers.values():  # another task closes what one waits for
+            self._wake()
         if self._positions:
             if not self.complete:
                 self._trim()

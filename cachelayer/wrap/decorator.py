@@ -217,13 +217,20 @@ class Stream(AsyncIterator[Any]):
         if self._closed:
             raise StopAsyncIteration
         if self._inner is None:
-            handle, args, kwargs, scope = self._start
-            shortcuts = handle.engine.tiers.shortcuts
-            if handle.function.formed and shortcuts is not None:
-                self._inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
-            else:
-                self._inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+            await self._begin()
         return await self._inner.__anext__()
+
+    async def _begin(self) -> None:
+        handle, args, kwargs, scope = self._start
+        shortcuts = handle.engine.tiers.shortcuts
+        if handle.function.formed and shortcuts is not None:
+            inner = await _past_memory(handle, shortcuts, lambda: scope)(*args, **kwargs)
+        else:
+            inner = await handle.engine.answer(handle.call(args, kwargs, scope))
+        if self._closed:  # meanwhile
+            await inner.aclose()
+            raise StopAsyncIteration
+        self._inner = inner
 
     async def aclose(self) -> None:
         """Leave the stream."""
