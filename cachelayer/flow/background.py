@@ -9,6 +9,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
+from .loops import stopped
+
 T = TypeVar("T")
 
 
@@ -99,11 +101,10 @@ async def offload(work: Callable[[], T]) -> T:
 
 
 def _ended(work: Callable[[], T]) -> T:
-    """StopIteration cannot be told to a future, which would wait forever."""
     try:
         return work()
     except StopIteration as fault:
-        raise RuntimeError("the work raised StopIteration") from fault
+        raise stopped(fault) from fault
 
 
 def offloaded(work: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:

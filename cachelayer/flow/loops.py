@@ -6,8 +6,13 @@ Coroutines need one; plain functions may be called beside one, and must not wait
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future
+from typing import Any
 
 from ..errors import CacheLayerError
+
+Waiter = Future[Any] | asyncio.Future[Any]
+"""Of a thread, or of a loop."""
 
 
 def needed_loop() -> asyncio.AbstractEventLoop:
@@ -42,3 +47,22 @@ def wake(future: asyncio.Future[None] | None) -> None:
     """Let go on who waits for `future`, where somebody does; called in the future's loop."""
     if future is not None and not future.done():
         future.set_result(None)
+
+
+def settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
+    """Tell who still waits the result, or the error; called in the loop of one that is a loop's."""
+    if waiter.done():
+        return
+    if isinstance(error, StopIteration) and isinstance(waiter, asyncio.Future):
+        error = stopped(error)
+    if error is not None:
+        waiter.set_exception(error)
+    else:
+        waiter.set_result(result)
+
+
+def stopped(fault: StopIteration) -> RuntimeError:
+    """A plain function's StopIteration for who awaits it: no future of a loop takes one, nobody would be told."""
+    told = RuntimeError("the work raised StopIteration")
+    told.__cause__ = fault
+    return told

@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 
 from ..protocols import Clock
 from .eager import Starter, heard
-from .loops import needed_loop, running_loop
+from .loops import Waiter, needed_loop, running_loop, settle
 from .within import MOST, WITHIN, Alone, Made, apart, outside
 
 A = TypeVar("A")
-Waiter = Future[Any] | asyncio.Future[Any]
 
 
 class Flight:
@@ -117,9 +116,7 @@ class SingleFlight:
     ) -> tuple[Any, bool]:
         """`wait`: of a rider; None of the caller who led."""
         led = wait is None
-        patience = (
-            None if wait is None else waiter.get_loop().call_later(wait, _settle, waiter, None, Alone())
-        )
+        patience = None if wait is None else waiter.get_loop().call_later(wait, settle, waiter, None, Alone())
         try:
             return await waiter, led
         except (asyncio.CancelledError, Alone):
@@ -220,7 +217,7 @@ class SingleFlight:
                 flight.waiters[waiter] = loop
                 return
         # a stream that is still being recorded, or a flight that landed a moment ago
-        _settle(waiter, flight.result, Alone() if flight.error or flight.loop is not loop else None)
+        settle(waiter, flight.result, Alone() if flight.error or flight.loop is not loop else None)
 
     def _land(self, key: Hashable, flight: Flight, task: asyncio.Task[Any]) -> None:
         if flight.landed:  # its riders were told in its task's last step
@@ -257,10 +254,10 @@ class SingleFlight:
             # a recording lives on one loop
             own = Alone() if recording is not None and loop is not flight.loop else error
             if loop is None or loop is flight.loop:
-                _settle(waiter, result, own)
+                settle(waiter, result, own)
             else:
                 with suppress(RuntimeError):  # closed
-                    loop.call_soon_threadsafe(_settle, waiter, result, own)
+                    loop.call_soon_threadsafe(settle, waiter, result, own)
 
     def _leave(self, key: Hashable, flight: Flight, waiter: Waiter) -> None:
         with self._lock:
@@ -288,12 +285,3 @@ def _unread(flight: Flight) -> None:
     recording = getattr(flight.result, "recording", None)
     if recording is not None and flight.loop is not None:
         flight.loop.call_soon(recording.leave, 0)
-
-
-def _settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
-    if waiter.done():
-        return
-    if error is not None:
-        waiter.set_exception(error)
-    else:
-        waiter.set_result(result)

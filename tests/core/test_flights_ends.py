@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
+from cachelayer import CacheLayer
 from cachelayer.flow.singleflight import SingleFlight
 from cachelayer.flow.within import Alone
 from cachelayer.testing import ManualClock
@@ -60,3 +62,29 @@ async def test_a_loop_that_closes_as_it_is_told_of_an_answer_keeps_it_from_nobod
     for task in asyncio.all_tasks(other):
         task._log_destroy_pending = False  # type: ignore[attr-defined]
     other.close()
+
+
+async def test_who_awaits_a_plain_call_that_raises_stop_iteration_is_told_at_once() -> None:
+    """Python's own futures of a loop take none: who waited so waited for as long as riders may, then called anew."""
+    calls, begun, go = [], threading.Event(), threading.Event()
+
+    @CacheLayer(semantic=False).cached
+    def first(question: str) -> str:
+        calls.append(question)
+        begun.set()
+        go.wait(5)
+        return next(iter(()))
+
+    def lead() -> None:
+        with pytest.raises(StopIteration):
+            first("q")
+
+    leader = asyncio.create_task(asyncio.to_thread(lead))
+    await asyncio.to_thread(begun.wait, 5)
+    rider = asyncio.create_task(first.aio("q"))
+    await asyncio.sleep(0)
+    go.set()
+    await leader
+    with pytest.raises(RuntimeError) as told:
+        await asyncio.wait_for(rider, 5)
+    assert isinstance(told.value.__cause__, StopIteration) and calls == ["q"]
