@@ -157,7 +157,8 @@ class SingleFlight:
         try:
             result = call()
         except BaseException as error:
-            self._deliver(key, flight, None, error)
+            # what ends this thread (Ctrl-C, exit) is none of its riders'
+            self._deliver(key, flight, None, error if isinstance(error, Exception) else Alone())
             raise
         finally:
             WITHIN.reset(token)

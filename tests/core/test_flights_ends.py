@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from typing import Any
 
@@ -88,3 +89,26 @@ async def test_who_awaits_a_plain_call_that_raises_stop_iteration_is_told_at_onc
     with pytest.raises(RuntimeError) as told:
         await asyncio.wait_for(rider, 5)
     assert isinstance(told.value.__cause__, StopIteration) and calls == ["q"]
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+def test_riders_of_a_thread_that_is_to_end_make_their_own_call(end: type[BaseException]) -> None:
+    flights = SingleFlight(ManualClock())
+
+    def ends() -> str:
+        rider.start()
+        while not flights._flights["key"].waiters:
+            os.sched_yield()
+        raise end
+
+    def ride() -> None:
+        with pytest.raises(Alone):
+            flights.ride_sync("key", lambda: "own answer", 10, 10)
+        told.append(Alone)
+
+    told: list[type[BaseException]] = []
+    rider = threading.Thread(target=ride)
+    with pytest.raises(end):
+        flights.ride_sync("key", ends, 10, 10)
+    rider.join()
+    assert told == [Alone]
