@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
 from typing import Any, Protocol
 
 from .relay import Hand
@@ -13,6 +15,7 @@ class Source(Protocol):
     """A recording as its readers, who have a number each, see it."""
 
     ended: bool
+    complete: bool
 
     async def take(self, reader: int) -> Any: ...
     async def pass_on(self, reader: int, hand: Hand) -> None: ...
@@ -96,3 +99,21 @@ class Replay(AsyncIterator[Any]):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+async def close(source: Any) -> None:
+    """Leave a source by its `aclose`, or by an asynchronous `close`, as clients call it that are no generators."""
+    aclose = getattr(source, "aclose", None)
+    if aclose is None and inspect.iscoroutinefunction(closing := getattr(source, "close", None)):
+        aclose = closing
+    if aclose is not None:
+        await aclose()
+
+
+async def read_off(recording: Source, reader: Reader) -> None:
+    """Read on to the end, or as far as is kept, for nobody."""
+    async with reader:
+        with suppress(Exception):  # nobody's, who has a stale answer
+            async for _ in reader:
+                if not recording.complete:
+                    return

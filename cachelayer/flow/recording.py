@@ -11,7 +11,6 @@ where that part passes the limit again, the source waits for the slowest reader,
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
@@ -22,7 +21,7 @@ from typing import Any, Protocol
 from ..errors import CacheLayerError
 from .eager import Starter, heard
 from .loops import called_off, wake
-from .readers import Reader
+from .readers import Reader, close, read_off
 from .relay import Hand, Relay
 
 READ_AHEAD = 16
@@ -99,7 +98,20 @@ class Recording:
 
     def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
         """The work of reading on to the end, or as far as is kept, for nobody: the source waits for its readers."""
-        return partial(_read_off, self, self.reader())
+        return partial(read_off, self, self.reader())
+
+    async def failed_at_once(self) -> bool:
+        """Whether the source failed before its first chunk; waits for either, and who gives that up leaves."""
+        self._positions[0] = 0
+        try:
+            with suppress(Exception):  # its readers' to raise
+                await self.take(0)
+        except asyncio.CancelledError:
+            self.leave(0)
+            raise
+        finally:
+            self._positions.pop(0, None)
+        return self.error is not None and self._first + len(self._chunks) == 0
 
     async def _pump(self) -> None:
         feed = getattr(self._source, "feed", None)
@@ -117,7 +129,7 @@ class Recording:
             self._end(error)
             raise
         finally:  # nobody waits for this, nor is told of its faults
-            await _close(self._source)
+            await close(self._source)
 
     def fed(self, item: Any) -> bool:
         """Record an item while the pump waits for it; False where it has to come through the pump."""
@@ -277,23 +289,6 @@ class Recording:
             self.complete = False  # whoever comes later makes a call of its own
             self._closed()
             task.cancel()
-
-
-async def _close(source: Any) -> None:
-    """Leave a source by its `aclose`, or by an asynchronous `close`, as clients call it that are no generators."""
-    aclose = getattr(source, "aclose", None)
-    if aclose is None and inspect.iscoroutinefunction(close := getattr(source, "close", None)):
-        aclose = close
-    if aclose is not None:
-        await aclose()
-
-
-async def _read_off(recording: Recording, reader: Reader) -> None:
-    async with reader:
-        with suppress(Exception):  # nobody's, who has a stale answer
-            async for _ in reader:
-                if not recording.complete:
-                    return
 
 
 def _nothing(*_: Any) -> None:

@@ -62,6 +62,12 @@ class Tee:
         next(reader)  # one that is dropped unread leaves as any other
         return reader
 
+    def failed_at_once(self) -> bool:
+        """Whether the source fails before its first chunk; draws that, before there are readers."""
+        with suppress(Exception):  # its readers' to raise
+            self._pull()
+        return self.error is not None
+
     def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
         """The work of reading on to the end, or as far as is kept, for nobody; in a thread."""
         return partial(offload, partial(_read_off, self, self.reader()))

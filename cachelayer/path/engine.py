@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from ..exact.answers.kinds import ATOMS
 from ..exact.memory.slot import Slot
 from ..flow.attempt import Faults
+from ..flow.background import offload
 from ..flow.loops import called_off, running_loop
 from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
@@ -117,9 +118,9 @@ class Engine:
             answer = await call.invoke(*call.args, **call.kwargs)
             if type(answer) not in _VALUES:
                 if isinstance(answer, AsyncIterator):
-                    return self.keeping.record(call, answer, started)
+                    return await self._begun(call, self.keeping.record(call, answer, started))
                 if call.function.plain and isinstance(answer, Iterator):  # made in a thread
-                    return self.keeping.record_now(call, answer, started)
+                    return await self._begun(call, self.keeping.record_now(call, answer, started))
         except Exception:
             stale = self._stale(call)
             if stale is not None:
@@ -150,10 +151,21 @@ class Engine:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         self.tiers.let_go(call)
+        return self._standing_in(call)
+
+    def _standing_in(self, call: Call) -> Landing | None:
         slot, now = call.stale, self.clock.monotonic()
         if slot is None or not slot.resident or now >= slot.ends + staleness(call, call.function.if_error):
             return None
         return self.keeper.landing(slot, STALE, now)
+
+    async def _begun(self, call: Call, landing: Landing) -> Landing:
+        """A stream's landing; where a stale answer may stand in for it, once its source had its chance to fail."""
+        if call.stale is None or self._standing_in(call) is None:
+            return landing
+        failed = landing.recording.failed_at_once
+        stands_in = await (offload(failed) if call.function.plain else failed())
+        return (self._standing_in(call) if stands_in else None) or landing
 
     async def _bypass(self, call: Call) -> Landing:
         """The backend alone: nothing is read and nothing kept."""
@@ -237,7 +249,9 @@ class Engine:
         if isinstance(answer, Landing):
             return answer
         if isinstance(answer, Iterator):
-            return self.keeping.record_now(call, answer, started)
+            landing = self.keeping.record_now(call, answer, started)
+            stale = self._standing_in(call)
+            return landing if stale is None or not landing.recording.failed_at_once() else stale
         return self.keep(call, answer, started)
 
     async def report_wrong(self, entry: str, by: Scope) -> bool:
