@@ -86,12 +86,13 @@ def heard(done: asyncio.Future[Any]) -> None:
 class _Standby:
     """A task that waits to be given the rest of a coroutine; until then asyncio does not list it."""
 
-    __slots__ = ("_given", "loop", "task")
+    __slots__ = ("_given", "_work", "loop", "task")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ready: list[_Standby]) -> None:
         self.loop = loop
-        self._given: asyncio.Future[_Given] = loop.create_future()
-        rest = _go_on(self._given, ready)
+        self._given: asyncio.Future[None] = loop.create_future()
+        self._work: list[_Given] = []
+        rest = _go_on(self._given, self._work, ready)
         rest.send(None)  # what was not begun could not catch a cancellation
         # not by the loop's task factory: those of tracing wrap what they are given, which nothing begun can be
         self.task: asyncio.Task[Any] = asyncio.Task(rest, loop=loop)
@@ -101,7 +102,9 @@ class _Standby:
     def go(self, work: Work, waits_for: Any, context: contextvars.Context, told: Told) -> None:
         """Go on with `work`, which waits for `waits_for`."""
         asyncio.tasks._register_task(self.task)
-        self._given.set_result((work, waits_for, context, told))
+        self._work.append((work, waits_for, context, told))
+        if not self._given.done():  # it is where the first step cancelled its own task
+            self._given.set_result(None)
 
 
 @types.coroutine
@@ -110,17 +113,18 @@ def _begun() -> Generator[None, None, None]:
     yield
 
 
-async def _go_on(given: asyncio.Future[_Given], ready: list[_Standby]) -> Any:
+async def _go_on(given: asyncio.Future[None], handed: list[_Given], ready: list[_Standby]) -> Any:
     cancelled: asyncio.CancelledError | None = None
     try:
         await _begun()
         await given
     except asyncio.CancelledError as early:
-        # before the task had its turn: timers of uvloop come before what is ready, a timeout of no length anywhere
-        if not given.done() or given.cancelled():
+        # before the task had its turn: timers of uvloop come before what is ready, a timeout of no length anywhere,
+        # and the first step may cancel its own task, as a group does whose first child fails at once
+        if not handed:
             raise
         cancelled = early
-    work, waits_for, context, told = given.result()
+    work, waits_for, context, told = handed.pop()
     if cancelled is not None and waits_for is not None and waits_for.cancel(*cancelled.args[:1]):
         cancelled = None  # it reaches the work from there, as it reaches any task that waits
     if not ready:  # the next call finds one, made while this one waits

@@ -67,3 +67,37 @@ async def test_a_task_that_stands_ready_may_be_cancelled() -> None:
             await asyncio.sleep(0)
         task, _ = starter.start(loop, asyncio.sleep(0, "done"))
         assert task is not None and await task == "done"
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("caught", [False, True])
+async def test_a_first_step_that_cancels_its_own_task_is_told_where_it_first_waits(
+    warm: bool, caught: bool
+) -> None:
+    """As a group of tasks does whose first child fails at once, under a task factory that is eager."""
+    loop, starter = asyncio.get_running_loop(), Starter()
+
+    async def work() -> str:
+        own = asyncio.current_task()
+        assert own is not None
+        own.cancel("its own")
+        try:
+            await loop.create_future()
+        except asyncio.CancelledError as told:
+            if not caught:
+                raise
+            own.uncancel()
+            await asyncio.sleep(0)
+            return str(told)
+        return "not told"
+
+    await ready(starter, warm)
+    task, _ = starter.start(loop, work())
+    assert task is not None
+    if caught:
+        assert await task == "its own"
+    else:
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    after, _ = starter.start(loop, asyncio.sleep(0, "done"))
+    assert after is not None and await after == "done"
