@@ -25,7 +25,10 @@ _LONE = frozenset({str, dict})
 
 
 def kind_of(fn: Callable[..., Any]) -> str:
-    """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`."""
+    """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`.
+
+    A plain wrapper of a generator is plain: it may make a list of what that yields, or pass it on.
+    """
     if inspect.iscoroutinefunction(fn):  # it may say so of itself, as mocks do
         return "coroutine"
     if not inspect.isroutine(fn) and not isinstance(fn, functools.partial):
@@ -35,9 +38,7 @@ def kind_of(fn: Callable[..., Any]) -> str:
             return "coroutine"
         if inspect.isasyncgenfunction(seen):
             return "async generator"
-        if inspect.isgeneratorfunction(seen):
-            return "generator"
-    return "plain"
+    return "generator" if inspect.isgeneratorfunction(fn) else "plain"
 
 
 class OfClass(classmethod):  # type: ignore[type-arg]

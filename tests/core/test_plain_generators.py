@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import types
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from functools import wraps
+from typing import Any
 
 import pytest
 
@@ -50,6 +52,29 @@ async def test_readers_on_a_loop_share_one_plain_generator() -> None:
         together = [list(chunks) for chunks in zip(*readers, strict=True)]
         assert together == [[number] * 4 for number in range(CHUNKS)] and calls == 1
         assert layer.stats()["flights"] == 0
+
+
+@pytest.mark.parametrize("made", [list, ", ".join, iter])
+def test_a_plain_wrapper_of_a_generator_returns_what_it_returns(made: Callable[[Any], Any]) -> None:
+    calls, layer = 0, CacheLayer(semantic=False)
+
+    def count(question: str) -> Iterator[str]:
+        nonlocal calls
+        calls += 1
+        yield from "abc"
+
+    @layer.cached
+    @wraps(count)
+    def wrapper(question: str) -> Any:
+        return made(count(question))
+
+    for _ in range(3):
+        answer = wrapper("q")
+        if made is iter:
+            assert isinstance(answer, Iterator) and list(answer) == ["a", "b", "c"]
+        else:
+            assert answer == made("abc")
+    assert calls == 1
 
 
 def test_plain_generators_that_nobody_reads_leave_no_flight_behind() -> None:
