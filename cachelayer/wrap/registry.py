@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 from ..errors import ConfigurationError
@@ -105,6 +106,8 @@ class Registry:
             return (
                 "give its fields as options, as in cached(ttl='10m'), or the policy to the layer: policy=..."
             )
+        if getattr(fn, "__code__", None) in _ENTERED:
+            return "a context manager is no answer, each caller enters its own: wrap what is called within it"
         if any(fn is one for one in self.wrapped.values()):
             return "this layer has wrapped it already: decorate it once"
         if callable(fn):
@@ -223,3 +226,8 @@ def _at_once(fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn(*args, **kwargs)
 
     return start
+
+
+_ENTERING: tuple[Any, ...] = contextmanager, asynccontextmanager
+_ENTERED = {make(_at_once).__code__ for make in _ENTERING}
+"""Of functions that make context managers out of generators."""

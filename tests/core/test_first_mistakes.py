@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.testing import WordEmbedder
+
+
+def words(question: str) -> Iterator[str]:
+    yield from question.split()
+
+
+class Agent:
+    @asynccontextmanager
+    async def run_stream(self, question: str) -> AsyncIterator[str]:
+        yield question
 
 
 class Awaited:
@@ -24,6 +35,8 @@ class Awaited:
         (lambda layer: layer.wrap(Awaited()), "the function itself, as in wrap(ask)"),
         (lambda layer: layer.wrap(object()), "a method as in wrap(client.ask)"),
         (lambda layer: layer.cached("1h"), "fn='1h': options have names, as in cached(ttl='10m')"),
+        (lambda layer: layer.wrap(Agent().run_stream), "each caller enters its own: wrap what is called"),
+        (lambda layer: layer.cached(contextmanager(words)), "a context manager is no answer"),
     ],
 )
 def test_what_cannot_be_wrapped_is_told_with_what_can(make: Callable[[Any], Any], said: str) -> None:
