@@ -271,7 +271,7 @@ class Keeper(Holdings):
             self.tell(call.function, fault)
         return fault.reason
 
-    def tell(self, function: Function, fault: Exception) -> None:
+    def tell(self, function: Function, fault: Exception | str) -> None:
         """Say in the log, once a function, why calls go uncached: their callers see no difference."""
         if function.name not in self._told:
             self._told.add(function.name)

@@ -76,6 +76,8 @@ class Delivery:
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"
             stats.passed[source] = passed = stats.passed[source] + 1
+            if call.unkeyable:  # which is told of calls that the function takes
+                self._keeper.tell(function, call.unkeyable)
             if passed >= stats.differ_at and call.identity is not None:
                 stats.scope_differs(call.identity.scope)
         else:

@@ -21,6 +21,11 @@ from ..signatures import stand_for
 from ..types import Outcome, Reason, Undivided
 from .wrapped import P, R
 
+_MISFIT = (
+    "arguments do not fit its signature, though it takes them: a decorator adds or drops some, and tells the signature "
+    "of what it wraps; put the layer's decorator below it"
+)
+
 
 class Handle:
     """One wrapped function at work: makes calls, serves them, and answers questions about them."""
@@ -54,7 +59,6 @@ class Handle:
         except NotKeyable as fault:
             if not function.keyed:
                 raise ConfigurationError("arguments", function.name, str(fault)) from None
-            self._keeper.tell(function, fault)
             call.unkeyable = str(fault)
         except Exception as fault:
             if self._faults.forgives("key", fault, function.name) is not None:
@@ -63,6 +67,8 @@ class Handle:
             raise
         if identity is None:
             call.reason = Reason.NOT_KEYABLE
+            if function.identifier.arguments(args, kwargs) is None:
+                call.unkeyable = _MISFIT
             return call
         function.keyed = True
         call.identity, call.canonical = identity, identity.canonical
