@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from .relay import Hand
 
@@ -23,7 +23,26 @@ class Source(Protocol):
     def lost(self, reader: int) -> None: ...
 
 
-class Reader(AsyncIterator[Any]):
+class Closable(AsyncIterator[Any]):
+    """A stream that is left by `aclose`, by `close`, as streams of clients are, or at the end of an `async with`."""
+
+    __slots__ = ()
+
+    async def aclose(self) -> None:
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """`aclose`."""
+        await self.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+class Reader(Closable):
     """One rider's view of a recording: an async iterator that can be closed early."""
 
     __slots__ = ("__weakref__", "_id", "_recording")
@@ -31,9 +50,6 @@ class Reader(AsyncIterator[Any]):
     def __init__(self, recording: Source, reader: int) -> None:
         self._recording: Source | None = recording
         self._id = reader
-
-    def __aiter__(self) -> Reader:
-        return self
 
     async def __anext__(self) -> Any:
         recording = self._recording
@@ -58,12 +74,6 @@ class Reader(AsyncIterator[Any]):
         """Leave the stream; the source goes on for the others."""
         self._detach()
 
-    async def __aenter__(self) -> Reader:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        self._detach()
-
     def _detach(self) -> None:
         recording, self._recording = self._recording, None
         if recording is not None:
@@ -74,16 +84,13 @@ class Reader(AsyncIterator[Any]):
             self._recording.lost(self._id)
 
 
-class Replay(AsyncIterator[Any]):
+class Replay(Closable):
     """A stored stream, played again; or chunks that are the reader's own already."""
 
     __slots__ = ("_chunks",)
 
     def __init__(self, chunks: Iterable[Any]) -> None:
         self._chunks = iter(chunks)
-
-    def __aiter__(self) -> Replay:
-        return self
 
     async def __anext__(self) -> Any:
         for chunk in self._chunks:
@@ -93,12 +100,6 @@ class Replay(AsyncIterator[Any]):
     async def aclose(self) -> None:
         """Stop the replay."""
         self._chunks = iter(())
-
-    async def __aenter__(self) -> Replay:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
 
 async def close(source: Any) -> None:

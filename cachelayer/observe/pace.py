@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
+from ..flow.readers import Closable
 from ..flow.relay import Hand, pass_on
 from .stats import FunctionStats
 
@@ -53,16 +54,13 @@ class _Meter:
             self._first = None
 
 
-class PacedStream(AsyncIterator[Any]):
+class PacedStream(Closable):
     """An asynchronous reader, timed as its caller sees it. Closing it closes the reader behind it."""
 
     __slots__ = ("_inner", "_meter")
 
     def __init__(self, inner: Any, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
         self._inner, self._meter = inner, _Meter(stats, result, arrived, now)
-
-    def __aiter__(self) -> PacedStream:
-        return self
 
     async def __anext__(self) -> Any:
         try:
@@ -91,12 +89,6 @@ class PacedStream(AsyncIterator[Any]):
         """Leave the stream."""
         self._meter.end(whole=False)
         await self._inner.aclose()
-
-    async def __aenter__(self) -> PacedStream:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()
 
 
 def timed(answer: Any, stats: FunctionStats, result: str, arrived: float, now: Clock) -> Any:

@@ -13,6 +13,7 @@ from xxhash import xxh3_64_intdigest
 from ..errors import StoreFault
 from ..exact.memory.lane import STRICT
 from ..flow.breaker import CLOSED
+from ..flow.readers import Closable
 from ..keep.call import Scope
 from ..observe.pace import timed
 from ..tiers.shortcuts import Shortcuts
@@ -201,7 +202,7 @@ def _generate(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Ge
     return (yield from handle.engine.answer_now(handle.call(args, kwargs, scope)))
 
 
-class Stream(AsyncIterator[Any]):
+class Stream(Closable):
     """An asynchronous generator's answer: the call starts when the first chunk is asked for."""
 
     __slots__ = ("_closed", "_inner", "_start")
@@ -210,9 +211,6 @@ class Stream(AsyncIterator[Any]):
         self._start = (handle, args, kwargs, scope)
         self._inner: Any = None
         self._closed = False
-
-    def __aiter__(self) -> Stream:
-        return self
 
     async def __anext__(self) -> Any:
         if self._closed:
@@ -238,9 +236,3 @@ class Stream(AsyncIterator[Any]):
         self._closed = True
         if self._inner is not None:
             await self._inner.aclose()
-
-    async def __aenter__(self) -> Stream:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.aclose()

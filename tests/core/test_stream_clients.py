@@ -107,3 +107,28 @@ async def test_a_stream_that_had_to_be_waited_for_is_joined_while_it_runs() -> N
     go.set()
     assert [[word async for word in stream] for stream in (early, late)] == [["two"], ["one", "two"]]
     assert created == 1
+
+
+@pytest.mark.parametrize("paced", [False, True])
+async def test_a_stream_has_the_close_of_its_client_made_now_or_before(paced: bool) -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached
+    async def words(question: str) -> AsyncIterator[str]:
+        for word in ("one", "two"):
+            yield word
+
+    async def create(question: str) -> Any:
+        return words(question)
+
+    for ask in (layer.wrap(create, name="create"), words):
+        ask.function.stats.paced = paced
+        for _ in range(2):  # live and replayed
+            made: Any = ask("how?")
+            stream = await made if asyncio.iscoroutine(made) else made
+            assert await anext(stream) == "one"
+            await stream.close()
+            assert [word async for word in stream] == []
+            whole: Any = ask("how?")
+            async with await whole if asyncio.iscoroutine(whole) else whole as stream:
+                assert [word async for word in stream] == ["one", "two"]
