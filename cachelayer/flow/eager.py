@@ -129,10 +129,13 @@ async def _go_on(given: asyncio.Future[None], handed: list[_Given], ready: list[
         cancelled = None  # it reaches the work from there, as it reaches any task that waits
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))
-    result = await steps(work, waits_for, context, cancelled)
-    for one in told:
-        one(result)
-    return result
+    try:
+        result = await steps(work, waits_for, context, cancelled)
+        for one in told:
+            one(result)
+        return result
+    finally:  # an error holds the frames that it passed: what leads from one to it waits for the collector
+        del work, waits_for, told, cancelled
 
 
 @types.coroutine
@@ -153,8 +156,11 @@ def steps(
             raise
         except BaseException as error:  # noqa: BLE001 - passed on to the coroutine
             thrown = error
+        waits_for = None
         try:
             waits_for = context.run(work.send, sent) if thrown is None else context.run(work.throw, thrown)
         except StopIteration as end:
             return end.value
-        stepped, thrown = True, None
+        finally:
+            thrown = None
+        stepped = True

@@ -60,6 +60,7 @@ class Reader(Closable):
         except BaseException as end:
             if not isinstance(end, asyncio.CancelledError) or recording.ended:
                 self._detach()
+            del recording  # which leads to an error that holds this frame
             raise
 
     async def pass_on(self, hand: Hand) -> None:

@@ -130,6 +130,7 @@ class Recording:
             raise
         finally:  # nobody waits for this, nor is told of its faults
             await close(self._source)
+            del self, feed  # which lead to an error that holds this frame; so below
 
     def fed(self, item: Any) -> bool:
         """Record an item while the pump waits for it; False where it has to come through the pump."""
@@ -213,7 +214,7 @@ class Recording:
     def _over(self) -> None:
         self._closed()
         # what is called at the end holds what holds this recording: no cycle is left to the collector
-        self._finish, self._oversize, self._closed = _nothing, _nothing, _nothing
+        self._finish, self._oversize, self._closed = nothing, nothing, nothing
 
     def _next(self, reader: int) -> Chunk | None:
         """The reader's next chunk where it is there; StopAsyncIteration or the source's error after the last."""
@@ -233,20 +234,24 @@ class Recording:
             return chunk
         if not self.ended:
             return None
-        if self.error is not None:
-            raise self.error.with_traceback(self._trace)
-        raise StopAsyncIteration
+        try:
+            raise StopAsyncIteration if self.error is None else self.error.with_traceback(self._trace)
+        finally:
+            del self
 
     async def take(self, reader: int) -> Any:
         """The reader's next chunk; StopAsyncIteration or the source's error after the last."""
-        while (chunk := self._next(reader)) is None:
-            sleeper: asyncio.Future[None] = self._loop.create_future()
-            self._sleepers[sleeper] = reader
-            try:
-                await sleeper
-            finally:
-                self._sleepers.pop(sleeper, None)
-        return chunk.answer()
+        try:
+            while (chunk := self._next(reader)) is None:
+                sleeper: asyncio.Future[None] = self._loop.create_future()
+                self._sleepers[sleeper] = reader
+                try:
+                    await sleeper
+                finally:
+                    self._sleepers.pop(sleeper, None)
+            return chunk.answer()
+        finally:
+            del self
 
     async def pass_on(self, reader: int, hand: Hand) -> None:
         """`hand` over all that the reader has not had yet, one after the other. Raises the source's error, and what
@@ -291,5 +296,5 @@ class Recording:
             task.cancel()
 
 
-def _nothing(*_: Any) -> None:
+def nothing(*_: Any) -> None:
     return None

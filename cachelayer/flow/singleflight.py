@@ -127,6 +127,7 @@ class SingleFlight:
         finally:
             if patience is not None:
                 patience.cancel()
+            del flight, waiter  # which lead to an error that holds this frame; so below
 
     def ride_sync(
         self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
@@ -151,7 +152,10 @@ class SingleFlight:
                 self._leave(key, flight, waiter)
                 raise Alone from None
             if error is not None:
-                raise error.with_traceback(flight.trace)
+                try:
+                    raise error.with_traceback(flight.trace)
+                finally:
+                    del flight, waiter, error
             return waiter.result(), False
         token = WITHIN.set((*around[-MOST:], made))
         try:
@@ -159,6 +163,7 @@ class SingleFlight:
         except BaseException as error:
             # what ends this thread (Ctrl-C, exit) is none of its riders'
             self._deliver(key, flight, None, error if isinstance(error, Exception) else Alone())
+            del flight
             raise
         finally:
             WITHIN.reset(token)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from .background import offload
-from .recording import Chunk, StreamOverrun
+from .recording import Chunk, StreamOverrun, nothing
 from .within import WITHIN
 
 
@@ -82,6 +82,7 @@ class Tee:
             return self._returned
         finally:
             self.leave(reader)
+            del self
 
     def _next(self, reader: int) -> Chunk | None:
         """The reader's next chunk, None after the last. Of those who have had all that there is one pulls the next."""
@@ -107,6 +108,7 @@ class Tee:
                         self._trim()
                 if self._waiting:
                     self._news.notify_all()
+            del self
         return chunk
 
     def _taken(self, reader: int) -> Chunk:
@@ -136,11 +138,12 @@ class Tee:
             self.ended, self._returned = True, end.value
             if self.complete:
                 self._finish(list(self._chunks), end.value)
-            self._closed()
+            self._over()
             return None
         except BaseException as error:
             self.ended, self.error, self._trace = True, error, error.__traceback__
-            self._closed()
+            self._over()
+            del self  # which leads to an error that holds this frame; so below
             raise
         finally:
             WITHIN.reset(token)
@@ -153,6 +156,11 @@ class Tee:
             self._oversize()
         return chunk
 
+    def _over(self) -> None:
+        self._closed()
+        # what is called at the end holds what holds this tee: no cycle is left to the collector
+        self._finish, self._oversize, self._closed = nothing, nothing, nothing
+
     def leave(self, reader: int) -> None:
         """A reader is gone; the last one's leaving closes the source."""
         with self._lock:
@@ -161,7 +169,7 @@ class Tee:
                 return
             self.ended, self.complete = True, False  # whoever comes later makes a call of its own
             self.error = StreamOverrun("everybody else left this shared stream before its end: ask again")
-        self._closed()
+        self._over()
         close = getattr(self._source, "close", None)
         if close is not None:
             close()
