@@ -84,3 +84,4 @@ async def race(
     finally:
         timer.cancel()
         beside.end(None if taken else unwanted)
+        del task, beside  # which lead to an error that holds this frame

@@ -213,8 +213,8 @@ class Recording:
 
     def _over(self) -> None:
         self._closed()
-        # what is called at the end holds what holds this recording: no cycle is left to the collector
-        self._finish, self._oversize, self._closed = nothing, nothing, nothing
+        # what is called holds what holds this recording: no cycle is left to the collector
+        self._freeze = self._finish = self._oversize = self._closed = nothing
 
     def _next(self, reader: int) -> Chunk | None:
         """The reader's next chunk where it is there; StopAsyncIteration or the source's error after the last."""
@@ -296,5 +296,5 @@ class Recording:
             task.cancel()
 
 
-def nothing(*_: Any) -> None:
+def nothing(*_: Any) -> Any:
     return None

@@ -158,8 +158,8 @@ class Tee:
 
     def _over(self) -> None:
         self._closed()
-        # what is called at the end holds what holds this tee: no cycle is left to the collector
-        self._finish, self._oversize, self._closed = nothing, nothing, nothing
+        # what is called holds what holds this tee: no cycle is left to the collector
+        self._freeze = self._finish = self._oversize = self._closed = nothing
 
     def leave(self, reader: int) -> None:
         """A reader is gone; the last one's leaving closes the source."""

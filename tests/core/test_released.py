@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer
+from cachelayer.testing import WordEmbedder
 
 
 class Session:
@@ -23,8 +24,11 @@ class Session:
 
 
 class Backend:
-    def __init__(self) -> None:
-        self.held: list[weakref.ref[Session]] = []
+    def __init__(self, layer: CacheLayer) -> None:
+        self.layer, self.held = layer, list[weakref.ref[Session]]()
+
+    def cached(self, fn: Callable[..., Any]) -> Any:
+        return self.layer.wrap(fn, name=fn.__name__)
 
     def session(self) -> Session:
         made = Session()
@@ -69,46 +73,47 @@ class Backend:
             raise ConnectionError(session)
 
 
-def ask(fn: Callable[..., Any]) -> Any:
-    return CacheLayer(semantic=False).wrap(fn, name="ask")
-
-
 async def shared(backend: Backend) -> None:
-    asked = ask(backend.fails)
+    asked = backend.cached(backend.fails)
     await asyncio.gather(*(asked("q") for _ in range(3)), return_exceptions=True)
 
 
 async def one(backend: Backend) -> None:
-    await ask(backend.fails)("q")
+    await backend.cached(backend.fails)("q")
 
 
 async def one_that_waits(backend: Backend) -> None:
-    await ask(backend.fails_by_what_it_waits_for)("q")
+    await backend.cached(backend.fails_by_what_it_waits_for)("q")
 
 
 async def given_up(backend: Backend) -> None:
-    async with asyncio.timeout(0):
-        await ask(backend.hangs)("q")
+    asking = asyncio.create_task(backend.cached(backend.hangs)("q"))
+    while not backend.held:
+        await asyncio.sleep(0)
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
 
 
 async def plain(backend: Backend) -> None:
-    ask(backend.fails_plainly)("q")
+    backend.cached(backend.fails_plainly)("q")
 
 
 async def broken_stream(backend: Backend) -> None:
-    async for _ in ask(backend.stream)("fail"):
+    async for _ in backend.cached(backend.stream)("fail"):
         pass
 
 
 async def closed_stream(backend: Backend) -> None:
-    stream = ask(backend.stream)("hang")
+    stream = backend.cached(backend.stream)("hang")
     await anext(stream)
     await stream.aclose()
 
 
 async def plain_streams(backend: Backend) -> None:
-    list(ask(backend.lines)("whole"))
-    list(ask(backend.lines)("fail"))
+    lines = backend.cached(backend.lines)
+    list(lines("whole"))
+    list(lines("fail"))
 
 
 @pytest.fixture
@@ -120,15 +125,20 @@ def uncollected() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("uncollected")
+@pytest.mark.parametrize("similar", [False, True], ids=["exact", "similar"])
 @pytest.mark.parametrize(
     "use",
     [shared, one, one_that_waits, given_up, plain, broken_stream, closed_stream, plain_streams],
     ids=lambda use: use.__name__,
 )
-async def test_nothing_waits_for_the_collector(use: Callable[[Backend], Awaitable[None]]) -> None:
-    backend = Backend()
-    with suppress(ConnectionError, TimeoutError):
-        await use(backend)
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert backend.held and not any(held() for held in backend.held)
+async def test_nothing_waits_for_the_collector(
+    use: Callable[[Backend], Awaitable[None]], similar: bool
+) -> None:
+    async with CacheLayer(embedder=WordEmbedder()) if similar else CacheLayer(semantic=False) as layer:
+        backend = Backend(layer)
+        with suppress(ConnectionError):
+            await use(backend)
+        await layer.flush()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert backend.held and not any(held() for held in backend.held)
