@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from openai.types.chat import ChatCompletion
 from reply_samples import CALL, COMPLETION, FORMS, STREAM, chunk, completion
 
 from cachelayer.exact.answers.admission import admit, has_tool_calls, text_of, tokens_of
@@ -56,6 +57,15 @@ def test_a_reply_that_did_not_end_well_is_not_kept(end: str | None, reason: Reas
     told = {"text": "Wi", "index": 0, "logprobs": None, "finish_reason": end}
     assert admit({"object": "text_completion", "choices": [told]}) is reason
     assert admit({"choices": [told]}) is reason
+
+
+def test_a_completion_without_choices_is_not_kept() -> None:
+    """As Google's server answers what it blocked, and the openai client reads it, which checks nothing."""
+    told = {**COMPLETION, "choices": None}
+    assert (
+        admit(told) is Reason.EMPTY_ANSWER and admit(ChatCompletion.construct(**told)) is Reason.EMPTY_ANSWER
+    )
+    assert admit({"choices": None, "text": "of another kind"}) is None
 
 
 def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:

@@ -77,10 +77,15 @@ def _read_whole(of: Fields) -> Reply | None:
         _read_response(reply, of, output)
     elif _is_message(of):
         _read_message(reply, of)
-    elif not reply.failed:
+    elif not reply.failed and not _has_none(of):
         return None
     reply.tokens = _tokens(of)
     return reply
+
+
+def _has_none(of: Fields) -> bool:
+    """Whether a completion's choices are null: so Google's server says that it blocked the question."""
+    return "choices" in of and of["choices"] is None and _are_choices(of, [])
 
 
 def _are_choices(of: Fields, choices: list[Any]) -> bool:
