@@ -12,7 +12,7 @@ import orjson
 _PREFIX = re.compile(r"[A-Za-z]+[-_]")
 _bits = random.getrandbits
 _USUAL = re.compile(
-    rb'\{(("id": ?"(?:[A-Za-z]+[-_])?)[A-Za-z0-9_-]*"), ?"object": ?"[a-z._]+", ?(("created": ?)[0-9]+,)'
+    rb'\{(("id": ?"(?!")(?:[A-Za-z]+[-_])?)[A-Za-z0-9_-]*"), ?"object": ?"[a-z._]+", ?(("created": ?)[0-9]+,)'
 )
 """How almost all answers begin."""
 

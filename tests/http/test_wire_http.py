@@ -108,10 +108,9 @@ def test_the_usual_beginning_is_read_as_a_parser_reads_it(
 ) -> None:
     body = {"id": name, "object": "chat.completion", "created": created, "choices": [{"text": say}]}
     raw = json.dumps(body, separators=(", ", ": ") if spaced else (",", ":")).encode()
-    usual = usual_marks(raw)
-    assert usual is not None
-    if name:
-        assert usual == marks_of(raw, body)
+    usual, read = usual_marks(raw), marks_of(raw, body)
+    assert usual == (read if name else None)
+    assert bool(read.id) is bool(name)  # what is empty stands for nothing, wherever else it stands
 
 
 def test_a_name_inside_a_text_is_no_identity() -> None:
