@@ -65,15 +65,22 @@ def without_usage(events: bytes) -> bytes:
     """The events without the usage chunk, and without `usage: null` in the others."""
     kept = []
     for data in payloads(events):
-        if data.strip() != b"[DONE]":
-            chunk = orjson.loads(data)
-            if chunk.get("usage") is not None and not chunk.get("choices"):
+        chunk = _object(data)
+        if chunk is not None and "usage" in chunk:
+            if chunk.pop("usage") is not None and not chunk.get("choices"):
                 continue
-            if "usage" in chunk:
-                del chunk["usage"]
-                data = orjson.dumps(chunk)
+            data = orjson.dumps(chunk)
         kept.append(event(data))
     return b"".join(kept)
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """What an event says; None where that is no JSON object."""
+    try:
+        parsed = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    return parsed if isinstance(parsed, dict) else None
 
 
 class Replayed:
@@ -100,17 +107,26 @@ class Replayed:
             marks = self._marks = _first_marks(events)
             self._fresh = renewed(marks or NONE, time.time())
         events = freshen(events, marks or NONE, self._fresh)
+        made = self._fresh.created
+        if made and events.rfind(b'"created":') > events.rfind(made):
+            events = _retold(events, made)
         return without_usage(events) if self._drop_usage and b'"usage"' in events else events
+
+
+def _retold(events: bytes, made: bytes) -> bytes:
+    """The events of a server that tells of each when that was made (Ollama, llama.cpp and TGI do), all made at once."""
+    for data in payloads(events):
+        told = marks_of(data, _object(data) or {}).created
+        if told and told[-1:] == made[-1:]:
+            events = events.replace(told, made)
+    return events
 
 
 def _first_marks(events: bytes) -> Marks | None:
     """Of the first event that has choices; None where all are Azure's words on the prompt, which have no identity."""
     for data in payloads(events):
-        try:
-            parsed = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            return NONE
-        if not isinstance(parsed, dict):
+        parsed = _object(data)
+        if parsed is None:
             return NONE
         if parsed.get("id") or parsed.get("choices") != []:
             return marks_of(data, parsed)
