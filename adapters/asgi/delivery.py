@@ -81,8 +81,9 @@ class Delivery:
         media, language = answer[0], answer[1]
         told = _aged(told, answer[2])
         if self.wanted.stream and self.served.route.openai:
+            events = replay.as_stream(answer, usage=self.wanted.usage)
             await self._start(_EVENTS, language, told)
-            await self._send_events(_one(replay.as_stream(answer, usage=self.wanted.usage)))
+            await self._send_events(_one(events))
             return
         body = replay.whole(answer)
         await self._start(media, language, told, len(body))

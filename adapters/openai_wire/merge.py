@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from .sse import NotAnAnswer
 
 _TOP = ("id", "created", "model", "system_fingerprint", "service_tier")
 _PADDING = "obfuscation"
@@ -12,21 +14,26 @@ _KINDS = {"chat.completion.chunk": "chat.completion"}
 
 
 def body_of(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """The whole answer. Fields that no chunk had are left out, `usage` among them."""
+    """The whole answer. Fields that no chunk had are left out, `usage` among them.
+
+    Raises NotAnAnswer for chunks of another form than OpenAI's, of which only their server knows the whole.
+    """
     body: dict[str, Any] = {}
     choices: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
         for name, value in chunk.items():
             if name == "choices":
-                for place, choice in enumerate(value or ()):
-                    index = choice.get("index", place)
+                for place, choice in enumerate(listed(value)):
+                    index = _place(choice, place)
                     _add_choice(choices.setdefault(index, {"index": index}), choice)
             elif name == "object":
-                body["object"] = _KINDS.get(value, value) or body.get("object", "")
+                body["object"] = _KINDS.get(str(value), value) or body.get("object", "")
             elif name in _TOP:  # Azure's words on what its filter found bear "" and 0
                 body[name] = body.get(name) or value
             elif value is not None and name != _PADDING:
                 body[name] = value
+    if not choices:
+        raise NotAnAnswer("no choices")
     for choice in choices.values():
         choice.setdefault("finish_reason", None)
         if "message" in choice:
@@ -36,12 +43,38 @@ def body_of(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return body
 
 
+def listed(value: Any) -> Sequence[Mapping[str, Any]]:
+    """A list of objects, empty for null. Raises NotAnAnswer for anything else."""
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+        return value
+    raise NotAnAnswer("something else in the place of a list of objects")
+
+
+def fields(value: Any) -> Mapping[str, Any]:
+    """An object, empty for null. Raises NotAnAnswer for anything else."""
+    if value is None or isinstance(value, Mapping):
+        return value or {}
+    raise NotAnAnswer("something else in the place of an object")
+
+
+def _place(part: Mapping[str, Any], place: int) -> int:
+    """Which choice or call a piece belongs to; its place among its like where it does not say."""
+    index = part.get("index")
+    if index is None:
+        return place
+    if type(index) is not int:
+        raise NotAnAnswer("an index that is no number")
+    return index
+
+
 def _add_choice(into: dict[str, Any], choice: Mapping[str, Any]) -> None:
     for name, value in choice.items():
         if name == "delta":
-            _add_message(into.setdefault("message", {}), value or {})
+            _add_message(into.setdefault("message", {}), fields(value))
         elif name == "text":
-            into["text"] = into.get("text", "") + (value or "")
+            into["text"] = _longer(into.get("text", ""), value or "")
         elif name == "logprobs":
             if value is not None:
                 into["logprobs"] = _joined(into.get("logprobs"), value)
@@ -53,8 +86,8 @@ def _add_message(into: dict[str, Any], delta: Mapping[str, Any]) -> None:
     for name, value in delta.items():
         if name == "tool_calls":
             calls = into.setdefault("tool_calls", {})
-            for place, part in enumerate(value or ()):
-                _add_call(calls.setdefault(part.get("index", place), {}), part)
+            for place, part in enumerate(listed(value)):
+                _add_call(_begun(calls, _place(part, place), part), part)
         elif name == "role":
             into.setdefault("role", value)
         elif value is None:
@@ -67,9 +100,33 @@ def _add_message(into: dict[str, Any], delta: Mapping[str, Any]) -> None:
 
 def _longer(old: Any, new: Any) -> Any:
     """Texts and lists are joined, the last of everything else stays."""
-    if (isinstance(new, str) and isinstance(old, str)) or (isinstance(new, list) and isinstance(old, list)):
-        return old + new  # type: ignore[operator]  # both of one class
-    return new
+    if not (isinstance(old, str | list) and isinstance(new, str | list)) or not old:
+        return new
+    if not new:
+        return old
+    if isinstance(old, str) is not isinstance(new, str):  # parts and words: Mistral's, where they think
+        raise NotAnAnswer("text in one chunk and a list in another")
+    return old + new  # type: ignore[operator]  # both of one class
+
+
+Calls = dict[tuple[int, int], dict[str, Any]]
+"""Tool calls by index, and by their order under it."""
+
+
+def _begun(calls: Calls, index: int, part: Mapping[str, Any]) -> dict[str, Any]:
+    """The call that a piece belongs to. Google's server gives calls that it sends whole one index; what has a name of
+    its own and another id is another call. Some others repeat the id, or make up a new one for each piece."""
+    last = max((at for of, at in calls if of == index), default=0)
+    begun = calls.setdefault((index, last), {})
+    if not (_name(begun) and _name(part)) or (part.get("id") and part["id"] == begun.get("id")):
+        return begun
+    if not (part.get("id") and begun.get("id")):
+        raise NotAnAnswer("one tool call or two")
+    return calls.setdefault((index, last + 1), {})
+
+
+def _name(call: Mapping[str, Any]) -> Any:
+    return fields(call.get("function") or call.get("custom")).get("name")
 
 
 def _add_call(into: dict[str, Any], part: Mapping[str, Any]) -> None:
@@ -83,10 +140,10 @@ def _add_call(into: dict[str, Any], part: Mapping[str, Any]) -> None:
             into.setdefault(name, value)
 
 
-def _joined(old: Any, new: Mapping[str, Any], once: tuple[str, ...] = ()) -> dict[str, Any]:
+def _joined(old: Any, new: Any, once: tuple[str, ...] = ()) -> dict[str, Any]:
     """Two objects as one: texts and lists are joined, the last of everything else stays."""
-    made = dict(old or {})
-    for name, value in new.items():
+    made = dict(fields(old))
+    for name, value in fields(new).items():
         had = made.get(name)
         if name not in once:
             made[name] = had if value is None else _longer(had, value)

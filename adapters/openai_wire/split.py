@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .merge import fields, listed
+from .sse import NotAnAnswer
+
 _KINDS = {"chat.completion": "chat.completion.chunk"}
 _WHOLE = ("choices", "usage", "object")
 
@@ -15,13 +18,16 @@ def chunks_of(
     """The chunks of a chat completion or completion, without [DONE].
 
     `usage`: end with the usage chunk (`stream_options.include_usage`), where the answer knows it; the others then
-    say `null`. `piece`: at most so many characters of text a chunk.
+    say `null`. `piece`: at most so many characters of text a chunk. Raises NotAnAnswer for an answer of another form.
     """
     kind = body.get("object", "")
     top = {name: value for name, value in body.items() if name not in _WHOLE}
-    head = {"id": top.pop("id", None), "object": _KINDS.get(kind, kind), **top}
+    head = {"id": top.pop("id", None), "object": _KINDS.get(str(kind), kind), **top}
     tail = {"usage": None} if usage else {}
-    for choice in body.get("choices") or ():
+    choices = listed(body.get("choices"))
+    if not choices:
+        raise NotAnAnswer("no choices")
+    for choice in choices:
         parts = _chat(choice, piece) if "message" in choice else _text(choice, piece)
         for part in parts:
             yield {**head, "choices": [part], **tail}
@@ -31,7 +37,7 @@ def chunks_of(
 
 def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, Any]]:
     index = choice.get("index", 0)
-    message = dict(choice["message"] or {})
+    message = dict(fields(choice["message"]))
     logprobs = choice.get("logprobs")
 
     def part(delta: dict[str, Any], finish: Any = None) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def _chat(choice: Mapping[str, Any], piece: int | None) -> Iterator[dict[str, An
     if content:
         for text in _pieces(content, piece):
             yield part({"content": text})
-    for place, call in enumerate(calls or ()):
+    for place, call in enumerate(listed(calls)):
         yield part({"tool_calls": [{"index": place, **call}]})
     known = ("index", "message", "logprobs", "finish_reason")
     extra = {name: value for name, value in choice.items() if name not in known}

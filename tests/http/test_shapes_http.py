@@ -12,12 +12,21 @@ from upstream import Upstream
 
 from cachelayer import CacheLayer
 
+WEATHER = {"index": 0, "id": "c1", "function": {"name": "weather", "arguments": '{"in": "Rome"}'}}
+TIME = {"index": 0, "id": "c2", "function": {"name": "time", "arguments": '{"in": "Oslo"}'}}
+CUT = [{"index": 0, "function": {"arguments": piece}} for piece in ('{"in": ', '"Rome"}')]
+
 
 def chunk(delta: Any, finish: str | None = None, created: int = 1_700_000_000, **more: Any) -> dict[str, Any]:
     choice = {"index": 0, "delta": delta, "finish_reason": finish, **more}
     return {
         "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": created, "model": "m", "choices": [choice],
     }  # fmt: skip
+
+
+def calling(*calls: Any) -> list[dict[str, Any]]:
+    """A chunk each."""
+    return [chunk({"tool_calls": [call]}) for call in calls] + [chunk({}, "tool_calls")]
 
 
 class App:
@@ -47,9 +56,85 @@ class App:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def whole(message: Any, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        **more,
+    }
+
+
 async def asked(app: App, layer: CacheLayer, *streams: bool) -> list[Any]:
     c = Client(CacheLayerMiddleware(app, layer=layer))
     return [await c.post("/v1/chat/completions", ask("hello", stream=stream)) for stream in streams]
+
+
+@pytest.mark.parametrize(("chunks", "ids"), [
+    (calling(WEATHER, TIME), ["c1", "c2"]),  # Google's
+    ([chunk({"tool_calls": [WEATHER, TIME]}), chunk({}, "tool_calls")], ["c1", "c2"]),
+    (calling(WEATHER, {**TIME, "index": 1}), ["c1", "c2"]),
+    (calling({**WEATHER, "function": {"name": "weather", "arguments": ""}}, *CUT), ["c1"]),
+    (calling({**WEATHER, "function": {"name": "weather", "arguments": ""}},
+             *[{**piece, "id": "c1", "function": {"name": "weather", **piece["function"]}} for piece in CUT]), ["c1"]),
+    (calling({**WEATHER, "function": {"name": "weather", "arguments": ""}},
+             *[{**piece, "id": f"new-{at}"} for at, piece in enumerate(CUT)]), ["c1"]),  # vLLM's, until 2025
+])  # fmt: skip
+async def test_tool_calls_under_one_index_stay_apart(
+    layer: CacheLayer, chunks: list[Any], ids: list[str]
+) -> None:
+    app = App(chunks, None)
+    _, made = await asked(app, layer, True, False)
+    calls = made.json()["choices"][0]["message"]["tool_calls"]
+    told = {"c1": ("weather", {"in": "Rome"}), "c2": ("time", {"in": "Oslo"})}
+    assert made.hit and app.asked == 1 and [call["id"] for call in calls] == ids
+    for call in calls:
+        function = call["function"]
+        assert (function["name"], json.loads(function["arguments"])) == told[call["id"]]
+
+
+THOUGHT = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]}
+
+
+@pytest.mark.parametrize("chunks", [
+    calling({**WEATHER, "id": ""}, {**TIME, "id": ""}),
+    [chunk({"tool_calls": WEATHER}), chunk({}, "stop")],  # TGI's, until 3.0
+    [chunk(THOUGHT), chunk({"content": "word"}), chunk({}, "stop")],  # Mistral's, where they think
+    [chunk({"content": "word"}), chunk({}, "stop"), {"choices": [None]}],
+    [chunk({"content": "word", "tool_calls": [None]}), chunk({}, "stop")],
+    [chunk({"content": "word", "tool_calls": [{"function": "f"}]}), chunk({}, "stop")],
+    [chunk({"content": "word"}, index="0"), chunk({}, "stop")],
+    [chunk({"content": "word"}, logprobs=[1]), chunk({}, "stop")],
+    [chunk("word"), chunk({"content": "word"}, "stop")],
+])  # fmt: skip
+async def test_a_stream_of_another_form_is_made_no_whole_answer_of(
+    layer: CacheLayer, chunks: list[Any]
+) -> None:
+    app = App(chunks, whole({"role": "assistant", "content": "as the app says it"}))
+    _, once, again = await asked(app, layer, True, False, False)
+    assert [one.json()["choices"] == app.whole["choices"] for one in (once, again)] == [True, True]
+    assert again.hit and app.asked == 2
+
+
+@pytest.mark.parametrize("told", [
+    whole({"role": "assistant", "content": "word", "tool_calls": WEATHER}),
+    whole({"role": "assistant", "content": "word", "tool_calls": ["f"]}),
+    {**whole(None), "choices": {"0": {"message": {"content": "word"}}}},
+    {"object": "chat.completion", "message": {"role": "assistant"}, "content": "word"},
+])  # fmt: skip
+async def test_a_whole_answer_of_another_form_is_made_no_stream_of(layer: CacheLayer, told: Any) -> None:
+    app = App([chunk({"content": "as the app says it"}), chunk({}, "stop")], told)
+    _, once, again = await asked(app, layer, False, True, True)
+    assert [one.text() for one in (once, again)] == ["as the app says it"] * 2
+    assert again.hit and app.asked == 2
+
+
+async def test_a_completion_without_choices_is_not_kept(layer: CacheLayer) -> None:
+    app = App([], {**whole(None), "choices": None})
+    assert [one.hit for one in await asked(app, layer, False, False)] == [False, False]
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
