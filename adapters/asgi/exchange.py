@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cachelayer.flow.channel import Channel, Ended
 
-from ..openai_wire import NONE
+from ..openai_wire import NONE, said_all
 from . import replay
-from .storable import Judged, judge
+from .storable import Judged, decoded, judge
 
 if TYPE_CHECKING:
     from .ahead import Ahead
@@ -193,7 +192,7 @@ class Exchange:
                 return self._alone(messages, channel, "oversize")
         self.body = body = parts[0] if len(parts) == 1 else b"".join(parts)
         if judged.encoding:
-            plain = _decoded(body, judged.encoding, self.limit)
+            plain = decoded(body, judged.encoding, self.limit)
             if plain is None:
                 return self._alone(messages, channel, "content-encoding")
             body = plain
@@ -284,16 +283,11 @@ class Events(AsyncIterator[Any]):
 
         self._channel.sink = sink
 
+    @staticmethod
+    def said_all(last: list[Any]) -> bool:
+        """Whether a stream's last pieces end with [DONE]; what the app does after that is no part of its answer."""
+        return said_all(b"".join([piece for piece in last if type(piece) is bytes]))
+
     async def aclose(self) -> None:
         """Nobody reads any more."""
         (self._channel.close if self._over else self._channel.drop)()
-
-
-def _decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:
-    """The body without its content encoding; None where it is damaged or grows past ten times `limit`."""
-    unpack = zlib.decompressobj(47 if encoding == b"gzip" else 15)
-    try:
-        plain = unpack.decompress(body, 10 * limit)
-    except zlib.error:
-        return None
-    return plain if unpack.eof and not unpack.unconsumed_tail and not unpack.unused_data else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -115,3 +116,13 @@ def _fresh_for(control: bytes, known: float | None) -> float | None:
         lifetimes[name] = min(seconds, lifetimes.get(name, seconds))
     told = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
     return known if told is None else told if known is None else min(known, told)
+
+
+def decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:
+    """The body without its content encoding; None where it is damaged or grows past ten times `limit`."""
+    unpack = zlib.decompressobj(47 if encoding == b"gzip" else 15)
+    try:
+        plain = unpack.decompress(body, 10 * limit)
+    except zlib.error:
+        return None
+    return plain if unpack.eof and not unpack.unconsumed_tail and not unpack.unused_data else None

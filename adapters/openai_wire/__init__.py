@@ -4,7 +4,7 @@ from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed, usual_marks
 from .merge import body_of
 from .runs import joined
 from .split import chunks_of
-from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads
+from .sse import DONE, Framer, NotAnAnswer, chunks_in, event, events_in, payloads, said_all
 
 __all__ = [
     "DONE",
@@ -23,5 +23,6 @@ __all__ = [
     "marks_of",
     "payloads",
     "renewed",
+    "said_all",
     "usual_marks",
 ]

@@ -10,6 +10,7 @@ import orjson
 
 DONE = b"data: [DONE]\n\n"
 """The event that ends an OpenAI stream."""
+_DONE = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _LINES = re.compile(rb"\r\n|\n|\r")
 
@@ -70,6 +71,11 @@ def payloads(stream: bytes) -> Iterator[bytes]:
                 data = []
         elif line.startswith(b"data:"):
             data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+
+
+def said_all(end: bytes) -> bool:
+    """Whether the end of a stream is [DONE]; what a server sends after that is no part of its answer."""
+    return _DONE.search(end) is not None
 
 
 def chunks_in(stream: bytes) -> list[dict[str, Any]]:

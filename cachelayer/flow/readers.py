@@ -8,7 +8,21 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Any, Protocol, Self
 
+from ..errors import CacheLayerError
 from .relay import Hand
+
+
+class StreamOverrun(CacheLayerError):
+    """This reader of a shared stream fell too far behind the others for too long."""
+
+
+class Chunk(Protocol):
+    """A frozen chunk: what readers get is made from it, so that no reader's changes reach another."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+    def answer(self) -> Any: ...
 
 
 class Source(Protocol):
@@ -119,3 +133,7 @@ async def read_off(recording: Source, reader: Reader) -> None:
             async for _ in reader:
                 if not recording.complete:
                     return
+
+
+def nothing(*_: Any) -> Any:
+    return None

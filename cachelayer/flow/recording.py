@@ -16,38 +16,27 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from ..errors import CacheLayerError
 from .eager import Starter, heard
 from .loops import called_off, wake
-from .readers import Reader, close, read_off
+from .readers import Chunk, Reader, StreamOverrun, close, nothing, read_off
 from .relay import Hand, Relay
 
 READ_AHEAD = 16
 """Chunks that the pump may be ahead of the fastest reader."""
 PATIENCE = 30.0
 """Seconds."""
-
-
-class StreamOverrun(CacheLayerError):
-    """This reader of a shared stream fell too far behind the others for too long."""
-
-
-class Chunk(Protocol):
-    """A frozen chunk: what readers get is made from it, so that no reader's changes reach another."""
-
-    @property
-    def nbytes(self) -> int: ...
-
-    def answer(self) -> Any: ...
+_LAST = 16
+"""Chunks over which a word that ends a stream may be spread."""
 
 
 class Recording:
     """A live stream of one event loop. `finish(chunks)` runs when the source ended well, before readers see the end.
 
     `freeze` makes a chunk of what the source gave; `oversize` runs once when `limit` bytes were passed. A source with a
-    method `feed` is given `fed`, to be offered what comes while it is waited for.
+    method `feed` is given `fed`, to be offered what comes while it is waited for; a method `said_all` is shown its last
+    chunks where all readers left.
     """
 
     def __init__(
@@ -290,11 +279,19 @@ class Recording:
             self._loop.call_soon_threadsafe(self.leave, reader)
 
     def _abandon(self, task: asyncio.Task[Any]) -> None:
-        if not self._positions and not self.ended:
-            self.complete = False  # whoever comes later makes a call of its own
-            self._closed()
+        if self._positions or self.ended:
+            return
+        try:
+            if self.complete and self._said_all():
+                self._finish(list(self._chunks))
+                self._end(None)
+            else:
+                self.complete = False  # whoever comes later makes a call of its own
+                self._closed()
+        finally:
             task.cancel()
 
-
-def nothing(*_: Any) -> Any:
-    return None
+    def _said_all(self) -> bool:
+        """Whether the source, which is not at its end, will say no more: its readers leave then, as OpenAI's client."""
+        told = getattr(self._source, "said_all", None)
+        return told is not None and told([chunk.answer() for chunk in list(self._chunks)[-_LAST:]])

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from .background import offload
-from .recording import Chunk, StreamOverrun, nothing
+from .readers import Chunk, StreamOverrun, nothing
 from .within import WITHIN
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from ..exact.answers.frozen import OWN
 from ..exact.answers.kept import Frozen, NotKeepable
 from ..exact.answers.tape import Alike
-from ..flow.recording import Recording, StreamOverrun
+from ..flow.readers import StreamOverrun
+from ..flow.recording import Recording
 from ..flow.singleflight import SingleFlight
 from ..flow.tee import Tee
 from ..keep.accounts import account

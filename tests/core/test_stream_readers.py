@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, Policy
-from cachelayer.flow.recording import PATIENCE, READ_AHEAD, StreamOverrun
+from cachelayer.flow.readers import StreamOverrun
+from cachelayer.flow.recording import PATIENCE, READ_AHEAD
 
 LIMIT, SIZE, CHUNKS = 50_000, 1000, 400
 APART = 2 * LIMIT // SIZE + READ_AHEAD + 1

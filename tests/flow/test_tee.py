@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer
-from cachelayer.flow.recording import StreamOverrun
+from cachelayer.flow.readers import StreamOverrun
 from cachelayer.flow.tee import Tee
 
 
