@@ -21,6 +21,11 @@ JSON = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 LONGER = JSON + b"content-length: %d\r\n\r\n%b" % (len(WHOLE) + 9, WHOLE)
 CHUNKED = JSON + b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(WHOLE), WHOLE)
 EVENTS = b'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 99\r\n\r\ndata: {"choices":[]}\n\n'
+CHUNK = {
+    "object": "chat.completion.chunk",
+    "choices": [{"delta": {"content": "all"}, "finish_reason": "stop"}],
+}
+DONE = b"data: [DONE]\n\n"
 AUDIO = b"HTTP/1.1 200 OK\r\ncontent-type: audio/mpeg\r\ncontent-length: 9\r\n\r\nabc"
 NO_STATUS = [b"HTTP/1.1 %d Odd\r\ncontent-length: 0\r\n\r\n" % status for status in (101, 600, 999)]
 
@@ -92,6 +97,15 @@ async def test_what_breaks_off_once_its_caller_has_some_of_it_is_told_to_the_log
     failed, request = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert failed["event"] == "upstream_failed" and failed["why"] == "ClientPayloadError"
     assert request.get("cut", False) == (said is AUDIO)
+
+
+async def test_a_stream_that_breaks_off_after_its_last_word_is_whole(gateway: Any, saying: Any) -> None:
+    """As servers leave it that write no end of the chunked body."""
+    event = b"data: %b\n\n" % json.dumps(CHUNK).encode()
+    head = JSON.replace(b"application/json", b"text/event-stream") + b"transfer-encoding: chunked\r\n\r\n"
+    c = gateway(await saying(head + b"".join(b"%x\r\n%b\r\n" % (len(one), one) for one in (event, DONE))))
+    first, again = [await c.chat("hello", stream=True) for _ in range(2)]
+    assert first.body == event + DONE and first.complete and again.hit
 
 
 async def test_a_stream_that_the_gateways_own_end_cuts_is_no_failure_of_its_upstream(

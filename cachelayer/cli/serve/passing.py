@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
+from ...adapters.openai_wire import said_all
 from ...flow.http import Answer, HttpFault
 from .replies import error_event
 
@@ -28,8 +29,8 @@ def options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
 async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     """Nothing is told before the first piece came, nor of JSON of up to `held` bytes before its end: until then
     HttpFault is raised, and another upstream can stand in. What broke off later is given back: a stream was ended with
-    an error event, anything else is left without its end, and the server that we run in cuts it for its caller. The
-    date is told by that server."""
+    an error event, anything else is left without its end, and the server that we run in cuts it for its caller. A
+    stream that said [DONE] is whole. The date is told by that server."""
     kind = response.header("content-type").partition(";")[0].strip().lower()
     stream, whole = kind == "text/event-stream", kind.endswith(("/json", "+json"))
     pieces = response.pieces()
@@ -41,15 +42,17 @@ async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:
     await send({"type": "http.response.body", "body": early, "more_body": not over})
     if over:
         return None
-    cut = None
+    cut, before = None, b""
     try:
         async for piece in pieces:
+            before, early = early, piece
             await send({"type": "http.response.body", "body": piece, "more_body": True})
     except HttpFault as fault:
         if not stream:
             return fault
-        cut = fault
-        await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
+        if not said_all(before + early):
+            cut = fault
+            await send({"type": "http.response.body", "body": error_event(cut), "more_body": True})
     await send({"type": "http.response.body", "body": b"", "more_body": False})
     return cut
 
