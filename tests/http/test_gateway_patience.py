@@ -67,6 +67,23 @@ def test_an_answer_may_take_its_time(serving: Serving, upstream: Upstream, conne
     assert slow.recv(65536).startswith(b"HTTP/1.1 200")
 
 
+def test_a_connection_waits_for_its_next_request_as_long_as_it_is_to(
+    serving: Serving, upstream: Upstream, connected: Any
+) -> None:
+    """Longer than a head may be incomplete."""
+    server = serving(upstream, **HASTY, timeout_keep_alive=300)
+    idle, other = connected(server), connected(server)
+    for one in (idle, other):
+        one.sendall(GET + b"content-length: 0\r\n\r\n")
+        assert one.recv(65536).startswith(b"HTTP/1.1 200")
+    other.sendall(b"GET /e")
+    for _ in range(3):
+        assert rest(connected(server)) == b""
+    assert rest(other) == b""
+    idle.sendall(GET + b"connection: close\r\n\r\n")
+    assert rest(idle).startswith(b"HTTP/1.1 200")
+
+
 @pytest.mark.parametrize("begun", [
     GET + b"x-a: ", b"GET /", GET, CHUNKED + b"2\r\n{}\r\n0\r\nx-a: ", CHUNKED + b"2;",
 ])  # fmt: skip

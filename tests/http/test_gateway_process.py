@@ -74,6 +74,19 @@ def test_a_stream_that_outlasts_the_drain_is_cut_without_a_traceback(
     assert process.returncode == 0 and '"cut":true' in out and "Traceback" not in err
 
 
+def test_an_idle_connection_is_closed_once_it_was_so_for_as_long_as_is_told() -> None:
+    environment = {**os.environ, "CACHELAYER_SERVER__KEEP_ALIVE": "10ms"}
+    options = ["--upstream", "http://127.0.0.1:9", "--port", "0"]
+    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout is not None
+        port = httpx.URL(json.loads(process.stdout.readline())["base_url"]).port
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as one:
+            one.sendall(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+            said = b"".join(iter(lambda: one.recv(65536), b""))
+        process.terminate()
+    assert said.endswith(b'{"status":"alive"}')
+
+
 def test_workers_whose_supervisor_was_killed_end_what_they_have_begun_and_free_the_port(
     serving: Callable[..., Server], upstream: Upstream
 ) -> None:

@@ -19,6 +19,8 @@ class ServerPart:
     workers: int = field(default=1, metadata={"least": 1, "most": 256})
     drain: float = field(default=30.0, metadata={"duration": True})
     """Seconds that streams have to finish after SIGTERM."""
+    keep_alive: float = field(default=75.0, metadata={"duration": True, "zero": False})
+    """Seconds for which a connection without a request stays open: longer than proxies in front keep theirs."""
     tls_cert: str = ""
     tls_key: str = ""
     max_body: int = field(default=4 * 2**20, metadata={"least": 1})

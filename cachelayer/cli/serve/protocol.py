@@ -32,6 +32,8 @@ class Careful:
     transport: Any
     flow: Any
     loop: asyncio.AbstractEventLoop
+    timeout_keep_alive_task: asyncio.TimerHandle | None
+    """uvicorn's own look at a connection that is idle, until something comes."""
     headers: list[tuple[bytes, bytes]]
     patience = PATIENCE
     _unread = _heard = _begun = 0
@@ -53,7 +55,7 @@ class Careful:
     def _looked(self) -> None:
         """Close the connection if the client is waited for and has sent nothing since the last look."""
         cycle, mark = self.cycle, None
-        if cycle is None or cycle.response_complete:
+        if cycle is None or (cycle.response_complete and self.timeout_keep_alive_task is None):
             mark = self._begun, 0
         elif cycle.more_body and not self.flow.read_paused:
             mark = self._begun, self._heard
