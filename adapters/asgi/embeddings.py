@@ -36,6 +36,8 @@ class EmbeddingsRoute(Route):
     def items(self, body: dict[str, Any]) -> list[Any]:
         """The inputs one by one. Raises Unreadable."""
         given = body.get("input")
+        if body.get("late_chunking"):  # Jina's: each text is embedded as a part of all of them
+            raise Unreadable("late_chunking")
         if isinstance(given, str):
             return [given]
         if not isinstance(given, list) or not given:

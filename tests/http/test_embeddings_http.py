@@ -64,6 +64,15 @@ async def test_what_changes_a_vector_keeps_items_apart(c: Client, upstream: Upst
     assert (await c.post(PATH, embed("x", user="me", encoding_format="float"))).hit
 
 
+async def test_texts_that_are_embedded_as_parts_of_one_are_asked_for_together(
+    c: Client, upstream: Upstream
+) -> None:
+    for batch in (["a", "b"], ["c", "b"]):
+        answer = await c.post(PATH, embed(batch, late_chunking=True))
+        assert answer.header("cache-status") == "cachelayer; fwd=bypass; detail=late_chunking"
+        assert upstream.requests[-1]["input"] == batch
+
+
 async def test_a_refused_batch_gets_the_apps_own_words_and_keeps_nothing(
     c: Client, upstream: Upstream
 ) -> None:
