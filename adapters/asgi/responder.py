@@ -137,7 +137,10 @@ class Responder:
     def _form(self, prefix: bytes) -> bytes:
         """A body that may ask for a stream has a form of its own, so that the hot path need not look for that."""
         body = self.body
-        self.plain = b'"stream' not in body and b"\\u00" not in body
+        named = body.count(b'"stream')
+        if named:  # said to be wanted nowhere, as LangChain says with each request
+            named -= body.count(b'"stream":false') + body.count(b'"stream": false')
+        self.plain = not named and b"\\u00" not in body
         return prefix + body if self.plain else prefix + b"\0" + body
 
     def _wanted_again(self) -> Wanted:
