@@ -73,6 +73,12 @@ def _add_choice(into: dict[str, Any], choice: Mapping[str, Any]) -> None:
     for name, value in choice.items():
         if name == "delta":
             _add_message(into.setdefault("message", {}), fields(value))
+        elif name == "message":
+            if "delta" in choice:  # Perplexity's, which says all so far beside each piece
+                continue
+            if "message" in into:
+                raise NotAnAnswer("more than one message of a choice")
+            _add_message(into.setdefault("message", {}), fields(value))
         elif name == "text":
             into["text"] = _longer(into.get("text", ""), value or "")
         elif name == "logprobs":

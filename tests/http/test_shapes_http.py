@@ -109,6 +109,7 @@ THOUGHT = {"content": [{"type": "thinking", "thinking": [{"type": "text", "text"
     [chunk({"content": "word"}, index="0"), chunk({}, "stop")],
     [chunk({"content": "word"}, logprobs=[1]), chunk({}, "stop")],
     [chunk("word"), chunk({"content": "word"}, "stop")],
+    [{**chunk({}), "choices": [{"message": {"content": so_far}, "finish_reason": "stop"}]} for so_far in ("a", "a b")],
 ])  # fmt: skip
 async def test_a_stream_of_another_form_is_made_no_whole_answer_of(
     layer: CacheLayer, chunks: list[Any]
