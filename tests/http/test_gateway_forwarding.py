@@ -212,3 +212,26 @@ async def test_lines_of_the_log_wait_until_a_thread_may_be_started() -> None:
     log.tell("stopped")
     log.close()
     assert out.getvalue().count('"event"') == 2 and log.dropped == 0
+
+
+async def test_a_websocket_is_refused_in_words(gateway: Any, serving: Serving) -> None:
+    """It was a bare 403, as if the key were wrong."""
+    server = serving(gateway("http://127.0.0.1:9").app)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(
+        b"GET /v1/realtime HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    told = await reader.read()
+    writer.close()
+    assert told.startswith(b"HTTP/1.1 501 ") and b"the gateway sends no websockets on" in told
+
+
+async def test_where_its_server_has_no_words_for_it_a_websocket_is_closed(gateway: Any) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await gateway("http://127.0.0.1:9").app({"type": "websocket", "headers": []}, None, send)
+    assert sent == [{"type": "websocket.close", "code": 1008}]

@@ -16,7 +16,7 @@ from .logs import Log, Logged
 from .models import Models
 from .origins import Origins
 from .parts import CachePart, Config, KeyPart
-from .replies import send_error, send_json
+from .replies import refuse_socket, send_error, send_json
 from .upstream import KEYS, Upstreams
 
 
@@ -125,7 +125,7 @@ class Gateway:
         if kind == "lifespan":
             await self._lifespan(receive, send)
         elif kind == "websocket":
-            await send({"type": "websocket.close", "code": 1008})
+            await refuse_socket(scope, send)
         elif scope["path"] in ("/healthz", "/readyz"):
             await self._health(scope["path"], send)
         elif scope["path"] == "/metrics" and self._metrics is not None:
