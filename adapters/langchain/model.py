@@ -63,7 +63,8 @@ class CachedChatModel(BaseChatModel):
     def _should_stream(self, *, async_api: bool, run_manager: Any = None, **kwargs: Any) -> bool:
         """Where the model does not stream, LangChain invokes this one, which hits as well."""
         asked = {"async_api": async_api, "run_manager": run_manager, **kwargs}
-        return super()._should_stream(**asked) and self.model._should_stream(**asked)
+        allowed: bool = super()._should_stream(**{"stream": True, **asked})
+        return allowed and self.model._should_stream(**asked)
 
     def _combine_llm_outputs(self, llm_outputs: list[dict[str, Any] | None]) -> dict[str, Any]:
         return self.model._combine_llm_outputs(llm_outputs)
