@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, cast
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -13,7 +14,7 @@ from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.tool import tool_call_chunk
-from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableParallel, RunnableSequence
 from langchain_core.tools import BaseTool
 
@@ -24,6 +25,8 @@ from .cache import CacheLayerCache
 from .serial import prompt_of
 
 _TAKEN_OVER = ("callbacks", "tags", "metadata", "output_version", "profile")
+_ASKED: ContextVar[object] = ContextVar("cachelayer_langchain_asked", default=None)
+"""The model for whose call LangChain asks the cache itself, and keeps the answer there."""
 
 
 class CachedChatModel(BaseChatModel):
@@ -100,6 +103,20 @@ class CachedChatModel(BaseChatModel):
             raise NotImplementedError(f"{type(self.model).__name__}.with_structured_output hides the model")
         return replaced
 
+    def _generate_with_cache(self, *args: Any, **kwargs: Any) -> ChatResult:
+        token = _ASKED.set(self)
+        try:
+            return super()._generate_with_cache(*args, **kwargs)
+        finally:
+            _ASKED.reset(token)
+
+    async def _agenerate_with_cache(self, *args: Any, **kwargs: Any) -> ChatResult:
+        token = _ASKED.set(self)
+        try:
+            return await super()._agenerate_with_cache(*args, **kwargs)
+        finally:
+            _ASKED.reset(token)
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -131,8 +148,8 @@ class CachedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = store.seek(prompt, llm) if store else None
+        store = self._asks()
+        found = store.seek(*self._request(messages, stop, kwargs)) if store else None
         if found and not isinstance(found, Absent):
             yield _chunk(found[0])
             return
@@ -140,10 +157,10 @@ class CachedChatModel(BaseChatModel):
             self.model.rate_limiter.acquire()
         chunks = []
         for chunk in self.model._stream(messages, stop=stop, run_manager=run_manager, **kwargs):
-            chunks.append(chunk)
+            chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
         if store and isinstance(found, Absent):
-            store.keep(found, generate_from_stream(iter(chunks)).generations)
+            store.keep(found, self._whole(chunks))
 
     async def _astream(
         self,
@@ -152,8 +169,8 @@ class CachedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        store, prompt, llm = self._store(), prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
-        found = await store.aseek(prompt, llm) if store else None
+        store = self._asks()
+        found = await store.aseek(*self._request(messages, stop, kwargs)) if store else None
         if found and not isinstance(found, Absent):
             yield _chunk(found[0])
             return
@@ -161,10 +178,34 @@ class CachedChatModel(BaseChatModel):
             await self.model.rate_limiter.aacquire()
         chunks = []
         async for chunk in self.model._astream(messages, stop=stop, run_manager=run_manager, **kwargs):
-            chunks.append(chunk)
+            chunks.append(chunk.model_copy())  # LangChain puts another message in the one that it is given
             yield chunk
         if store and isinstance(found, Absent):
-            store.keep(found, generate_from_stream(iter(chunks)).generations)
+            store.keep(found, self._whole(chunks))
+
+    def _whole(self, chunks: list[ChatGenerationChunk]) -> list[ChatGeneration]:
+        """What was streamed, as `invoke` tells it. A chunk that is marked as the last finishes its calls of tools."""
+        end = chunks[-1].message if chunks else None
+        if isinstance(end, AIMessageChunk) and end.chunk_position is None:
+            last = AIMessageChunk(content="" if isinstance(end.content, str) else [], chunk_position="last")
+            chunks = [*chunks, ChatGenerationChunk(message=last)]
+        (made,) = generate_from_stream(iter(chunks)).generations
+        told = {**(made.generation_info or {}), **made.message.response_metadata}
+        message = made.message.model_copy(update={"response_metadata": told})
+        if self.output_version == "v1":
+            form = {"content": message.content_blocks, "response_metadata": {**told, "output_version": "v1"}}
+            message = message.model_copy(update=form)
+        return [made.model_copy(update={"message": message})]
+
+    def _asks(self) -> CacheLayerCache | None:
+        """The cache that a stream asks; None where LangChain asked it already, or the owner wants none."""
+        store = self._store()
+        return None if _ASKED.get() is self else store
+
+    def _request(
+        self, messages: list[BaseMessage], stop: list[str] | None, kwargs: dict[str, Any]
+    ) -> tuple[str, str]:
+        return prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
 
     def _store(self) -> CacheLayerCache | None:
         """The cache to ask; None where the owner wants none."""

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CacheLayerCache
-from langchain_core.outputs import ChatResult
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    HumanMessage,
+)
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_models import Counting
 
 from cachelayer import CacheLayer
@@ -22,10 +30,33 @@ class Streaming(Counting):
         raise AssertionError("asked for a whole answer")
 
 
+class Calling(Counting):
+    """Streams a text and two calls of a tool, and says only beside the last chunk why it ended."""
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.calls += 1
+        yield ChatGenerationChunk(message=AIMessageChunk("let me see"))
+        for place in range(2):
+            for name, args in (("stock", '{"item"'), (None, ': "lamp"}')):
+                id = f"c{place}" if name else None
+                piece = tool_call_chunk(name=name, args=args, id=id, index=place)
+                yield ChatGenerationChunk(message=AIMessageChunk("", tool_call_chunks=[piece]))
+        ended = {"finish_reason": "tool_calls", "model_name": "small"}
+        yield ChatGenerationChunk(message=AIMessageChunk(""), generation_info=ended)
+
+
 @pytest.fixture
 async def layer() -> AsyncIterator[CacheLayer]:
     async with CacheLayer(semantic=False) as layer:
         yield layer
+
+
+async def joined(model: CachedChatModel, asked: Any) -> AIMessageChunk:
+    whole: Any = None
+    async for chunk in model.astream(asked):
+        whole = chunk if whole is None else whole + chunk
+    assert isinstance(whole, AIMessageChunk)
+    return whole
 
 
 async def test_a_model_that_always_streams_is_asked_for_a_stream(layer: CacheLayer) -> None:
@@ -35,3 +66,39 @@ async def test_a_model_that_always_streams_is_asked_for_a_stream(layer: CacheLay
     still = CachedChatModel(model=Streaming(streaming=True), cache=model.cache, disable_streaming=True)
     with pytest.raises(AssertionError, match="whole"):
         still.invoke("c")
+
+
+async def test_a_call_whose_listener_wants_the_pieces_is_one_request(layer: CacheLayer) -> None:
+    """It was looked up, counted and kept twice: once by LangChain, once as a stream."""
+    model = CachedChatModel(model=Counting(), cache=CacheLayerCache(layer))
+
+    async def later(text: str, config: RunnableConfig) -> BaseMessage:
+        return await model.ainvoke(text, config)
+
+    def now(text: str, config: RunnableConfig) -> BaseMessage:
+        return model.invoke(text, config)
+
+    for number, node in enumerate((RunnableLambda(later), RunnableLambda(now)), 1):
+        events = [event async for event in node.astream_events(f"q{number}", version="v2")]
+        assert len([one for one in events if one["event"] == "on_chat_model_stream"]) > 2
+        counted = layer.stats()["functions"]["langchain"]
+        assert (counted["requests"], counted["backend_calls"]) == (2 * number - 1, number)
+        assert (await model.ainvoke(f"q{number}")).content == f"answer {number}"
+
+
+@pytest.mark.parametrize("version", ["v0", "v1"])
+async def test_what_a_stream_brought_is_kept_as_a_whole_answer(layer: CacheLayer, version: str) -> None:
+    """Its calls of tools were kept as pieces, and who answered was missing where only the end of the stream told it."""
+    inner = Calling(output_version=version)
+    model = CachedChatModel(model=inner, cache=CacheLayerCache(layer))
+    calls = [
+        {"type": "tool_call", "name": "stock", "args": {"item": "lamp"}, "id": f"c{n}"} for n in range(2)
+    ]
+    for asked in ("a", "b"):  # where it makes events of them, LangChain leaves the chunks as they came
+        await joined(model, asked) if asked == "a" else list(model._stream([HumanMessage(asked)]))
+        told = await model.ainvoke(asked)
+        assert type(told) is AIMessage and told.tool_calls == calls
+        text = {"type": "text", "text": "let me see"}
+        assert told.content == ([text, *calls] if version == "v1" else "let me see")
+        assert told.response_metadata["model_name"] == "small"
+    assert inner.calls == 2
