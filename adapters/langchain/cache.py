@@ -11,6 +11,8 @@ from typing import Any, Final, cast
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
 from langchain_core.language_models import BaseChatModel
 from langchain_core.load.serializable import Serializable
+from langchain_core.messages import AIMessage
+from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, Generation
 from langchain_core.runnables import Runnable, RunnableBinding
 
@@ -153,7 +155,7 @@ class _Waiting:
     def noted(self, found: RETURN_VAL_TYPE | Absent) -> RETURN_VAL_TYPE | None:
         """The result of a lookup as LangChain takes it; a miss is remembered."""
         if not isinstance(found, Absent):
-            return found
+            return [_counted(one) for one in found]
         if found.call.reason is None:
             while len(self._held) >= WAITING:
                 self._held.popitem(last=False)
@@ -170,6 +172,15 @@ def _asking(absent: Absent) -> tuple[int, bytes]:
     task, identity = None if running_loop() is None else asyncio.current_task(), absent.call.identity
     who = threading.get_ident() if task is None else id(task)
     return who, b"" if identity is None else identity.canonical
+
+
+def _counted(served: Generation) -> Generation:
+    """An answer with a usage: LangChain adds to it that one from a cache costs nothing, and a message of which that is
+    all that is known can neither be read back from a history nor be streamed as events."""
+    told = getattr(served, "message", None)
+    if isinstance(told, AIMessage) and told.usage_metadata is None:
+        told.usage_metadata = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+    return served
 
 
 def _nameless(made: Generation) -> Generation:

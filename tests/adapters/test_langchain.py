@@ -22,6 +22,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import FakeListLLM
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import Generation
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
@@ -115,7 +116,7 @@ async def test_what_was_cut_short_is_not_kept(layer: CacheLayer) -> None:
 
 async def test_an_answer_looked_up_before_an_invalidation_is_not_kept_after_it(layer: CacheLayer) -> None:
     cache = CacheLayerCache(layer)
-    generations = Counting()._generate([]).generations
+    generations = [Generation(text="answer 1")]
     assert await cache.alookup("prompt", "llm") is None
     await cache.aclear()
     await cache.aupdate("prompt", "llm", generations)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CacheLayerCache
 from langchain_core.messages import AIMessage, AIMessageChunk
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult, Generation
 from langchain_models import Counting
 
 from cachelayer import CacheLayer
@@ -90,7 +90,7 @@ async def test_it_does_not_matter_which_variant_of_an_answer_was_looked_for(laye
 
 async def test_threads_that_ask_the_same_are_told_apart(layer: CacheLayer) -> None:
     cache = CacheLayerCache(layer, tags=["kb"])
-    old, new = ([ChatGeneration(message=AIMessage(text))] for text in ("old", "new"))
+    old, new = ([Generation(text=text)] for text in ("old", "new"))
     with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
         for thread in (first, second):
             await layer.invalidate(tags=["kb"])

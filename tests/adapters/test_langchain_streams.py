@@ -12,6 +12,8 @@ from langchain_core.messages import (
     AIMessageChunk,
     BaseMessage,
     HumanMessage,
+    messages_from_dict,
+    messages_to_dict,
 )
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
@@ -102,3 +104,13 @@ async def test_what_a_stream_brought_is_kept_as_a_whole_answer(layer: CacheLayer
         assert told.content == ([text, *calls] if version == "v1" else "let me see")
         assert told.response_metadata["model_name"] == "small"
     assert inner.calls == 2
+
+
+async def test_an_answer_without_usage_can_be_read_back_from_a_history(layer: CacheLayer) -> None:
+    """LangChain adds to a hit's usage that it cost nothing; of a usage that held nothing else no message was made."""
+    model = CachedChatModel(model=Counting(), cache=CacheLayerCache(layer))
+    for _ in range(2):
+        told = [await model.ainvoke("a"), model.invoke("a")]
+        assert messages_from_dict(messages_to_dict(told)) == told
+    assert told[0].usage_metadata["total_tokens"] == 0
+    assert (await joined(model, "a")).usage_metadata is None
