@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseLanguageModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, message_chunk_to_message
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableBinding, RunnableConfig
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
@@ -131,6 +131,7 @@ def _unnamed(message: Any) -> Any:
     """A message without what models are not shown."""
     if not isinstance(message, BaseMessage):
         return message
+    message = message_chunk_to_message(message)
     unread: dict[str, Any] = {"id": None, "response_metadata": {}, "usage_metadata": None, "artifact": None}
     return message.model_copy(update={name: unread[name] for name in unread if hasattr(message, name)})
 

@@ -33,9 +33,12 @@ ALLOWED: tuple[type[Serializable], ...] = (
 _BY_ID = {tuple(cls.lc_id()): cls for cls in ALLOWED}
 _ESCAPED = '"__lc_escaped__"'
 _OWN, _THEIRS = b"\x01", b"\x02"
-_ROLES = {"human": "user", "ai": "assistant"}
-_UNREAD = frozenset({"id", "type", "example", "response_metadata", "usage_metadata", "artifact"})
+_ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
+_UNREAD = frozenset(
+    {"id", "type", "example", "response_metadata", "usage_metadata", "artifact", "tool_call_chunks"}
+) | {"chunk_position"}
 """Fields of messages that a model is not shown."""
+_NOTHING: tuple[Any, ...] = (None, [], {})
 
 
 class LangChainCodec(Codec):
@@ -123,7 +126,24 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
         raise KeyError("a message that was not serialized")
     fields = item["kwargs"]
     kind = fields.get("type", item["id"][-1])
-    rest = {
-        name: value for name, value in fields.items() if name not in _UNREAD and value not in (None, [], {})
+    role = _ROLES.get(kind, kind)
+    told = _as_whole(fields) if role == "assistant" else fields
+    return {"role": role, **{k: v for k, v in told.items() if k not in _UNREAD and v not in _NOTHING}}
+
+
+def _as_whole(fields: dict[str, Any]) -> dict[str, Any]:
+    """An earlier answer without what tells one that was streamed from one that came whole: places in the stream, and
+    fields for what it did not have."""
+    content, more = fields.get("content"), fields.get("additional_kwargs")
+    blocks = content if isinstance(content, list) else ()
+    return {
+        **fields,
+        "content": [_block(one) for one in blocks] or content,
+        "additional_kwargs": {k: v for k, v in (more or {}).items() if v is not None},
     }
-    return {"role": _ROLES.get(kind, kind), **rest}
+
+
+def _block(block: Any) -> Any:
+    if not isinstance(block, dict):
+        return block
+    return {k: v for k, v in block.items() if k != "index" and v not in _NOTHING}

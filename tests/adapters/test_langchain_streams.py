@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedChatModel, CacheLayerCache
+from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -114,3 +114,23 @@ async def test_an_answer_without_usage_can_be_read_back_from_a_history(layer: Ca
         assert messages_from_dict(messages_to_dict(told)) == told
     assert told[0].usage_metadata["total_tokens"] == 0
     assert (await joined(model, "a")).usage_metadata is None
+
+
+async def test_later_turns_hit_whether_earlier_answers_were_streamed_or_not(layer: CacheLayer) -> None:
+    """A chat that keeps the joined chunks of a stream had keys of its own in every later turn."""
+
+    def turns(answer: BaseMessage) -> list[BaseMessage]:
+        return [HumanMessage("hello"), answer, HumanMessage("and now")]
+
+    call = {"name": "stock", "args": {"item": "lamp"}, "id": "c1"}
+    whole = AIMessage("yes", tool_calls=[call], additional_kwargs={"refusal": None})
+    piece = tool_call_chunk(name="stock", args='{"item":  "lamp"}', id="c1", index=0)
+    streamed = AIMessageChunk("yes", tool_call_chunks=[piece], chunk_position="last")
+    blocks = AIMessage([{"type": "text", "text": "yes", "annotations": []}])
+    placed = AIMessageChunk([{"type": "text", "text": "yes", "index": 0}])
+    model = Counting(cache=CacheLayerCache(layer))
+    step = CachedRunnable(Counting(), layer, name="step")
+    for number, (one, other) in enumerate(((whole, streamed), (blocks, placed)), 1):
+        assert model.invoke(turns(one)).content == model.invoke(turns(other)).content == f"answer {number}"
+    assert step.invoke(turns(AIMessage("yes"))).content == step.invoke(turns(AIMessageChunk("yes"))).content
+    assert model.invoke(turns(AIMessage("no"))).content == "answer 3"
