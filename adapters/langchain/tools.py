@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, Final, get_origin, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
@@ -22,6 +23,8 @@ from .configs import configurable_here, reads_config
 from .serial import LangChainCodec
 
 _INJECTED: Final = ("InjectedStore", "InjectedToolCallId")
+_RUN: ContextVar[Any] = ContextVar("cachelayer_langchain_run", default=None)
+"""The run of the cached tool that is being called: what the tool hands on its callbacks by, and no part of any key."""
 
 
 class CachedTool(BaseTool):
@@ -29,10 +32,12 @@ class CachedTool(BaseTool):
 
     _step: Twin = PrivateAttr()
 
-    def _run(self, *args: Any, **kwargs: Any) -> Any:
+    def _run(self, *args: Any, run_manager: Any = None, **kwargs: Any) -> Any:
+        _RUN.set(run_manager)  # LangChain runs each call in a context of its own
         return self._step.now(**self._named(args, kwargs))
 
-    async def _arun(self, *args: Any, **kwargs: Any) -> Any:
+    async def _arun(self, *args: Any, run_manager: Any = None, **kwargs: Any) -> Any:
+        _RUN.set(run_manager)
         return await self._step.later(**self._named(args, kwargs))
 
     def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -61,16 +66,20 @@ def cached_tool(
     takes = "config" in inspect.signature(tool._run).parameters
     reads = takes and any(map(reads_config, _functions(tool)))
 
-    def config() -> dict[str, Any]:
-        return {"config": ensure_config() if reads else RunnableConfig()} if takes else {}
+    awaited = tool._run if type(tool)._arun is BaseTool._arun else tool._arun
+    told, atold = ("run_manager" in inspect.signature(one).parameters for one in (tool._run, awaited))
+
+    def beside(told: bool) -> dict[str, Any]:
+        config = {"config": ensure_config() if reads else RunnableConfig()} if takes else {}
+        return {**config, "run_manager": _RUN.get()} if told else config
 
     def run(**kwargs: Any) -> Any:
         args, named = _handed(tool, kwargs)
-        return tool._run(*args, **named, **config())
+        return tool._run(*args, **named, **beside(told))
 
     async def arun(**kwargs: Any) -> Any:
         args, named = _handed(tool, kwargs)
-        return await tool._arun(*args, **named, **config())
+        return await tool._arun(*args, **named, **beside(atold))
 
     options = {"codec": LangChainCodec(), **options, "semantic": False, "ttl": keep}
     if reads:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from cachelayer.adapters.langchain import cached_tool
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForToolRun, Callbacks
+from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool, Tool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
@@ -83,3 +85,37 @@ def test_a_cached_tool_is_told_of_and_tells_as_the_tool_does(layer: CacheLayer) 
     for _ in range(2):
         cached.invoke("lamp")
     assert notes.ran == 2 and LOOKED == ["lamp"]
+
+
+class Child(BaseTool):
+    """Runs a step under its own run, as tools of several steps do."""
+
+    name: str = "child"
+    description: str = "Look up."
+
+    def _run(self, item: str, run_manager: CallbackManagerForToolRun) -> str:
+        return str(RunnableLambda(look).invoke(item, {"callbacks": run_manager.get_child()}))
+
+
+def parent(item: str, callbacks: Callbacks) -> str:
+    """Look up an item."""
+    return str(RunnableLambda(look).invoke(item, {"callbacks": callbacks}))
+
+
+@pytest.mark.parametrize("plain", [Child(), tool(parent)])
+async def test_a_tool_that_hands_on_its_callbacks_is_given_them(layer: CacheLayer, plain: BaseTool) -> None:
+    """It failed for want of an argument, or what it ran was heard by nobody."""
+
+    class Heard(BaseCallbackHandler):
+        def __init__(self) -> None:
+            self.runs: list[str] = []
+
+        def on_chain_start(self, serialized: object, inputs: object, **rest: Any) -> None:
+            self.runs.append(rest["name"] if rest["parent_run_id"] else "lost")
+
+    cached = cached_tool(plain, layer, keep="1h")
+    for heard, item in ((Heard(), "lamp"), (Heard(), "hub")):
+        asked: tuple[Any, Any] = {"item": item}, {"callbacks": [heard]}
+        told = cached.invoke(*asked) if item == "lamp" else await cached.ainvoke(*asked)
+        assert told == f"{item}: 3" and heard.runs == ["look"]
+    assert cached.invoke({"item": "hub"}) == "hub: 3" and LOOKED == ["lamp", "hub"]
