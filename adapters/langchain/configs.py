@@ -12,12 +12,16 @@ from langchain_core.tracers.context import _tracing_v2_is_enabled, run_collector
 
 _PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns"})
 """By these LangGraph tells one run of a node from another."""
+_RUNTIME = "__pregel_runtime"
 
 
 def configurable(config: RunnableConfig | None) -> dict[str, Any]:
-    """The configurable values of `config`, but for those with which LangGraph runs its own machinery."""
+    """The configurable values of `config` and the context of a graph's run (`context=...`), but for what LangGraph runs
+    its own machinery with."""
     values = (config or {}).get("configurable") or {}
-    return {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+    told = {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+    context = getattr(values.get(_RUNTIME), "context", None)
+    return told if context is None else {**told, _RUNTIME: context}
 
 
 def heard(config: RunnableConfig) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,6 +51,27 @@ async def test_a_graphs_own_values_do_not_count(layer: CacheLayer) -> None:
         config: RunnableConfig = {"configurable": {**graph, "user": "ann"}}
         assert step.invoke("lamp", config) == "lamp of ann"
     assert layer.stats()["entries"] == 1
+
+
+def runs_for(user: str) -> RunnableConfig:
+    """As LangGraph runs a node of a graph that was given a `context`."""
+    runtime = SimpleNamespace(context={"user": user}, stream_writer=print)
+    return {"configurable": {"__pregel_runtime": runtime}}
+
+
+async def test_the_context_of_a_graphs_run_is_in_the_key(layer: CacheLayer) -> None:
+    """Bob was answered with what Ann's context had given."""
+
+    def mine(item: str, config: RunnableConfig) -> str:
+        return f"{item} of {config['configurable']['__pregel_runtime'].context['user']}"
+
+    step = CachedRunnable(RunnableLambda(mine), layer, name="mine")
+    look = cached_tool(tool(description="Look up an item.")(mine), layer, keep="1h")
+    for user in ("ann", "bob", "ann"):
+        told = [step.invoke("lamp", runs_for(user)), await step.ainvoke("lamp", runs_for(user))]
+        told.append(await look.ainvoke({"item": "lamp"}, runs_for(user)))
+        assert told == [f"lamp of {user}"] * 3
+    assert layer.stats()["entries"] == 4
 
 
 class Item(BaseModel):
