@@ -10,9 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tracers.context import _tracing_v2_is_enabled, run_collector_var
 
-_PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns"})
-"""By these LangGraph tells one run of a node from another."""
+_PLACE = frozenset({"checkpoint_id", "checkpoint_map", "checkpoint_ns", "langgraph_request_id"})
+"""By these LangGraph and its server tell one run of a node from another."""
 _RUNTIME = "__pregel_runtime"
+_USER = "langgraph_auth_user"
 
 
 def configurable(config: RunnableConfig | None) -> dict[str, Any]:
@@ -20,6 +21,8 @@ def configurable(config: RunnableConfig | None) -> dict[str, Any]:
     its own machinery with."""
     values = (config or {}).get("configurable") or {}
     told = {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+    if hasattr(told.get(_USER), "model_dump"):  # the server's own class around whatever the owner's has
+        told[_USER] = told[_USER].model_dump()
     context = getattr(values.get(_RUNTIME), "context", None)
     return told if context is None else {**told, _RUNTIME: context}
 

@@ -74,6 +74,29 @@ async def test_the_context_of_a_graphs_run_is_in_the_key(layer: CacheLayer) -> N
     assert layer.stats()["entries"] == 4
 
 
+class Caller:
+    """As LangGraph's server hands on whoever is logged in."""
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+
+    def model_dump(self) -> dict[str, str]:
+        return {"identity": self.identity}
+
+
+async def test_behind_langgraphs_server_equal_requests_of_one_user_hit(layer: CacheLayer) -> None:
+    """Each had a key of its own, and with users none had one."""
+
+    def mine(item: str, config: RunnableConfig) -> str:
+        return f"{item} of {config['configurable']['langgraph_auth_user'].identity}"
+
+    step = CachedRunnable(RunnableLambda(mine), layer, name="mine")
+    for number, user in enumerate(("ann", "bob", "ann")):
+        told = {"langgraph_request_id": str(number), "langgraph_auth_user": Caller(user)}
+        assert step.invoke("lamp", {"configurable": told}) == f"lamp of {user}"
+    assert layer.stats()["entries"] == 2
+
+
 class Item(BaseModel):
     item: str
 
