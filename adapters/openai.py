@@ -6,8 +6,9 @@ Answers to `chat.completions` and `responses` (`create`, `parse` and `stream`), 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from copy import copy
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from cachelayer import CacheLayer
@@ -15,6 +16,7 @@ from cachelayer.errors import ConfigurationError, MissingExtra, broken
 from cachelayer.types import Reason
 
 from .asgi.settings import VARY
+from .openai_streams import AsyncStream, stream
 
 try:
     from openai import AsyncOpenAI, OpenAI
@@ -79,7 +81,7 @@ class _Endpoints:
 
     def cached(self, path: str, client: Any, create: Callable[..., Any]) -> Callable[..., Any]:
         """`create`, or the cached function of its endpoint with `create` as its backend."""
-        name = f"openai {path}{'' if self.awaited else ' plain'}"
+        name = self._name(path)
         known = self.layer.known(name)
         if known is None:
             more = self.options.get("ignore", ())
@@ -102,7 +104,15 @@ class _Endpoints:
             answer = await known(create, self.of(client, body), _more(path, body), **body)
             return AsyncStream(answer) if isinstance(answer, AsyncIterator) else answer
 
-        return acall if self.awaited else lambda **body: _stream(call(**body))
+        return acall if self.awaited else lambda **body: stream(call(**body))
+
+    def forget(self, path: str, client: Any, create: Callable[..., Any], body: dict[str, Any]) -> Any:
+        """Drop the answer to a request; awaited for an asynchronous client."""
+        known = self.layer.known(self._name(path))
+        return known.invalidate(create, self.of(client, body), _more(path, body), **body)
+
+    def _name(self, path: str) -> str:
+        return f"openai {path}{'' if self.awaited else ' plain'}"
 
 
 def _alike(one: Any, other: Any) -> bool:
@@ -137,8 +147,10 @@ class _Wrapped:
         if path in _CACHED:
             return self._endpoints.cached(path, self._client, found)
         if path in _HELPERS:
-            create = self._endpoints.cached(f"{self._path}.create", self._client, self._inner.create)
-            return getattr(_helping(self._inner, create, self._endpoints.awaited), name)
+            which = f"{self._path}.create", self._client, self._inner.create
+            forget = partial(self._endpoints.forget, *which)
+            create = self._endpoints.cached(*which)
+            return getattr(_helping(self._inner, create, forget, self._endpoints.awaited), name)
         if not self._path and name in _COPIES:
             return lambda *a, **k: _Wrapped(found(*a, **k), "", self._endpoints)
         if any(known.startswith(f"{path}.") for known in (*_CACHED, *_ALIASES)):
@@ -194,18 +206,37 @@ def _plain() -> Callable[..., Any]:
     return create
 
 
-def _helping(resource: Any, create: Callable[..., Any], awaited: bool) -> Any:
-    """The resource for its own helpers: `stream` asks by `create`, `parse` by posting what it made of its arguments."""
+def _helping(
+    resource: Any, create: Callable[..., Any], forget: Callable[[dict[str, Any]], Any], awaited: bool
+) -> Any:
+    """The resource for its own helpers: `stream` asks by `create`, `parse` by posting what it made of its arguments.
+
+    An answer that cannot be parsed is not kept: who tries again asks again.
+    """
 
     def request(body: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         beside = {argument: options[name] for name, argument in _BESIDE.items() if name in options}
         return {**body, **beside}
 
     def post(path: str, *, body: Any, options: Any, **_: Any) -> Any:
-        return options["post_parser"](create(**request(body, options)))
+        asked, parsed = request(body, options), None
+        answer = create(**asked)
+        try:
+            parsed = options["post_parser"](answer)
+            return parsed
+        finally:
+            if parsed is None:
+                forget(asked)
 
     async def apost(path: str, *, body: Any, options: Any, **_: Any) -> Any:
-        return options["post_parser"](await create(**request(body, options)))
+        asked, parsed = request(body, options), None
+        answer = await create(**asked)
+        try:
+            parsed = options["post_parser"](answer)
+            return parsed
+        finally:
+            if parsed is None:
+                await forget(asked)
 
     helping = copy(resource)
     helping.create, helping._post = create, apost if awaited else post
@@ -235,59 +266,3 @@ _VIEWS: dict[str, Callable[[Any], Any]] = {
     "completions.create": _whole_reply,
     "responses.create": _whole_response,
 }
-
-
-class AsyncStream(AsyncIterator[Any]):
-    """Chunks, recorded or replayed, with what users of `openai.AsyncStream` call."""
-
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
-
-    @property
-    def response(self) -> AsyncStream:
-        """What the client's own helpers close where a stream has a response of the server."""
-        return self
-
-    async def __anext__(self) -> Any:
-        return await self._chunks.__anext__()
-
-    async def close(self) -> None:
-        """Leave the stream."""
-        await self._chunks.aclose()
-
-    aclose = close
-
-    async def __aenter__(self) -> AsyncStream:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-
-class Stream(Iterator[Any]):
-    """The same for `openai.Stream`."""
-
-    def __init__(self, chunks: Any) -> None:
-        self._chunks = chunks
-
-    @property
-    def response(self) -> Stream:
-        """What the client's own helpers close where a stream has a response of the server."""
-        return self
-
-    def __next__(self) -> Any:
-        return next(self._chunks)
-
-    def close(self) -> None:
-        """Leave the stream."""
-        self._chunks.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-
-def _stream(answer: Any) -> Any:
-    return Stream(answer) if isinstance(answer, Iterator) else answer

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import openai
+import pytest
 from cachelayer.adapters.openai import wrap
 from openai_upstream import HELLO, Responding, plain
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from upstream import Server, Upstream
 
 from cachelayer import CacheLayer
@@ -86,3 +87,23 @@ def test_what_a_helper_is_told_beside_the_body_is_asked(
                 model="m", messages=asked, response_format=Step, extra_body=body, timeout=5
             )
     assert [one["top_k"] for one in upstream.requests] == [1, 2]
+
+
+async def test_an_answer_that_does_not_parse_is_asked_for_again(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    """Whoever tried again was given the same answer for as long as it lived."""
+    told: dict[str, Any] = {"model": "m", "response_format": Step}
+    asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"n\\": 3}"}'}]
+    fit: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
+    with plain(url, layer) as client:
+        for number in (1, 2):
+            with pytest.raises(ValidationError):
+                client.chat.completions.parse(messages=asked, **told)
+            assert client.chat.completions.parse(messages=fit, **told).choices[0].message.parsed
+            assert len(upstream.requests) == number + 1
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as awaited:
+        for number in (1, 2):
+            with pytest.raises(ValidationError):
+                await awaited.chat.completions.parse(messages=asked, **told)
+            assert len(upstream.requests) == number + 3
