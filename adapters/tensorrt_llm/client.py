@@ -34,7 +34,7 @@ class TensorRTLLM:
     and closes its connection, or aborts, when the caller leaves.
 
     Wrapped by a layer, `timeout`, `priority`, `lane`, `session`, `retention` and OpenAI's fields that change no answer
-    are no part of the key, the model that `connect` was given is."""
+    are no part of the key, the model that `connect` was given and what `tenant` returns are."""
 
     cachelayer_ignored = UNHEARD
 
@@ -45,6 +45,7 @@ class TensorRTLLM:
             raise ConfigurationError("salt", salt, "give 'optional', 'required' or 'ignore'")
         self.transport = transport
         self._salt, self._tenant = salt, tenant
+        self.cachelayer_vary = () if tenant is None else (tenant,)
         self.capabilities: Capabilities | None = None
         self._starting: asyncio.Future[Capabilities] | None = None
         self.cachelayer_version = ""

@@ -112,10 +112,14 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 def with_told(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options, and what a callable says of itself: in `cachelayer_ignored` the parameters that change no answer, in
-    `cachelayer_version` what sets it apart from others of its name."""
+    `cachelayer_vary` what belongs to the key beside the arguments, in `cachelayer_version` what sets it apart from
+    others of its name."""
     ignored, version = told(fn, "ignored", frozenset[str]()), told(fn, "version", "")
     if ignored:
         options = {**options, "ignore": [*strings("ignore", options.get("ignore", ())), *ignored]}
+    given, vary = options.get("vary", ()), told(fn, "vary", tuple[Any, ...]())
+    if vary and isinstance(given, list | tuple):  # anything else is refused by name
+        options = {**options, "vary": [*given, *vary]}
     return {"version": version, **options} if version else options
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cachelayer.adapters.tensorrt_llm import BackendError, TensorRTLLM
+from cachelayer.adapters.tensorrt_llm import BackendError, RequestRejected, TensorRTLLM
 from script import prompt
 from serve_server import ServeStandin
 
@@ -105,6 +106,22 @@ async def test_what_a_request_says_of_its_way_is_no_part_of_what_it_asks(
         assert answers == answers[:1] * 3
         await llm(**ask("hello"), max_tokens=41)
     assert len([r for r in serve.requests if "messages" in r and r.get("cache_salt") != ""]) == 2
+
+
+async def test_tenants_that_connect_is_told_of_share_no_answer(connect: Connect, serve: ServeStandin) -> None:
+    """Bob was answered with what Ann had asked for, since no argument tells them apart; so was who named nobody."""
+    who = ContextVar[str | None]("who", default=None)
+    async with CacheLayer(semantic=False) as layer:
+        llm = layer.wrap(connect(serve, tenant=who.get, salt="required"), name="llm")
+        sources = []
+        for name in ("ann", "bob", "ann"):
+            who.set(name)
+            sources.append((await llm.outcome(**ask("hello"), max_tokens=40)).source)
+        who.set(None)
+        with pytest.raises(RequestRejected, match="requires a tenant salt"):
+            await llm(**ask("hello"), max_tokens=40)
+    assert sources == [Source.BACKEND, Source.BACKEND, Source.MEMORY]
+    assert [r["cache_salt"] for r in serve.requests if r.get("cache_salt")] == ["ann", "bob"]
 
 
 def test_models_that_only_connect_names_have_answers_of_their_own() -> None:
