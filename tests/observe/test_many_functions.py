@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from prometheus_client.parser import text_string_to_metric_families
 
 from cachelayer import CacheLayer
@@ -39,3 +41,20 @@ async def test_functions_beyond_the_first_are_counted_together() -> None:
     assert told["request_seconds_count", "other"] == 2 * rest
     assert sum(n for (name, _), n in told.items() if name == "calls_total") == len(names)
     assert len(layer.stats()["functions"]) == len(names)
+
+
+async def test_latencies_told_to_opentelemetry_have_the_functions_that_its_counters_have() -> None:
+    reader = InMemoryMetricReader()
+    layer = CacheLayer(semantic=False)
+    layer.otel_metrics(MeterProvider([reader]))
+    names = [f"ask:{number}" for number in range(APART + 9)]
+    for name in names:
+        await layer.wrap(answer, name=name)("a")
+    layer.stats()  # folds what waits to be counted
+    data = reader.get_metrics_data()
+    assert data is not None
+    metrics = {m.name: m.data for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics}
+    for metric in ("cachelayer.calls", "cachelayer.request"):
+        told = {point.attributes["function"] for point in metrics[metric].data_points}
+        assert told == {*names[:APART], "other"}
+    await layer.aclose()
