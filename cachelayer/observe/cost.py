@@ -17,6 +17,8 @@ from .topn import TopN
 MILLION = 1e6
 _VERSION: Final = re.compile(r"[-@:](?:\d{3,}.*|latest|preview.*)")
 """What follows a model's name where a certain version of it is meant."""
+_LABEL: Final = 200
+"""Characters of a name that metrics show: callers choose models and, where tags are made of arguments, tags."""
 
 
 class Bill(NamedTuple):
@@ -147,6 +149,13 @@ def _stands_for(known: str, name: str) -> bool:
     return name.startswith(known) and _VERSION.fullmatch(name[len(known) :]) is not None
 
 
+def _label(name: str) -> str:
+    """A name as metrics show it: of bounded length, and of characters that UTF-8 has."""
+    if name.isascii() and len(name) <= _LABEL:
+        return name
+    return name[:_LABEL].encode("utf-8", "replace").decode()
+
+
 class Ledger:
     """Adds up what was spent on backend calls and what hits spared. Bounded: `MODELS` models, n tenants and tags."""
 
@@ -162,11 +171,12 @@ class Ledger:
 
     def add(self, bill: Bill, seconds: float, *, hit: bool, times: int = 1) -> float:
         """Count `times` answers, served by a hit or made by the backend in `seconds` each; money for one."""
-        found = self._price(bill.model)
+        model = _label(bill.model)
+        found = self._price(model)
         price = found or self.prices.default
         money, gpu = price.of(bill, seconds), price.gpu_seconds(seconds)
         kind = "saved" if hit else "spent"
-        counts = self._model(bill.model)
+        counts = self._model(model)
         counts[f"{kind}_cost"] += times * money  # type: ignore[assignment]
         counts[f"{kind}_gpu"] += times * gpu  # type: ignore[assignment]
         if not hit:
@@ -180,10 +190,10 @@ class Ledger:
                 counts[token] += times * n
         if self._tenants is not None:
             result = "hit" if hit else "miss"
-            self._tenants.add(bill.tenant or "none", {result: times, kind: times * money}, times)
+            self._tenants.add(_label(bill.tenant or "none"), {result: times, kind: times * money}, times)
         if self._tags is not None:
             for tag in bill.tags:
-                self._tags.add(tag, {kind: times * money}, times)
+                self._tags.add(_label(tag), {kind: times * money}, times)
         return money
 
     def _price(self, model: str) -> Price | None:

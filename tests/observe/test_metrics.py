@@ -154,6 +154,23 @@ async def test_labels_hold_no_more_names_than_were_asked_for() -> None:
     )
 
 
+async def test_names_that_callers_choose_are_labels_of_bounded_length_that_can_be_written() -> None:
+    layer = CacheLayer(semantic=False)
+    layer.account(tenants=9, tags=9)
+
+    @layer.cached(name="ask", tags=["about:{question}"])
+    async def ask(question: str, model: str) -> str:
+        return question.upper()
+
+    for odd in ("\ud83d", "m" * 100_000):  # half a surrogate pair, as json.loads reads it
+        with layer.scope(tenant=odd):
+            await ask(odd, model=odd)
+    assert value(layer, "spent_cost_total", model="?", currency="USD") == 0
+    assert value(layer, "tenant_requests_total", tenant="?", result="miss") == 1
+    assert value(layer, "tag_cost_total", tag="about:?", kind="spent") == 0
+    assert len(layer.metrics().render()[1]) < 100_000
+
+
 async def test_money_is_told_by_the_owner_s_tags_and_not_by_what_answers_are_built_from() -> None:
     layer = CacheLayer(semantic=False)
     layer.account(Prices({"m": Price(prompt=1.0)}), tags=1)
