@@ -126,6 +126,31 @@ def test_no_threshold_beats_the_oracle_and_lower_ones_serve_no_less(truths: list
     assert np.isnan(nearest.cosine[0]) and not np.isnan(nearest.cosine[1:]).any()
 
 
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.sampled_from("ab")), min_size=1, max_size=60), st.integers(0, 9)
+)
+def test_a_threshold_serves_the_nearest_text_that_it_had_to_ask_for(
+    asked_for: list[tuple[int, str]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    texts = rng.standard_normal((10, 4)).astype(np.float32)
+    texts /= np.linalg.norm(texts, axis=1, keepdims=True)
+    asked = [Asked(str(text), truth, truth) for text, truth in asked_for]
+    done: list[int] = []
+    [run], _ = thresholds(asked, texts[[text for text, _ in asked_for]], [0.3], done.append)
+    kept: dict[int, str] = {}
+    for (text, truth), became in zip(asked_for, run.path, strict=True):
+        best = max(kept, key=lambda other: float(texts[text] @ texts[other]), default=None)
+        if text in kept:
+            assert became == EXACT
+        elif best is not None and texts[text] @ texts[best] >= 0.3:
+            assert became == (RIGHT if kept[best] == truth else WRONG)
+        else:
+            assert became == MISS
+            kept[text] = truth
+    assert done[-1] == len(asked)
+
+
 def test_hindsight_takes_the_most_hits_among_those_that_kept_the_bound() -> None:
     def run(name: str, right: int, wrong: int) -> Tally:
         return Tally(

@@ -46,8 +46,10 @@ async def _calibrated(
         meter = options.progress(args, f"error budget {one.name}", len(trace.asked))
         runs.append(await Run(trace.asked, one, embedder).run(meter.update))
         meter.end()
+    meter = options.progress(args, "thresholds", len(trace.asked))
     vectors = embedder.vectors([one.text for one in trace.asked])
-    grid, nearest = thresholds(trace.asked, vectors, [float(level) for level in GRID])
+    grid, nearest = thresholds(trace.asked, vectors, [float(level) for level in GRID], meter.update)
+    meter.end()
     choice = choose(runs, cut, args.target)
     return Calibrated(
         trace, cut, args.target, base, runs, grid, oracle(trace.asked), nearest, choice, args.call_cost

@@ -44,7 +44,10 @@ async def _replayed(
     layers = [await _through(one, trace, embedder, args) for one in configs]
     given = args.threshold or SHOWN
     levels = sorted({*(float(level) for level in GRID), *given})
-    runs, nearest = thresholds(trace.asked, embedder.vectors([one.text for one in trace.asked]), levels)
+    meter = options.progress(args, "thresholds", len(trace.asked))
+    vectors = embedder.vectors([one.text for one in trace.asked])
+    runs, nearest = thresholds(trace.asked, vectors, levels, meter.update)
+    meter.end()
     shown = [runs[levels.index(level)] for level in sorted(given)]
     peeked = in_hindsight(runs, args.bound)
     if peeked is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 
 from ...types import Vectors
 from .read import Asked
+from .run import Progress
 from .tally import EXACT, FILLED, MISS, RIGHT, WRONG, Mistake, Tally
 
 GRID = np.round(np.concatenate([np.arange(0.60, 0.97, 0.02), np.arange(0.97, 0.9951, 0.005)]), 3)
 """Thresholds tried."""
 _BLOCK = 256
 Cosines = NDArray[np.float32]
+Rows = NDArray[np.intp]
+_NOTHING: Cosines = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """For each request the nearest one before it in its scope: cosine, and whether it takes the same answer."""
+    """For each request that was not asked before the nearest earlier one in its scope: cosine, and whether it takes
+    the same answer."""
 
     cosine: NDArray[np.float32]
     """(n,); NaN where there was none."""
@@ -37,35 +41,39 @@ class _Threshold:
         self.enter(0)
 
     def enter(self, size: int) -> None:
-        """Begin a scope of so many requests, empty."""
+        """Begin a scope of so many texts, empty."""
         self.kept = np.zeros(size, bool)
-        self.known: dict[str, int] = {}
+        self.known: dict[int, int] = {}
+        """The place of the request that each kept text was asked in."""
 
-    def ask(self, row: int, places: Sequence[int], asked: Sequence[Asked], cosines: Cosines) -> None:
-        """The request in a row of the scope; `cosines` are those to all rows before."""
-        place = places[row]
+    def ask(self, text: int, place: int, asked: Sequence[Asked], near: Rows, cosines: Cosines) -> None:
+        """A text in this place of the trace; `near` are those before it that any threshold would serve."""
         one, tally = asked[place], self.tally
-        repeat = self.known.get(one.text)
+        repeat = self.known.get(text)
         if repeat is not None:
             tally.path[place] = EXACT if one.counted else FILLED
             tally.changed += asked[repeat].truth != one.truth
             return
-        if one.counted and row:
-            near = np.where(self.kept[:row], cosines, -2.0)
-            best = int(near.argmax())
-            if near[best] >= self.threshold:
-                served = asked[places[best]]
+        if one.counted and len(near):
+            held = np.where(self.kept[near], cosines, -2.0)
+            best = int(held.argmax())
+            if held[best] >= self.threshold:
+                served = asked[self.known[int(near[best])]]
                 tally.path[place] = RIGHT if served.truth == one.truth else WRONG
                 if served.truth != one.truth:
-                    tally.mistakes.append(Mistake(place, served.answer, float(near[best])))
+                    tally.mistakes.append(Mistake(place, served.answer, float(held[best])))
                 return
-        self.kept[row], self.known[one.text] = True, place
+        self.kept[text], self.known[text] = True, place
         if not one.counted:
             tally.path[place] = FILLED
 
 
+def _unseen(done: int) -> None:
+    return None
+
+
 def thresholds(
-    asked: Sequence[Asked], vectors: Vectors, levels: Sequence[float]
+    asked: Sequence[Asked], vectors: Vectors, levels: Sequence[float], progress: Progress = _unseen
 ) -> tuple[list[Tally], Nearest]:
     """One run per threshold, all at once; entries of other scopes are never seen, equal requests are exact hits."""
     n = len(asked)
@@ -74,8 +82,12 @@ def thresholds(
         scopes.setdefault((one.scope, one.turns), []).append(place)
     caches = [_Threshold(float(level), n) for level in levels]
     nearest = Nearest(np.full(n, np.nan, np.float32), np.zeros(n, bool))
+    done = 0
     for places in scopes.values():
-        _scope(places, asked, vectors[places], caches, nearest)
+        for start in _scope(places, asked, vectors, caches, nearest):
+            progress(done + start)
+        done += len(places)
+    progress(n)
     for cache in caches:
         cache.tally.mistakes.sort(key=lambda mistake: mistake.asked)
     return [cache.tally for cache in caches], nearest
@@ -83,22 +95,34 @@ def thresholds(
 
 def _scope(
     places: list[int], asked: Sequence[Asked], vectors: Vectors, caches: list[_Threshold], nearest: Nearest
-) -> None:
+) -> Iterator[int]:
+    """Ask the requests in these places, all of one scope; yields how many were asked."""
+    firsts: dict[str, int] = {}
+    for place in places:
+        firsts.setdefault(asked[place].text, place)
+    numbers, at = {text: n for n, text in enumerate(firsts)}, list(firsts.values())
+    distinct = vectors[at]
+    lowest = min((cache.threshold for cache in caches), default=0.0)
     for cache in caches:
-        cache.enter(len(places))
+        cache.enter(len(at))
+    seen = 0
     for start in range(0, len(places), _BLOCK):
-        stop = min(start + _BLOCK, len(places))
-        block = vectors[start:stop] @ vectors[:stop].T
-        for row in range(start, stop):
-            cosines = block[row - start, :row]
+        block = [(place, numbers[asked[place].text]) for place in places[start : start + _BLOCK]]
+        compared = [text for _, text in block if not all(text in cache.known for cache in caches)]
+        cosines = iter(distinct[compared] @ distinct[: max(seen, *(text + 1 for _, text in block))].T)
+        waiting = set(compared)
+        for place, text in block:
+            before = next(cosines)[:seen] if text in waiting else _NOTHING
+            near = np.flatnonzero(before >= lowest)
             for cache in caches:
-                cache.ask(row, places, asked, cosines)
-            if row and asked[places[row]].counted:
-                best = int(cosines.argmax())
-                place, other = places[row], asked[places[best]]
-                if other.text != asked[place].text:
-                    nearest.cosine[place] = cosines[best]
-                    nearest.same[place] = other.truth == asked[place].truth
+                cache.ask(text, place, asked, near, before[near])
+            if text == seen:
+                if seen and asked[place].counted:
+                    best = int(before.argmax())
+                    nearest.cosine[place] = before[best]
+                    nearest.same[place] = asked[at[best]].truth == asked[place].truth
+                seen += 1
+        yield start + len(block)
 
 
 def oracle(asked: Sequence[Asked]) -> Tally:
