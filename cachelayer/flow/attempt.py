@@ -93,7 +93,8 @@ def _more(fault: BaseException, owners: str | None) -> str:
     if isinstance(fault, StoreFault):
         return f" ({fault})"
     if owners is None:
-        return ""
+        number = fault.errno if isinstance(fault, OSError) else None
+        return f" ({os.strerror(number)})" if number else ""
     if isinstance(fault, ConfigurationError):
         return f" ({fault.field}: {fault.remedy})"
     trace = fault.__traceback__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from ..types import Findable, Reason, Record
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .records import record_of
 
+_log = logging.getLogger("cachelayer")
 STEP = 32
 """Answers written at a time before the loop has its turn."""
 
@@ -79,6 +81,7 @@ class Local(Elsewhere):
             remedy = f"cannot be read and written: {fault.strerror or fault}"
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
+        self._tell()
         await self._recall_texts()
         with self.arrivals.faults.guard("report"):
             for pair in await offload(self._reports.load):
@@ -101,6 +104,18 @@ class Local(Elsewhere):
         await self._take([entry for entry in entries if not entry.item.partition or entry.id in indexed])
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
+
+    def _tell(self) -> None:
+        """Once an opening, of what lay there and is not read."""
+        log = self.log
+        if log.aside:
+            words = (
+                "%s holds what this version does not read: it was renamed to %s, and nothing of it is served"
+            )
+            _log.warning(words, log.path, log.aside)
+        elif log.lost:
+            words = "%s: %d bytes are torn or damaged, and nothing of them is served"
+            _log.warning(words, log.path, log.lost)
 
     def _forget(self, ids: set[int]) -> None:
         """Drop from memory what another process took from the disk."""

@@ -97,3 +97,47 @@ def test_a_rewriting_that_was_given_up_leaves_the_file_to_who_opens_it_next(tmp_
     other.close()
     assert [entry.id for entry in other.load()] == [1, 2] and not faults
     other.close()
+
+
+def test_a_damaged_entry_costs_itself_and_brings_nothing_back_that_was_dropped_behind_it(
+    tmp_path: Path,
+) -> None:
+    """All that stood behind it was cut: answers, and also that one had been declared invalid."""
+    path, log = tmp_path / "entries", EntryLog(tmp_path / "entries")
+    log.load()
+    for number in range(4):
+        put(log, number)
+        log.flush()
+    log.drop(0)
+    log.flush()
+    log.close()
+    data = bytearray(path.read_bytes())
+    data[2 * PAYLOAD] ^= 0xFF  # in the second entry
+    path.write_bytes(data + b"torn")
+    again = EntryLog(path)
+    for _ in range(2):
+        assert [entry.id for entry in again.load()] == [2, 3]
+        assert PAYLOAD < again.lost < 2 * PAYLOAD
+        put(again, 9)
+        again.flush()
+        again.drop(9)
+        again.rewrite()
+        assert path.stat().st_size < 2 * PAYLOAD + 1000
+        again.close()
+        path.write_bytes(data + b"torn")
+
+
+def test_a_log_that_is_cut_short_anywhere_gives_what_is_whole(tmp_path: Path) -> None:
+    path, log = tmp_path / "entries", EntryLog(tmp_path / "entries")
+    log.load()
+    for number in range(2):
+        put(log, number)
+    log.flush()
+    log.close()
+    data = path.read_bytes()
+    half = (len(data) - 8) // 2 + 8
+    for size in (0, 7, 8, 9, 20, half - 1, half, half + 1, half + 19, len(data) - 1):
+        path.write_bytes(data[:size])
+        assert [entry.id for entry in log.load()] == ([0] if size >= half else [])
+        log.close()
+        assert path.stat().st_size == (half if size >= half else 8)

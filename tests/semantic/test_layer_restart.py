@@ -116,23 +116,29 @@ async def test_another_model_embeds_what_it_finds_again_and_answers_go_on(tmp_pa
     assert (near.source, near.answer, backend.calls) == (Source.INDEX, "all about violin", [])
 
 
-async def test_a_damaged_log_costs_what_was_damaged_and_nothing_else(tmp_path: Path) -> None:
+async def test_a_damaged_log_costs_what_was_damaged_and_nothing_else(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     questions = [f"please tell me everything about my {topic}" for topic in TOPICS]
     await asked(layer_in(tmp_path), *questions)
     log = tmp_path / "entries"
     data = bytearray(log.read_bytes())
-    data[len(data) * 3 // 4] ^= 0xFF
+    data[len(data) // 2] ^= 0xFF
     log.write_bytes(data)
     backend, outcomes = await asked(layer_in(tmp_path), *questions)
     assert [outcome.answer for outcome in outcomes] == [f"all about {topic}" for topic in TOPICS]
-    assert 0 < len(backend.calls) < len(TOPICS)
+    assert len(backend.calls) == 1
+    assert "bytes are torn or damaged, and nothing of them is served" in caplog.text
 
 
-async def test_a_file_that_is_not_ours_or_newer_than_we_goes_aside_whole(tmp_path: Path) -> None:
+async def test_a_file_that_is_not_ours_or_newer_than_we_goes_aside_whole(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     for n, other in enumerate((b"somebody's own list of entries", b"CLENTR99 of a version to come"), start=1):
         (tmp_path / "entries").write_bytes(other)
         await asked(layer_in(tmp_path), "please tell me everything about my parcel")
         assert (tmp_path / f"entries.unread-{n}").read_bytes() == other
+        assert f"it was renamed to entries.unread-{n}, and nothing of it is served" in caplog.text
     _, (again,) = await asked(layer_in(tmp_path), "please tell me everything about my parcel")
     assert again.source is Source.MEMORY
 
@@ -160,7 +166,9 @@ async def test_functions_wrapped_after_the_start_get_their_entries(tmp_path: Pat
         assert (await ask.outcome("please tell me everything about my parcel")).source is Source.MEMORY
 
 
-async def test_a_full_disk_costs_persistence_not_answers(tmp_path: Path) -> None:
+async def test_a_full_disk_costs_persistence_not_answers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     backend = Backend()
     layer = layer_in(tmp_path)
     ask = layer.wrap(backend, name="ask", tags=["{question}"])
@@ -171,6 +179,7 @@ async def test_a_full_disk_costs_persistence_not_answers(tmp_path: Path) -> None
             assert await ask("the blue garden") == "all about garden"
             await layer.flush()
             assert layer.stats()["elsewhere"]["failure"]
+            assert "stage persist failed with OSError (File too large)" in caplog.text
             await layer.invalidate(tags=["the red garden"])
             await layer.flush()
     _, outcomes = await asked(layer_in(tmp_path), "the red garden", "the blue garden")

@@ -1,45 +1,34 @@
 """Entries on disk, for one process: an append-only file of what was kept and what is gone, each part checksummed.
 
-Reading stops at the first part that does not check: a torn tail is cut, never believed. What is dead is left behind
-when the file is written anew.
+A part that does not check is never believed: at the end it is torn, and cut; before others it is damaged, and passed
+over, since what is gone may stand behind it. What is dead is left behind when the file is written anew.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from struct import Struct, error
-from typing import BinaryIO, NamedTuple
+from struct import Struct
+from typing import BinaryIO
 
-import orjson
 import xxhash
 
-from ...types import Findable, Record, Turn
+from ...types import Findable, Record
+from .entry_body import Kept, body_of, kept_of
 
 _KIND = b"CLENTR"
 _MAGIC = _KIND + b"01"
 _PART = Struct("<IQ")
 """Length of the body, id of the entry; a body of length 0 says that it is gone."""
 _SUM = Struct("<Q")
-_SIZES = Struct("<III")
-"""Lengths of meta, canonical and partition; key (16 bytes) and payload follow."""
 _AT_ONCE = 2**20
 """Bytes read and written at once: a whole file in memory would be twice as much again as all that is kept there."""
 Spans = dict[int, tuple[int, int]]
 _LEAST = 16 * 2**20
 """A file this long, and more than half dead, is worth writing anew."""
-
-
-class Kept(NamedTuple):
-    """An entry as it was on disk."""
-
-    id: int
-    findable: Findable
-    record: Record
 
 
 class EntryLog:
@@ -48,7 +37,9 @@ class EntryLog:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lost = 0
-        """Bytes after the last part that checked, when it was opened."""
+        """Bytes that did not check, when it was opened."""
+        self.aside = ""
+        """The name under which another version's file, or another program's, was put out of the way then."""
         self._pending: dict[int, bytes] = {}
         self._live: dict[int, int] = {}
         """Bytes of what is alive, by id."""
@@ -70,11 +61,12 @@ class EntryLog:
         kept: list[Kept] = []
         alive: Spans = {}
         whole = self.lost = 0
+        self.aside = ""
         if self.path.exists():
             with self.path.open("rb", _AT_ONCE) as data:
-                whole, alive = _scan(data)
-                kept = list(_parsed(data, alive))
-                self.lost = data.seek(0, os.SEEK_END) - whole
+                whole, alive, damaged = _scan(data)
+                kept = [entry for key, span in alive.items() if (entry := kept_of(key, _read(data, span)))]
+                self.lost = data.seek(0, os.SEEK_END) - whole + damaged
                 data.seek(0)
                 ours = _MAGIC.startswith(data.read(len(_MAGIC)))
             if not ours:
@@ -93,7 +85,9 @@ class EntryLog:
     def _set_aside(self) -> None:
         """Another program's file, or a newer format's, goes out of the way and stays whole."""
         place = (self.path.with_name(f"{self.path.name}.unread-{n}") for n in count(1))
-        self.path.rename(next(path for path in place if not path.exists()))
+        free = next(path for path in place if not path.exists())
+        self.path.rename(free)
+        self.aside = free.name
 
     def erase_unread(self) -> None:
         """Remove what was set aside of other versions of ours: nobody here can tell whose it is. Blocks."""
@@ -105,7 +99,7 @@ class EntryLog:
 
     def put(self, key: int, findable: Findable, record: Record) -> None:
         """Keep an entry under `key`, from the next flush on."""
-        body = _body(findable, record)
+        body = body_of(findable, record)
         with self._lock:
             self._pending[key] = _part(key, body)
             self._alive += len(body) - self._live.get(key, 0)
@@ -225,14 +219,16 @@ def _part(key: int, body: bytes) -> bytes:
     return head + _SUM.pack(xxhash.xxh3_64_intdigest(head))
 
 
-def _scan(data: BinaryIO) -> tuple[int, Spans]:
-    """How much of a file checks, and where the bodies of what is alive lie, by id, oldest first."""
+def _scan(data: BinaryIO) -> tuple[int, Spans, int]:
+    """Where the last part that checks ends; where the bodies of what is alive lie, by id, oldest first; and how many
+    bytes before that end do not check."""
     alive: Spans = {}
     size = data.seek(0, os.SEEK_END)
     data.seek(0)
     if data.read(len(_MAGIC)) != _MAGIC:
-        return 0, alive
-    at = len(_MAGIC)
+        return 0, alive, 0
+    at = whole = len(_MAGIC)
+    damaged = 0
     while size >= at + _PART.size + _SUM.size:
         head = data.read(_PART.size)
         length, key = _PART.unpack(head)
@@ -241,13 +237,15 @@ def _scan(data: BinaryIO) -> tuple[int, Spans]:
             break
         found = xxhash.xxh3_64(head)
         found.update(data.read(length))
-        if _SUM.unpack(data.read(_SUM.size))[0] != found.intdigest():
-            break
+        at = end + _SUM.size
         alive.pop(key, None)
+        if _SUM.unpack(data.read(_SUM.size))[0] != found.intdigest():
+            continue
+        damaged += start - _PART.size - whole
+        whole = at
         if length:
             alive[key] = start, end
-        at = end + _SUM.size
-    return at, alive
+    return whole, alive, damaged
 
 
 def _write_alive(file: int, data: BinaryIO) -> int:
@@ -260,36 +258,7 @@ def _write_alive(file: int, data: BinaryIO) -> int:
     return size
 
 
-def _body(findable: Findable, record: Record) -> bytes:
-    turns = [(turn.role, turn.text) for turn in findable.turns]
-    meta = orjson.dumps(
-        (findable.function, findable.text, findable.tenant, turns, record.created, record.fresh_until,
-         record.stale_until, record.tags, record.seconds, record.tokens, record.principal)
-    )  # fmt: skip
-    sizes = _SIZES.pack(len(meta), len(findable.canonical), len(findable.partition))
-    return b"".join((sizes, meta, findable.canonical, findable.partition, findable.key, record.payload))
-
-
-def _parsed(data: BinaryIO, alive: Spans) -> Iterator[Kept]:
-    for key, (start, end) in alive.items():
-        data.seek(start)
-        body = data.read(end - start)
-        try:
-            meta, canonical, partition = _SIZES.unpack_from(body)
-            at = _SIZES.size + meta
-            (function, text, tenant, turns, created, fresh, stale, tags, seconds, tokens,
-             principal) = orjson.loads(body[_SIZES.size : at])  # fmt: skip
-        except (error, ValueError, TypeError):
-            continue
-        asked, scope = body[at : at + canonical], body[at + canonical : at + canonical + partition]
-        at += canonical + partition
-        name, payload = body[at : at + 16], body[at + 16 :]
-        said = tuple(Turn(role, words) for role, words in turns)
-        yield Kept(
-            key,
-            Findable(name, asked, scope, function, text, stale, tenant, said),
-            Record(
-                name, asked, payload, created, fresh, stale, tuple(tags), b"", text, function, seconds,
-                tokens, principal,
-            ),
-        )  # fmt: skip
+def _read(data: BinaryIO, span: tuple[int, int]) -> bytes:
+    start, end = span
+    data.seek(start)
+    return data.read(end - start)
