@@ -112,8 +112,8 @@ class SimilarTier(Lookup):
                 await offload(getattr(self.index, "maintain", lambda: None))
         finally:
             self._maintaining.end()
-        if refused := getattr(self.index, "failure", ""):
-            self._faults.report("persist", OSError(refused))
+        if refused := getattr(self.index, "fault", None):
+            self._faults.report("persist", refused)
 
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
         """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,10 +20,10 @@ from ..semantic.apart import PAIR, REPORTED
 from ..semantic.asks import State
 from ..semantic.pair_log import PairLog
 from ..types import Findable, Reason, Record
+from . import directory
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .records import record_of
 
-_log = logging.getLogger("cachelayer")
 STEP = 32
 """Answers written at a time before the loop has its turn."""
 
@@ -36,11 +35,11 @@ class Local(Elsewhere):
     took away is gone from the disk when they return.
     """
 
-    def __init__(self, directory: Path, arrivals: Arrivals) -> None:
+    def __init__(self, place: Path, arrivals: Arrivals) -> None:
         super().__init__(arrivals)
-        self.directory = directory
-        self.log = EntryLog(directory / "entries")
-        self._reports = PairLog(directory / "apart", PAIR, REPORTED)
+        self.directory = place
+        self.log = EntryLog(place / "entries")
+        self._reports = PairLog(place / "apart", PAIR, REPORTED)
         self.restored = self.discarded = 0
         self.failure = ""
         self._coming: dict[int, Arrival] = {}
@@ -81,7 +80,7 @@ class Local(Elsewhere):
             remedy = f"cannot be read and written: {fault.strerror or fault}"
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
-        self._tell()
+        directory.tell(self.log)
         await self._recall_texts()
         with self.arrivals.faults.guard("report"):
             for pair in await offload(self._reports.load):
@@ -104,18 +103,6 @@ class Local(Elsewhere):
         await self._take([entry for entry in entries if not entry.item.partition or entry.id in indexed])
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
-
-    def _tell(self) -> None:
-        """Once an opening, of what lay there and is not read."""
-        log = self.log
-        if log.aside:
-            words = (
-                "%s holds what this version does not read: it was renamed to %s, and nothing of it is served"
-            )
-            _log.warning(words, log.path, log.aside)
-        elif log.lost:
-            words = "%s: %d bytes are torn or damaged, and nothing of them is served"
-            _log.warning(words, log.path, log.lost)
 
     def _forget(self, ids: set[int]) -> None:
         """Drop from memory what another process took from the disk."""
@@ -228,11 +215,14 @@ class Local(Elsewhere):
         failed = "the disk refused entries"
         try:
             with self.arrivals.faults.guard("persist"):
-                await offload(self.log.rewrite if self.log.wasteful else self.log.flush)
+                await offload(self._kept(self.log.rewrite if self.log.wasteful else self.log.flush))
                 failed = ""
         finally:
             self.failure = failed
             self._writing.end()
+
+    def _kept(self, write: Callable[[], None]) -> Callable[[], None]:
+        return partial(directory.keep, self.log, self._index, write)
 
     def coming(self, declared: Invalidation) -> Sequence[int]:
         return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
@@ -247,7 +237,7 @@ class Local(Elsewhere):
             await self._erase(owners_of(declared))
         else:
             with self.arrivals.faults.guard("persist"):
-                await self._settle(self.log.flush)
+                await self._settle(self._kept(self.log.flush))
         return len(doomed)
 
     async def _settle(self, write: Callable[[], None]) -> None:
@@ -262,7 +252,7 @@ class Local(Elsewhere):
         """What cannot be erased keeps nothing else from it; raises StoreFault in the end."""
         texts = self.directory / "texts"
         steps = (
-            partial(self._settle, self.log.rewrite),
+            partial(self._settle, self._kept(self.log.rewrite)),
             offloaded(self.log.erase_unread),
             offloaded(partial(texts.unlink, missing_ok=True)),
             offloaded(self._index.scrub),
@@ -294,6 +284,6 @@ class Local(Elsewhere):
 
     def stats(self) -> dict[str, Any]:
         refused = getattr(self._index, "failure", "")
-        failure = self.failure or (f"the disk refused vectors: {refused}" if refused else "")
+        failure = f"the disk refused vectors: {refused}" if refused else self.failure
         out = {"restored": self.restored, "discarded": self.discarded, "failure": failure}
         return {**out, **self.arrivals.stats()}

@@ -119,6 +119,11 @@ class EntryLog:
             return list(self._live)
 
     @property
+    def astray(self) -> bool:
+        """Whether the file was deleted under its writer."""
+        return self._file >= 0 and os.fstat(self._file).st_nlink == 0
+
+    @property
     def due(self) -> bool:
         """Whether something waits to be written."""
         return bool(self._pending)
@@ -182,11 +187,12 @@ class EntryLog:
             aside = self.path.with_name(self.path.name + ".new")
             file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
             try:
-                with self.path.open("rb", _AT_ONCE) as data:
+                with open(os.dup(self._file), "rb", _AT_ONCE) as data:  # by the name it may be gone
                     size = _write_alive(file, data)
                 os.fsync(file)
                 aside.rename(self.path)
             except OSError:
+                os.lseek(self._file, self._size, os.SEEK_SET)
                 os.close(file)
                 aside.unlink(missing_ok=True)
                 raise

@@ -6,8 +6,10 @@ it belongs to a snapshot that was begun and never finished, and is read after jo
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,8 @@ from typing import Any
 from .journal import Journal, Replay
 from .packed import PackedIndex
 from .snapshot import Corrupt, read_snapshot, whole_file, write_snapshot
+
+TAKEN = "another process keeps its index there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,31 @@ class IndexFiles:
     def taken(self) -> bool:
         """Whether the directory is ours."""
         return self._guard is not None
+
+    @property
+    def astray(self) -> bool:
+        """Whether the directory was taken away while it was ours: by its name it is nobody's, or another's."""
+        try:
+            lock = os.stat(self.directory / "lock")
+        except (FileNotFoundError, NotADirectoryError):
+            return self.taken
+        return self.taken and not os.path.samestat(os.fstat(self._guard.fileno()), lock)
+
+    def reclaim(self) -> None:
+        """Own what has the directory's name, where it was taken away; OSError where another process does."""
+        if not self.astray:
+            return
+        guard, self._guard = self._guard, None
+        try:
+            self.take()
+        except BlockingIOError as fault:
+            self._guard = guard
+            raise OSError(errno.EBUSY, TAKEN) from fault
+        except OSError:
+            self._guard = guard
+            raise
+        guard.close()
+        self._generation = max([self._generation, *map(_number, self.directory.glob("*-*"))])
 
     def take(self) -> None:
         """Own the directory; BlockingIOError where another process does."""
@@ -112,7 +141,9 @@ class IndexFiles:
         self._sweep()
 
     def clear(self) -> None:
-        """Delete all of it; what is held is written with the next snapshot."""
+        """Delete all of it; what is held is written with the next snapshot. What is another process's stays."""
+        if self.astray:
+            return
         (self.directory / "manifest.json").unlink(missing_ok=True)
         for path in self.directory.glob("*-*"):
             path.unlink(missing_ok=True)

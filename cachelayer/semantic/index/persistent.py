@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 import time
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import ConfigurationError
 from ...types import Vectors
-from .files import IndexFiles, Left, Loaded
+from .files import TAKEN, IndexFiles, Left, Loaded
 from .journal import Event, Journal
 from .packed import Found, PackedIndex
 
@@ -36,7 +37,8 @@ class PersistentIndex:
 
     def __init__(self, inner: PackedIndex, directory: str | Path, identity: str) -> None:
         self.inner, self.dimension = inner, inner.dimension
-        self.failure = ""
+        self.fault: OSError | None = None
+        """Why nothing is written, since the last attempt."""
         self._files = IndexFiles(Path(directory), identity, inner.dimension)
         self._journal: Journal | None = None
         self._whole = False  # was all of it read once
@@ -56,7 +58,7 @@ class PersistentIndex:
     def reset(self) -> None:
         """Let the files be: after a fork the parent writes them."""
         self._make_locks()
-        self._journal, self._left, self.failure = None, None, ""
+        self._journal, self._left, self.fault = None, None, None
         self._files.release()
 
     def __len__(self) -> int:
@@ -111,7 +113,7 @@ class PersistentIndex:
             self._files.take()
             return self._rejoin() if self._whole and len(self.inner) else self._read()
         except BlockingIOError as fault:
-            remedy = "another process keeps its index there: give each process a directory of its own"
+            remedy = f"{TAKEN}: give each process a directory of its own"
             raise ConfigurationError("directory", str(self._files.directory), remedy) from fault
         except OSError as fault:
             self._files.release()
@@ -141,9 +143,21 @@ class PersistentIndex:
                     journal = self._journal
                     data = journal.take() if journal else b""
                 if journal and data:
+                    if self._files.astray:
+                        raise OSError(errno.ENOENT, "the directory was removed")
                     journal.write(data, sync=True)
             except OSError as fault:
                 self._fail(fault)
+
+    @property
+    def failure(self) -> str:
+        """Why nothing is written; '' where all is well."""
+        return "" if self.fault is None else self.fault.strerror or str(self.fault)
+
+    @property
+    def astray(self) -> bool:
+        """Whether the directory was removed or replaced while it was in use; `snapshot` makes it anew."""
+        return self._files.astray
 
     @property
     def due(self) -> bool:
@@ -165,6 +179,7 @@ class PersistentIndex:
         with self._folding:
             try:
                 with self._writing:
+                    self._files.reclaim()
                     self._turn_over()
                 self._files.fold(self.inner)
             except OSError as fault:
@@ -177,7 +192,7 @@ class PersistentIndex:
         Raises OSError where that fails, too.
         """
         self.snapshot()
-        if self.failure:
+        if self.fault is not None:
             with self._folding, self._writing:
                 self._files.clear()
 
@@ -187,7 +202,7 @@ class PersistentIndex:
             old = self._journal
             data = old.take() if old else b""
             self._journal = self._files.next_journal(gap=old is None)
-            self.failure = ""
+            self.fault = None
         if old:  # before the new journal's first write: order is what a reader relies on
             try:
                 old.write(data, sync=True)
@@ -222,11 +237,11 @@ class PersistentIndex:
     def _fail(self, fault: OSError) -> None:
         """Stop writing: an event is missing, and what follows a gap would be believed. Called under `_writing`."""
         with self._lock:
-            self.failure = fault.strerror or str(fault)
+            self.fault = fault.with_traceback(None)  # whose frames hold what was to be written
             self._retry_at = time.monotonic() + _RETRY
             if self._journal is not None:
                 self._journal.close()
                 self._journal = None
 
     def _retry_now(self) -> bool:
-        return bool(self.failure) and time.monotonic() >= self._retry_at
+        return self.fault is not None and time.monotonic() >= self._retry_at
