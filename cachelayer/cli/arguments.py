@@ -105,10 +105,14 @@ def field(text: str) -> tuple[str, str]:
 
 
 def add_field(parser: argparse.ArgumentParser) -> None:
-    """The option that names fields."""
+    """The options that say how a log is read."""
     parser.add_argument(
         "--field", type=field, action="append", default=[], metavar="NAME=PATH",
         help="where your log holds a field: question=user_text, answer=outputs.0.text; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--skip", action="store_true",
+        help="leave out lines that cannot be used, and say how many (default: stop at the first)",
     )  # fmt: skip
 
 

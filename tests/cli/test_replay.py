@@ -246,3 +246,4 @@ def test_a_bad_trace_is_one_line_and_no_traceback(tmp_path: Path, capsys: Any) -
     assert main(["replay", str(path), "--quiet"]) == 2
     told = capsys.readouterr().err
     assert told.startswith("cachelayer: ") and "line 1, field 'answer'" in told and told.count("\n") == 1
+    assert told.endswith("; or leave lines like it out with --skip\n")

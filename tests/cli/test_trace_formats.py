@@ -11,7 +11,7 @@ import pytest
 from cachelayer.cli import main
 from cachelayer.cli.bench.traffic import load
 from cachelayer.cli.traces.read import read
-from cachelayer.cli.traces.rows import TraceError
+from cachelayer.cli.traces.rows import Skipped, TraceError
 
 USER, REPLY = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}
 CHOICES = {"choices": [{"message": REPLY}]}
@@ -134,3 +134,15 @@ def test_the_command_line_takes_names_of_fields(tmp_path: Path, capsys: pytest.C
     with pytest.raises(SystemExit):
         main([*said.split(), "--field", "reply=told"])
     assert "reply=told: give NAME=PATH, NAME one of question, answer" in capsys.readouterr().err
+
+
+def test_odd_lines_can_be_left_out_of_logs_lists_and_tables(tmp_path: Path) -> None:
+    for name, lines in (
+        ("t.jsonl", '{"q": "a"}\n{"q": \n{"x": 1}\n{"q": "b"}'),
+        ("l.json", '[{"q": "a"}, 7, {"x": 1}, {"q": "b"}]'),
+        ("t.csv", "q,at\na,1\nb,c,d\n,4\nb,5"),
+    ):
+        (tmp_path / name).write_text(lines)
+        skipped = Skipped()
+        items = load(tmp_path / name, limit=None, model="", shrink=1.0, odd=skipped)
+        assert [item.text for item in items] == ["a", "b"] and skipped.count == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from cachelayer import CacheLayer, Policy, Trace
 from cachelayer.cli.bench.traffic import load
 from cachelayer.cli.traces.intervals import exact, wilson
 from cachelayer.cli.traces.read import read
-from cachelayer.cli.traces.rows import TraceError
+from cachelayer.cli.traces.rows import Skipped, TraceError
 from cachelayer.testing import ManualClock, WordEmbedder
 
 
@@ -121,6 +122,18 @@ def test_bad_input_names_file_line_field_and_remedy(tmp_path: Path, row: Any, na
     path = written(tmp_path / "bad.jsonl", {"question": "Q", "answer": "A"}, row)
     with pytest.raises(TraceError, match=f"bad.jsonl, {named}"):
         read([path])
+    skipped = Skipped()
+    trace = read([path], skipped=skipped)
+    assert [one.text for one in trace.asked] == ["Q"] and trace.skipped.count == 1
+    assert re.match(f"1 lines left out; the first: .*bad.jsonl, {named}", str(skipped))
+
+
+def test_what_is_left_of_nothing_but_odd_lines_is_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "bad.jsonl", {"q": "Q"}, {"q": "Q"})
+    with pytest.raises(
+        TraceError, match=r"no request in it \(2 lines left out; the first: .*line 1, field 'answer'"
+    ):
+        read([path], skipped=Skipped())
 
 
 def test_a_missing_an_empty_and_a_foreign_file_are_told_apart(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from .. import report
 from ..arguments import duration
 from ..terminal import say
 from ..traces.progress import Meter
+from ..traces.rows import Skipped, strict
 from . import baseline, ceiling, page, words
 from .drive import closed_loop, open_loop
 from .measured import SERIES, Arm, Sample
@@ -55,7 +56,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _traffic(args: argparse.Namespace) -> tuple[list[Item], str]:
-    items = load(args.traffic, limit=args.limit, model=args.model, shrink=args.shrink, named=dict(args.field))
+    skipped = Skipped()
+    items = load(
+        args.traffic, limit=args.limit, model=args.model, shrink=args.shrink, named=dict(args.field),
+        odd=skipped if args.skip else strict,
+    )  # fmt: skip
+    if skipped.count:
+        say(str(skipped))
     if args.concurrency:
         return items, "closed"
     if args.rate:

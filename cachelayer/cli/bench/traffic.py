@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..traces.fields import ANSWERS, LABELS, TIMES, answered, arrival, asked_of, body_of, messages_of
-from ..traces.rows import NONE, TraceError, Where, rows, unasked
+from ..traces.rows import NONE, LineError, Odd, TraceError, Where, rows, strict, unasked
 
 _LOGGED = {*TIMES, *ANSWERS, *LABELS, "input", "latency", "scope", "tokens", "turns"}
 """What stands beside the messages in a log, and is no part of a request."""
@@ -31,14 +31,20 @@ class Item:
 
 
 def load(
-    path: Path, *, limit: int | None, model: str, shrink: float, named: Mapping[str, str] = NONE
+    path: Path,
+    *,
+    limit: int | None,
+    model: str,
+    shrink: float,
+    named: Mapping[str, str] = NONE,
+    odd: Odd = strict,
 ) -> list[Item]:
     """The requests of a file (`.gz` too) or of a directory of recorded ones, in order. Raises TraceError.
 
-    `shrink` multiplies lengths of traces that hold no texts; `named` tells where a row holds a field.
+    `shrink` multiplies lengths of traces that hold no texts; `named` tells where a row holds a field; `odd` is told of
+    lines that cannot be used.
     """
-    requests = (_request(row, where, shrink) for where, row in rows(path, named))
-    items = [_item(at, body, model) for at, body in islice(requests, limit)]
+    items = list(islice(_items(path, model, shrink, named, odd), limit))
     if not items:
         raise TraceError(f"{path}: no request in it; see the formats in --help")
     if any(item.at is None for item in items):
@@ -59,6 +65,16 @@ def at_rate(items: list[Item], rate: float, seed: int) -> list[Item]:
 def faster(items: list[Item], speed: float) -> list[Item]:
     """The same requests, `speed` times as fast."""
     return [Item(None if item.at is None else item.at / speed, item.text, item.body) for item in items]
+
+
+def _items(path: Path, model: str, shrink: float, named: Mapping[str, str], odd: Odd) -> Iterator[Item]:
+    for where, row in rows(path, named, odd):
+        try:
+            item = _item(*_request(row, where, shrink), model)
+        except LineError as fault:
+            odd(fault)
+        else:
+            yield item
 
 
 def _item(at: float | None, body: dict[str, Any], model: str) -> Item:

@@ -43,7 +43,7 @@ class Replayed:
         """For JSON."""
         return {
             "trace": self.trace.name, "requests": sum(one.counted for one in self.trace.asked),
-            "unlabelled": self.trace.unlabelled, "bound": self.bound,
+            "unlabelled": self.trace.unlabelled, "skipped": self.trace.skipped.count, "bound": self.bound,
             "runs": [run.plain() for run in self.rows], "thresholds": [run.plain() for run in self.grid],
             "orders": [one.plain() for one in self.orders],
         }  # fmt: skip

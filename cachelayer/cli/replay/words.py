@@ -34,6 +34,8 @@ def opening(trace: Trace) -> str:
     truths = len({(one.scope, one.truth) for one in asked})
     kind = "pairs" if trace.pairs else "requests"
     told = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
+    if trace.skipped.count:
+        told += f"\n{trace.skipped}"
     if trace.unlabelled:
         told += (
             f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "

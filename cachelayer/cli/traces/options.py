@@ -12,6 +12,7 @@ from ...semantic.embed.onnx import OnnxEmbedder
 from .. import arguments
 from .progress import Meter
 from .read import Trace, read
+from .rows import Skipped
 from .run import Remembered
 
 FORMATS = """\
@@ -66,7 +67,9 @@ def add_common(parser: argparse.ArgumentParser, report: str) -> None:
 
 def trace_of(args: argparse.Namespace) -> Trace:
     """The trace that the command line names. Raises TraceError."""
-    return read(args.trace, limit=args.limit, named=dict(args.field))
+    return read(
+        args.trace, limit=args.limit, named=dict(args.field), skipped=Skipped() if args.skip else None
+    )
 
 
 def progress(args: argparse.Namespace, name: str, total: int) -> Meter:

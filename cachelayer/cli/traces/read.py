@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from ...keep.recorder import SHADOW
 from ...observe.traffic import digest
 from ...semantic.answers import is_prose, normalize
 from .fields import ANSWERS, LABELS, answer_of, arrival, asked_of, chat_of, first, number
-from .rows import NONE, TraceError, Where, has, rows, unasked
+from .rows import NONE, LineError, Skipped, TraceError, Where, has, rows, strict, unasked
 
 PAIRS = (("q1", "q2"), ("question1", "question2"), ("text1", "text2"), ("a", "b"))
 SAME = ("same", "is_duplicate", "duplicate", "label")
@@ -55,36 +55,53 @@ class Trace:
     """Requests left out because nobody knows their true answer: the cache served them, and nobody checked."""
     prose: float = 0.0
     """Share of requests whose truth is an answer in prose: other words count as another answer."""
+    skipped: Skipped = field(default_factory=Skipped)
+    """The lines that were left out since they could not be used."""
 
 
-def read(paths: list[Path], *, limit: int | None = None, named: Mapping[str, str] = NONE) -> Trace:
+def read(
+    paths: list[Path],
+    *,
+    limit: int | None = None,
+    named: Mapping[str, str] = NONE,
+    skipped: Skipped | None = None,
+) -> Trace:
     """The requests of files (`.gz` too) or directories of recorded traffic. Raises TraceError.
 
-    `named` tells where a row holds a field that is called otherwise there: name -> path.
+    `named` tells where a row holds a field that is called otherwise there: name -> path. `skipped` takes the lines that
+    cannot be used; without it the first one is an error.
     """
+    odd = strict if skipped is None else skipped
     asked: list[Asked] = []
     unknown: list[Asked] = []
     checks: dict[Any, str] = {}
     pairs = False
     for path in paths:
-        for where, row in rows(path, named):
+        for where, row in rows(path, named, odd):
             pair = next((names for names in PAIRS if names[0] in row and names[1] in row), None)
-            if pair is not None:
-                pairs = True
-                asked += _pair(row, pair, where, len(asked))
+            try:
+                if pair is not None:
+                    asked += _pair(row, pair, where, len(asked))
+                    pairs = True
+                    continue
+                one = _asked(row, where)
+            except LineError as fault:
+                odd(fault)
                 continue
-            one = _asked(row, where)
             if row.get("tier") == SHADOW:
                 checks[one.key] = one.answer
             else:
                 (asked if one.truth else unknown).append(one)
     found = _settled(asked, unknown, checks)
     if not found:
-        raise TraceError(f"{', '.join(map(str, paths))}: no request in it; see the formats in --help")
-    left_out = len(asked) + len(unknown) - len(found)
+        left_out = f" ({skipped})" if skipped is not None and skipped.count else ""
+        raise TraceError(
+            f"{', '.join(map(str, paths))}: no request in it{left_out}; see the formats in --help"
+        )
+    unlabelled = len(asked) + len(unknown) - len(found)
     if limit is not None:
         found = found[: 2 * limit if pairs else limit]
-    return Trace(paths[0].name, found, pairs, left_out, _prose(found))
+    return Trace(paths[0].name, found, pairs, unlabelled, _prose(found), skipped or Skipped())
 
 
 def _asked(row: dict[str, Any], where: Where) -> Asked:

@@ -9,7 +9,7 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,33 @@ class TraceError(CacheLayerError):
     """A trace that cannot be read; the message names file, line, field and remedy."""
 
 
+class LineError(TraceError):
+    """A line that cannot be used, of a file that can."""
+
+
+Odd = Callable[[LineError], None]
+"""What to do about such a line; it returns where the line is to be left out."""
+
+
+def strict(fault: LineError) -> None:
+    """One odd line is one too many."""
+    raise LineError(f"{fault}; or leave lines like it out with --skip") from None
+
+
+class Skipped:
+    """Leaves odd lines out, and remembers how many and what was odd about the first."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, ""
+
+    def __call__(self, fault: LineError) -> None:
+        self.count += 1
+        self.first = self.first or str(fault)
+
+    def __str__(self) -> str:
+        return f"{self.count:,} lines left out; the first: {self.first}" if self.count else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Where:
     """A place in a file."""
@@ -48,13 +75,13 @@ class Where:
     def __str__(self) -> str:
         return f"{self.path}, {self.unit} {self.line}"
 
-    def fault(self, field: str, what: str, remedy: str) -> TraceError:
+    def fault(self, field: str, what: str, remedy: str) -> LineError:
         """The error for a field in this place."""
-        return TraceError(f"{self}, field {field!r}: {what}; {remedy}")
+        return LineError(f"{self}, field {field!r}: {what}; {remedy}")
 
-    def broken(self, what: str, remedy: str = _JSONL) -> TraceError:
+    def broken(self, what: str, remedy: str = _JSONL) -> LineError:
         """The error for a line as a whole."""
-        return TraceError(f"{self}: {what}; {remedy}")
+        return LineError(f"{self}: {what}; {remedy}")
 
 
 def files(path: Path) -> list[Path]:
@@ -69,14 +96,24 @@ def files(path: Path) -> list[Path]:
     return found
 
 
-def rows(path: Path, named: Mapping[str, str] = NONE) -> Iterator[tuple[Where, dict[str, Any]]]:
-    """The rows of a file (`.gz` too) or of a directory's. `named` tells where a row holds a field: name -> path."""
+def rows(
+    path: Path, named: Mapping[str, str] = NONE, odd: Odd = strict
+) -> Iterator[tuple[Where, dict[str, Any]]]:
+    """The rows of a file (`.gz` too) or of a directory's. `named` tells where a row holds a field: name -> path.
+
+    `odd` is told of each line that is no row.
+    """
     for file in files(path):
-        for where, row in _file(file):
-            yield where, _renamed(row, named, where) if named else row
+        for where, row in _file(file, odd):
+            try:
+                found = _renamed(row, named, where) if named else row
+            except LineError as fault:
+                odd(fault)
+            else:
+                yield where, found
 
 
-def _file(path: Path) -> Iterator[tuple[Where, dict[str, Any]]]:
+def _file(path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix in _FOREIGN:
         remedy = f"pandas.{_FOREIGN[suffix]}({path.name!r}).to_csv('trace.csv', index=False)"
@@ -85,14 +122,14 @@ def _file(path: Path) -> Iterator[tuple[Where, dict[str, Any]]]:
         with (gzip.open if path.suffix == ".gz" else open)(
             path, "rt", encoding="utf-8-sig", newline=""
         ) as lines:
-            yield from (_table if suffix in (".csv", ".tsv") else _objects)(lines, path)
+            yield from (_table if suffix in (".csv", ".tsv") else _objects)(lines, path, odd)
     except (OSError, EOFError, zlib.error) as fault:
         raise TraceError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
     except UnicodeDecodeError as fault:
         raise TraceError(f"{path}: not UTF-8 at byte {fault.start}; write it as UTF-8") from None
 
 
-def _objects(lines: Iterator[str], path: Path) -> Iterator[tuple[Where, dict[str, Any]]]:
+def _objects(lines: Iterator[str], path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
     """JSON objects: one a line, or all in one list."""
     first = True
     for at, line in enumerate(lines, 1):
@@ -101,10 +138,20 @@ def _objects(lines: Iterator[str], path: Path) -> Iterator[tuple[Where, dict[str
         where = Where(path, at)
         if first and line.lstrip()[0] == "[":
             for number, row in enumerate(_parsed(line + "".join(lines), where), 1):
-                yield _object(row, Where(path, number, "entry"))
+                if isinstance(row, dict):
+                    yield Where(path, number, "entry"), row
+                else:
+                    odd(_no_object(row, Where(path, number, "entry")))
             return
         first = False
-        yield _object(_parsed(line, where), where)
+        try:
+            row = _parsed(line, where)
+            if not isinstance(row, dict):
+                raise _no_object(row, where)
+        except LineError as fault:
+            odd(fault)
+        else:
+            yield where, row
 
 
 def _parsed(text: str, where: Where) -> Any:
@@ -122,13 +169,11 @@ def _parsed(text: str, where: Where) -> Any:
         raise where.broken(f"cannot be read ({fault})") from None
 
 
-def _object(row: Any, where: Where) -> tuple[Where, dict[str, Any]]:
-    if not isinstance(row, dict):
-        raise where.broken(f"{type(row).__name__}, not an object", "write one JSON object per line")
-    return where, row
+def _no_object(row: Any, where: Where) -> LineError:
+    return where.broken(f"{type(row).__name__}, not an object", "write one JSON object per line")
 
 
-def _table(lines: TextIO, path: Path) -> Iterator[tuple[Where, dict[str, Any]]]:
+def _table(lines: TextIO, path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
     head = lines.readline()
     delimiter = max(_DELIMITERS, key=head.count)
     names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
@@ -137,9 +182,12 @@ def _table(lines: TextIO, path: Path) -> Iterator[tuple[Where, dict[str, Any]]]:
         for row in table:
             where = Where(path, table.line_num + 1)
             if None in row:
-                raise where.broken(
-                    "more cells than the header has names", f"quote texts that hold {delimiter!r}"
+                odd(
+                    where.broken(
+                        "more cells than the header has names", f"quote texts that hold {delimiter!r}"
+                    )
                 )
+                continue
             yield where, {name: _cell(name, text) for name, text in row.items()}
     except csv.Error as fault:
         raise Where(path, table.line_num + 1).broken(f"cannot be read ({fault})", "mend the line") from None
