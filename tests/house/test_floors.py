@@ -40,6 +40,7 @@ PURE = {
         "exact.keys.normalize",
         "exact.keys.identity",
         "exact.keys.meaning",
+        "exact.keys.parameters",
         "exact.memory.eviction",
         "exact.memory.slot",
     ),

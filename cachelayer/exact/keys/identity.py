@@ -14,6 +14,7 @@ from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
 from .meaning import compared
 from .normalize import Fold
+from .parameters import Parameters
 from .plain import encode_plain
 from .refusal import unkeyable
 
@@ -83,22 +84,11 @@ class Identifier:
         """Whether arguments are JSON values by declaration: JSON's rules hold for them, an enum is its value."""
         self._of = tree if self.json_only else argument
         self._heads: dict[str | None, bytes] = {}
-        parameters = list(signature.parameters.values())
-        self._receiver = parameters[0].name if method else None
-        self._positional = [
-            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-        self._rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        self._extra = any(p.kind is p.VAR_KEYWORD for p in parameters)
-        named = {
-            p.name: p for p in parameters if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD
-        }
-        self._known = frozenset(named)
-        self._foreign = {n for n, p in named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
-        """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
-        self._defaults = {n: p.default for n, p in named.items() if p.default is not p.empty}
-        self._required = [n for n, p in named.items() if p.default is p.empty]
-        for unknown in (n for n in ignore if n not in named and not self._extra):
+        self._receiver = next(iter(signature.parameters)) if method else None
+        parameters = Parameters(signature)
+        self.arguments, named = parameters.bind, parameters.named
+        """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        for unknown in (n for n in ignore if n not in named and not parameters.extra):
             raise ConfigurationError(
                 "ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}"
             )
@@ -112,7 +102,7 @@ class Identifier:
             raise ConfigurationError(
                 "vector", name, "name the parameter that it reads: text='name', and no key="
             )
-        self.text = compared(name, candidates, named, text, self._extra, semantic and key is None)
+        self.text = compared(name, candidates, named, text, parameters.extra, semantic and key is None)
         self.compares = self.text is not None and (key is None or text is not None)
         """Whether two requests can be near each other: not where all that `key` returns must be equal."""
         if semantic and callable(text) and key is None and not ignore:
@@ -122,33 +112,6 @@ class Identifier:
         """Parameters that are no fields like others: left out, or read by rules of their own."""
         self._exact = self.text is None and not wire and self._receiver is None and key is None
         """Whether arguments are compared as they are, none by meaning."""
-        self._simple = len(self._positional) == len(named)
-        """Whether arguments given by position alone, as many as there are parameters, are all of them."""
-
-    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
-        if self._simple and not kwargs and len(args) == len(self._positional):
-            if len(args) == 1:
-                return {self._positional[0]: args[0]}
-            return dict(zip(self._positional, args, strict=True))
-        if kwargs and not kwargs.keys().isdisjoint(self._foreign):
-            return None
-        if kwargs and args and not kwargs.keys().isdisjoint(self._positional[: len(args)]):
-            return None
-        if args or self._defaults:
-            bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
-        else:
-            bound = kwargs
-        if len(args) > len(self._positional):
-            if self._rest is None:
-                return None
-            bound["*" + self._rest] = args[len(self._positional) :]
-        for name in self._required:
-            if name not in bound:
-                return None
-        if len(bound) > len(self._known) and not self._extra and not kwargs.keys() <= self._known:
-            return None
-        return bound
 
     def identify(self, args: tuple[Any, ...], kwargs: dict[str, Any], tenant: str | None) -> Identity | None:
         """The identity of a call; None of one that does not fit the signature (the function will say so) or acts.

@@ -1,0 +1,67 @@
+"""Arguments by the names of the parameters, as `inspect.Signature.bind` gives them, but fast. Pure."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+
+class Parameters:
+    """The parameters of one signature, sorted once by how they take arguments."""
+
+    __slots__ = (
+        "_defaults",
+        "_foreign",
+        "_known",
+        "_positional",
+        "_required",
+        "_rest",
+        "_simple",
+        "extra",
+        "named",
+    )
+
+    def __init__(self, signature: inspect.Signature) -> None:
+        every = list(signature.parameters.values())
+        self.named = {
+            p.name: p for p in every if p.kind is not p.VAR_POSITIONAL and p.kind is not p.VAR_KEYWORD
+        }
+        """All but `*args` and `**kwargs`."""
+        self.extra = any(p.kind is p.VAR_KEYWORD for p in every)
+        """Whether keywords of any name are taken."""
+        self._known = frozenset(self.named)
+        self._positional = [p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self._rest = next((p.name for p in every if p.kind is p.VAR_POSITIONAL), None)
+        self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
+        """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
+        self._defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
+        self._required = [n for n, p in self.named.items() if p.default is p.empty]
+        self._simple = len(self._positional) == len(self.named)
+        """Whether arguments given by position alone, as many as there are parameters, are all of them."""
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+        """Arguments by parameter name, defaults filled in and `*rest` under that name; None where the call does not
+        fit the signature.
+        """
+        if self._simple and not kwargs and len(args) == len(self._positional):
+            if len(args) == 1:
+                return {self._positional[0]: args[0]}
+            return dict(zip(self._positional, args, strict=True))
+        if kwargs and not kwargs.keys().isdisjoint(self._foreign):
+            return None
+        if kwargs and args and not kwargs.keys().isdisjoint(self._positional[: len(args)]):
+            return None
+        if args or self._defaults:
+            bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+        else:
+            bound = kwargs
+        if len(args) > len(self._positional):
+            if self._rest is None:
+                return None
+            bound["*" + self._rest] = args[len(self._positional) :]
+        for name in self._required:
+            if name not in bound:
+                return None
+        if len(bound) > len(self._known) and not self.extra and not kwargs.keys() <= self._known:
+            return None
+        return bound
