@@ -12,7 +12,6 @@ from cachelayer.errors import ConfigurationError
 
 from .memory import KV_BYTES, WEIGHT_BITS, Gpu, KvMemory, ModelShape, kv_memory
 from .settings import (
-    ARGS,
     KNOBS,
     Kind,
     Setting,
@@ -23,6 +22,7 @@ from .settings import (
     graphs,
     observability,
     parallel,
+    precision,
     speculative,
 )
 
@@ -87,33 +87,30 @@ def make(
 ) -> EngineProfile:
     """Choose and check every setting.
 
-    `context` in tokens (default the model's), `concurrency` the expected number of requests at once,
-    `weights` one of `WEIGHT_BITS`, `kv_dtype` one of `KV_BYTES`, `host_cache` in GiB. `tensor_parallel`
-    defaults to the smallest degree that fits, and for latency to the NVLink domain. Raises
-    ConfigurationError naming the field."""
-    given = {"context": context, "tensor_parallel": tensor_parallel, "pipeline_parallel": pipeline_parallel}
-    for name, value in given.items():
+    `context` in tokens (default the model's), `concurrency` the expected number of requests at once, `weights` one of
+    `WEIGHT_BITS`, `kv_dtype` one of `KV_BYTES`, `host_cache` in GiB. `tensor_parallel` defaults to the smallest degree
+    that fits; for the latency of a large model at least to 4, where NVLink joins as many. Raises ConfigurationError
+    naming the field.
+    """
+    for name, value in (
+        ("context", context),
+        ("tensor_parallel", tensor_parallel),
+        ("pipeline_parallel", pipeline_parallel),
+    ):
         if value is not None:
             whole(name, value, 1)
     context = context or model.context
     _check(model, gpu, context, concurrency, weights, kv_dtype, host_cache, version)
-    knobs = KNOBS[kind]
     memory_of = partial(
-        kv_memory,
-        model,
-        gpu,
-        pipeline_parallel=pipeline_parallel,
-        weights=weights,
-        kv_dtype=kv_dtype,
-        context=context,
-    )
+        kv_memory, model, gpu, pipeline_parallel=pipeline_parallel, weights=weights, kv_dtype=kv_dtype, context=context
+    )  # fmt: skip
     large = model.parameters * WEIGHT_BITS[weights] / 8 > LARGE
     degree = tensor_parallel or _degree(kind == "latency" and large, model, gpu, memory_of)
     if model.kv_heads % degree and degree % model.kv_heads:
         raise ConfigurationError(
             "tensor_parallel", degree, f"must divide the model's {model.kv_heads} KV heads"
         )
-    memory = memory_of(tensor_parallel=degree)
+    memory, knobs = memory_of(tensor_parallel=degree), KNOBS[kind]
     batch = _batch(knobs.batch, concurrency, memory)
     settings = [
         *parallel(kind, degree, pipeline_parallel),
@@ -121,20 +118,12 @@ def make(
         *cache(kv_dtype, host_cache, kv_events, memory, version),
         *graphs(batch),
         *observability(version),
+        *precision(gpu),
+        *speculative(speculation, kind),
     ]
-    if gpu.sm < 80:
-        settings.append(Setting("dtype", "float16", f"{gpu.name} (SM{gpu.sm}) has no BF16", ARGS))
-    if speculation is not None:
-        settings.append(speculative(speculation, kind))
     return EngineProfile(
-        kind=kind,
-        model=model,
-        gpu=gpu,
-        version=version,
-        weights=weights,
-        memory=memory,
-        settings=tuple(settings),
-    )
+        kind=kind, model=model, gpu=gpu, version=version, weights=weights, memory=memory, settings=tuple(settings)
+    )  # fmt: skip
 
 
 def _check(

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from cachelayer.errors import ConfigurationError
 
-from .memory import BLOCK, GIB, KvMemory
+from .memory import BLOCK, GIB, Gpu, KvMemory
 
 Kind = Literal["latency", "throughput", "balanced"]
 Version = Literal["1.0", "1.2", "1.3"]
@@ -40,10 +40,14 @@ class Speculation:
     """Off above this batch: a full GPU has no spare compute for drafts."""
 
     def __post_init__(self) -> None:
-        if (self.method in ("Eagle", "DraftTarget")) != (self.draft is not None):
-            raise ConfigurationError(
-                "draft", self.draft, f"{self.method} takes a draft model exactly where it needs one"
+        needed = self.method in ("Eagle", "DraftTarget")
+        if needed != (self.draft is not None):
+            remedy = (
+                "needs a draft model: give its directory"
+                if needed
+                else "drafts without a model: leave it out"
             )
+            raise ConfigurationError("draft", self.draft, f"{self.method} {remedy}")
         if not 1 <= self.max_draft_len <= 16:
             raise ConfigurationError("max_draft_len", self.max_draft_len, "give 1 to 16")
 
@@ -92,7 +96,11 @@ def parallel(kind: Kind, degree: int, pipeline: int) -> list[Setting]:
 
 
 def batching(knobs: Knobs, batch: int, context: int, version: Version) -> list[Setting]:
-    settings = [
+    return [*_limits(knobs, batch, context), *_scheduling(knobs), *_by_release(knobs, version)]
+
+
+def _limits(knobs: Knobs, batch: int, context: int) -> list[Setting]:
+    return [
         Setting(
             "max_batch_size",
             batch,
@@ -106,6 +114,11 @@ def batching(knobs: Knobs, batch: int, context: int, version: Version) -> list[S
             TUNING,
         ),
         Setting("max_seq_len", context, "prompt and output together; sizes the KV pool's promise", ARGS),
+    ]
+
+
+def _scheduling(knobs: Knobs) -> list[Setting]:
+    return [
         Setting(
             "enable_chunked_prefill",
             True,
@@ -134,6 +147,10 @@ def batching(knobs: Knobs, batch: int, context: int, version: Version) -> list[S
             START,
         ),
     ]
+
+
+def _by_release(knobs: Knobs, version: Version) -> list[Setting]:
+    settings = []
     if version != "1.0" and knobs.wait_ms:
         settings.append(
             Setting(
@@ -228,7 +245,15 @@ def observability(version: Version) -> list[Setting]:
     return settings
 
 
-def speculative(speculation: Speculation, kind: Kind) -> Setting:
+def precision(gpu: Gpu) -> list[Setting]:
+    if gpu.sm >= 80:
+        return []
+    return [Setting("dtype", "float16", f"{gpu.name} (SM{gpu.sm}) has no BF16", ARGS)]
+
+
+def speculative(speculation: Speculation | None, kind: Kind) -> list[Setting]:
+    if speculation is None:
+        return []
     if kind == "throughput":
         raise ConfigurationError(
             "speculation",
@@ -236,4 +261,4 @@ def speculative(speculation: Speculation, kind: Kind) -> Setting:
             "a full GPU has no compute to spare for drafts: use it with latency or balanced",
         )
     reason = f"several tokens a step while at most {speculation.max_concurrency} requests run"
-    return Setting("speculative_config", speculation.config(), reason, ARGS)
+    return [Setting("speculative_config", speculation.config(), reason, ARGS)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -160,12 +161,12 @@ def test_a_wrong_setting_is_refused_by_name(options: dict[str, Any], field: str)
 
 def test_speculation_keeps_tenants_apart_and_names_a_draft_exactly_where_one_is_needed() -> None:
     assert Speculation(method="NGram").config()["is_public_pool"] is False
-    for wrong in (
-        {"method": "Eagle"},
-        {"method": "MTP", "draft": "/d"},
-        {"method": "MTP", "max_draft_len": 0},
+    for wrong, told in (
+        ({"method": "Eagle"}, "draft=None: Eagle needs a draft model: give its directory"),
+        ({"method": "MTP", "draft": "/d"}, "draft='/d': MTP drafts without a model: leave it out"),
+        ({"method": "MTP", "max_draft_len": 0}, "max_draft_len=0: give 1 to 16"),
     ):
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(ConfigurationError, match=re.escape(told)):
             Speculation(**wrong)  # type: ignore[arg-type]
 
 
