@@ -181,10 +181,7 @@ class TritonTransport:
         layout = self._layout
         assert layout is not None
         prompt = await self._prompt(request)
-        message = self._pb.ModelInferRequest()
-        message.CopyFrom(self._common)
-        message.id = request.id
-        add_inputs(message, inputs_of(layout, request, prompt, self._default_max_tokens))
+        message = self._message(layout, request, prompt)
         remaining = None
         if request.deadline is not None:
             remaining = max(0.001, request.deadline - asyncio.get_running_loop().time())
@@ -225,6 +222,13 @@ class TritonTransport:
                 call.cancel()
                 if self._stop_model is not None and not answer.broken:
                     self._stop(request.id)
+
+    def _message(self, layout: Layout, request: Request, prompt: str) -> Any:
+        message = self._pb.ModelInferRequest()
+        message.CopyFrom(self._common)
+        message.id = request.id
+        add_inputs(message, inputs_of(layout, request, prompt, self._default_max_tokens))
+        return message
 
     async def _prompt(self, request: Request) -> str:
         if request.messages is not None:

@@ -142,22 +142,10 @@ class CacheLayerMiddleware:
         name: str = "asgi",
         lifespan: bool = True,
     ) -> None:
-        if not isinstance(layer, CacheLayer):
-            raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
-        for option, value, known in (
-            ("too_large", too_large, ("pass", "refuse")),
-            ("on_leave", on_leave, ("stop", "finish")),
-        ):
-            if value not in known:
-                raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
-        either("lifespan", lifespan)
-        if not (isinstance(trust, bool) or callable(trust)):
-            raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
-        whole("max_body", max_body, 1, " bytes")
-        if pace is not None:
-            number("pace", pace, unit="seconds between two events")
-        if not (authorize is None or callable(authorize)):
-            raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
+        _check(
+            layer=layer, authorize=authorize, trust=trust, max_body=max_body, too_large=too_large,
+            on_leave=on_leave, pace=pace, lifespan=lifespan,
+        )  # fmt: skip
         self.app, self.layer = app, layer
         covered = CREDENTIALS if principal is None else getattr(principal, "covers", ())
         chosen = header_names("vary", vary)
@@ -181,15 +169,9 @@ class CacheLayerMiddleware:
             pace=pace,
             name=b"cachelayer",
         )
-        served: dict[str, Served] = {}
-        for route in routes:
-            if not isinstance(route, Route):
-                raise ConfigurationError("routes", route, "give routes, as JsonRoute('/path') is one")
-            if route.path in served:
-                raise ConfigurationError("routes", route.path, "each path once")
-            served[route.path] = Served(route, app, layer, settings, name)
-        self._served = {path: one for path, one in served.items() if one.route.template is None}
-        self._templates = [one for one in served.values() if one.route.template is not None]
+        served = [Served(route, app, layer, settings, name) for route in _each_once(routes)]
+        self._served = {one.route.path: one for one in served if one.route.template is None}
+        self._templates = [one for one in served if one.route.template is not None]
         self._lifespan = Lifespan(app, layer) if lifespan else app
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -218,3 +200,44 @@ class CacheLayerMiddleware:
         if root and (served := self._served.get(below)) is not None:
             return served, root
         return next(((one, path) for one in self._templates if one.route.stands_at(below)), (None, ""))
+
+
+def _check(
+    *,
+    layer: object,
+    authorize: object,
+    trust: object,
+    max_body: object,
+    too_large: object,
+    on_leave: object,
+    pace: object,
+    lifespan: object,
+) -> None:
+    """Refuse what cannot work, by field, value and remedy."""
+    if not isinstance(layer, CacheLayer):
+        raise ConfigurationError("layer", layer, "give a cachelayer.CacheLayer")
+    for option, value, known in (
+        ("too_large", too_large, ("pass", "refuse")),
+        ("on_leave", on_leave, ("stop", "finish")),
+    ):
+        if value not in known:
+            raise ConfigurationError(option, value, f"give {known[0]!r} or {known[1]!r}")
+    either("lifespan", lifespan)
+    if not (isinstance(trust, bool) or callable(trust)):
+        raise ConfigurationError("trust", trust, "give True, False, or a callable of the scope")
+    whole("max_body", max_body, 1, " bytes")
+    if pace is not None:
+        number("pace", pace, unit="seconds between two events")
+    if not (authorize is None or callable(authorize)):
+        raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
+
+
+def _each_once(routes: Iterable[Route]) -> list[Route]:
+    given: dict[str, Route] = {}
+    for route in routes:
+        if not isinstance(route, Route):
+            raise ConfigurationError("routes", route, "give routes, as JsonRoute('/path') is one")
+        if route.path in given:
+            raise ConfigurationError("routes", route.path, "each path once")
+        given[route.path] = route
+    return list(given.values())

@@ -59,9 +59,19 @@ def register(subparsers: Subparsers) -> None:
         epilog=_EXAMPLES,
         formatter_class=arguments.Help,
     )
+    parser.add_argument("target", metavar="TARGET", help="URL of an API, or module:function")
+    parser.add_argument(
+        "traffic", type=Path, metavar="TRAFFIC", help="file with the requests, or directory of recorded ones"
+    )
+    _add_asking(parser)
+    _add_pace(parser)
+    _add_measuring(parser)
+    _add_output(parser)
+    parser.set_defaults(run=_run)
+
+
+def _add_asking(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("target", metavar="TARGET", help="URL of an API, or module:function")
-    add("traffic", type=Path, metavar="TRAFFIC", help="file with the requests, or directory of recorded ones")
     add("--without", metavar="TARGET", help="what to ask without the cache (default: the function's bypass)")
     add("--only", choices=("with", "without"), help="measure only one of the two")
     arguments.add_field(parser)
@@ -82,6 +92,9 @@ def register(subparsers: Subparsers) -> None:
         metavar="S",
         help="seconds for one request (default 120)",
     )
+
+
+def _add_pace(parser: argparse.ArgumentParser) -> None:
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--concurrency", type=arguments.count, metavar="N", help="closed loop: N at a time")
     pace.add_argument(
@@ -94,6 +107,7 @@ def register(subparsers: Subparsers) -> None:
         metavar="X",
         help="open loop: the times in the file, X times as fast",
     )
+    add = parser.add_argument
     add(
         "--in-flight",
         type=arguments.count,
@@ -115,6 +129,10 @@ def register(subparsers: Subparsers) -> None:
         metavar="X",
         help="multiply the lengths of Azure's and Mooncake's requests by X",
     )
+
+
+def _add_measuring(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add("--warmup", default="5%", metavar="N|P%", help="leave out the first N, or this share (default 5%%)")
     add(
         "--slo",
@@ -122,6 +140,10 @@ def register(subparsers: Subparsers) -> None:
         metavar="LIMITS",
         help="goodput counts requests within these: ttft=500ms,itl=50ms,tpot=50ms,e2e=5s",
     )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--report",
         type=arguments.destination,
@@ -144,7 +166,6 @@ def register(subparsers: Subparsers) -> None:
         metavar="PERCENT",
         help="how much worse is still accepted (default 10)",
     )
-    parser.set_defaults(run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from ...durations import seconds
 from ...errors import ConfigurationError, StoreFault
@@ -93,25 +93,14 @@ def parse(url: str) -> Target:
         raise _bad(url, "Sentinels are not asked: name the primary, by a host name that follows a failover")
     if parts.scheme not in SCHEMES or "://" not in url:
         raise _bad(url, f"begin with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    unknown = sorted(set(options) - set(OPTIONS))
-    if (
-        parts.fragment
-        or "@" in ("" if parts.scheme == "unix" else parts.path)
-        or (unknown and "@" in parts.query)
-    ):
-        raise _bad(url, ESCAPED)
-    if {"username", "password"} & set(unknown):
-        raise _bad(url, "user and password stand before the host: redis://user:password@host:6379/0")
-    if unknown:
-        raise _bad(url, f"unknown option {unknown[0]!r}; known are {', '.join(OPTIONS)}")
+    options = _options(url, parts)
     credentials, _, hosts = parts.netloc.rpartition("@")
     username, _, password = credentials.partition(":")
     unix = parts.scheme == "unix"
-    if unix and hosts:
-        raise _bad(url, f"a path begins with a slash: unix:///run/redis.sock; or {ESCAPED}")
     cluster = parts.scheme.endswith("+cluster") or _flag(url, options.get("cluster", "false"))
     db = _number(url, options.get("db") or ("" if unix else parts.path.strip("/")) or "0")
+    if unix and hosts:
+        raise _bad(url, f"a path begins with a slash: unix:///run/redis.sock; or {ESCAPED}")
     if cluster and (db or unix):
         raise _bad(url, "a cluster has database 0 only and is reached by host and port")
     if unix and not parts.path:
@@ -120,12 +109,6 @@ def parse(url: str) -> Target:
         raise _bad(
             url, "name one server; several are the nodes of a cluster: redis+cluster://host:port,host:port"
         )
-    tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
-    if tls and not parts.scheme.startswith("rediss"):
-        raise _bad(url, "ssl_ options need the scheme rediss")
-    for name, known in (("ssl_cert_reqs", ("none", "required")), ("ssl_check_hostname", ("true", "false"))):
-        if tls.get(name, known[0]) not in known:
-            raise _bad(url, f"{name} takes {' or '.join(known)}")
     return Target(
         () if unix else tuple(_address(url, host) for host in hosts.split(",")),
         parts.path if unix else "",
@@ -133,9 +116,33 @@ def parse(url: str) -> Target:
         cluster,
         unquote(username),
         unquote(password),
-        tls if parts.scheme.startswith("rediss") else None,
+        _tls(url, parts.scheme, options),
         _lag(url, options.get("lag", "100ms")),
     )
+
+
+def _options(url: str, parts: SplitResult) -> dict[str, str]:
+    """What stands behind the question mark; known names only."""
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    unknown = sorted(set(options) - set(OPTIONS))
+    misplaced = "@" in ("" if parts.scheme == "unix" else parts.path) or (unknown and "@" in parts.query)
+    if parts.fragment or misplaced:  # of a password, most likely
+        raise _bad(url, ESCAPED)
+    if {"username", "password"} & set(unknown):
+        raise _bad(url, "user and password stand before the host: redis://user:password@host:6379/0")
+    if unknown:
+        raise _bad(url, f"unknown option {unknown[0]!r}; known are {', '.join(OPTIONS)}")
+    return options
+
+
+def _tls(url: str, scheme: str, options: Mapping[str, str]) -> dict[str, str] | None:
+    tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    if tls and not scheme.startswith("rediss"):
+        raise _bad(url, "ssl_ options need the scheme rediss")
+    for name, known in (("ssl_cert_reqs", ("none", "required")), ("ssl_check_hostname", ("true", "false"))):
+        if tls.get(name, known[0]) not in known:
+            raise _bad(url, f"{name} takes {' or '.join(known)}")
+    return tls if scheme.startswith("rediss") else None
 
 
 def redacted(url: str) -> str:

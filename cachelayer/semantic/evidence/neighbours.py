@@ -169,18 +169,8 @@ class Neighbourhood:
         """`known`: candidates by falling similarity; `entries`: how many the scope holds. None without any."""
         if not known:
             return None
-        top = known[0].similarity
-        votes: dict[int, list[float]] = {}
-        for k in known:
-            narrow, wide = math.exp((k.similarity - top) * _NARROW), math.exp((k.similarity - top) * _WIDE)
-            tally = votes.get(k.answer)
-            if tally is None:
-                votes[k.answer] = [narrow, wide, k.similarity, k.place]
-            else:
-                tally[0] += narrow
-                tally[1] += wide
-        ids = list(votes)
-        tallies = list(votes.values())
+        votes = _votes(known)
+        ids, tallies = list(votes), list(votes.values())
         total, total_wide = sum([t[0] for t in tallies]), sum([t[1] for t in tallies])
         bent = self.metric.bend(x)
         sums = self.answers.sums.take(ids, axis=0)
@@ -274,6 +264,21 @@ class Neighbourhood:
             other = pair[0] if pair[1] == gone else pair[1]
             if other != kept:
                 self.confusions[_pair(kept, other)] = self.confusions.get(_pair(kept, other), 0) + times
+
+
+def _votes(known: Sequence[Known]) -> dict[int, list[float]]:
+    """Per answer: the weight of its candidates by two kernels, and the similarity and place of the nearest."""
+    top = known[0].similarity
+    votes: dict[int, list[float]] = {}
+    for k in known:
+        narrow, wide = math.exp((k.similarity - top) * _NARROW), math.exp((k.similarity - top) * _WIDE)
+        tally = votes.get(k.answer)
+        if tally is None:
+            votes[k.answer] = [narrow, wide, k.similarity, k.place]
+        else:
+            tally[0] += narrow
+            tally[1] += wide
+    return votes
 
 
 def _pairs(known: Sequence[Known], answer: int, judge: Judge) -> tuple[float, float]:
