@@ -96,7 +96,7 @@ async def test_weight_bounds_a_batch_and_one_item_always_fits():
 
 async def test_a_batch_stays_small_enough_for_its_earliest_deadline():
     """The pace is learnt from earlier calls: 1 s an item on this loop's clock."""
-    loop, now, sizes = asyncio.get_running_loop(), 0.0, []
+    loop, now, sizes = asyncio.get_running_loop(), 100.0, []
 
     async def slow(items: Sequence[int]) -> Sequence[int]:
         nonlocal now
@@ -106,10 +106,10 @@ async def test_a_batch_stays_small_enough_for_its_earliest_deadline():
 
     loop.time = lambda: now  # type: ignore[method-assign]
     batcher: Batcher[int, int] = Batcher(slow)
-    await batcher.submit(0)
+    await asyncio.gather(batcher.submit(0), batcher.submit(1))
     tight = [batcher.submit(i, deadline=now + 3.5) for i in range(3)]
     await asyncio.gather(*tight, *(batcher.submit(i) for i in range(6)))
-    assert sizes == [1, 3, 6]
+    assert sizes == [2, 3, 6]
 
 
 async def test_an_item_whose_deadline_passed_in_the_queue_is_shed_with_a_reason():

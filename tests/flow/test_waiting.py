@@ -8,7 +8,7 @@ import time
 import pytest
 
 from cachelayer.flow.deadlines import Deadlines
-from cachelayer.flow.waiting import Mailbox, Ticker, settled, within
+from cachelayer.flow.waiting import Mailbox, Ticker, Turns, settled, within
 
 
 class Late(Exception):
@@ -30,6 +30,34 @@ async def test_waiting_for_a_future_neither_cancels_it_nor_looks_at_it():
     assert await settled(future, 0)
     assert await settled(future, 10)
     assert isinstance(future.exception(), Late)
+
+
+async def test_turns_are_taken_by_one_caller_at_a_time():
+    turns, inside, most = Turns(), 0, 0
+
+    async def caller() -> None:
+        nonlocal inside, most
+        async with turns.turn():
+            inside += 1
+            most = max(most, inside)
+            await asyncio.sleep(0)
+            inside -= 1
+
+    await asyncio.gather(*(caller() for _ in range(5)))
+    assert (inside, most) == (0, 1)
+
+
+def test_who_holds_a_turn_on_a_loop_that_has_stopped_is_not_waited_for():
+    turns = Turns()
+    stopped = asyncio.new_event_loop()
+    stopped.run_until_complete(turns.turn().__aenter__())
+
+    async def caller() -> str:
+        async with asyncio.timeout(20), turns.turn():
+            return "our turn"
+
+    assert asyncio.run(caller()) == "our turn"
+    stopped.close()
 
 
 async def test_a_ticker_ticks_until_stopped():

@@ -96,3 +96,21 @@ def test_rounds_serve_several_loops() -> None:
 
     for _ in range(2):
         assert asyncio.run(block())
+
+
+async def test_one_timer_starts_all_watches_of_a_round_however_many_join() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.timers: list[Any] = []
+
+        def call_later(self, _seconds: float, tick: Any) -> None:
+            self.timers.append(tick)
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    loop, rounds = Counting(), Rounds(1.0)
+    with Watch(never) as first, Watch(never) as second:
+        for watch in (first, second, first):
+            rounds.join(watch, loop)  # type: ignore[arg-type]
+        assert len(loop.timers) == 1

@@ -1,0 +1,55 @@
+"""Who shares a call that is being made, and who makes one of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+from cachelayer import CacheLayer, Outcome, Reason, Source
+from cachelayer.layer import engine_of
+from cachelayer.testing import Gate
+
+
+def test_who_rides_on_an_answer_that_cannot_be_copied_makes_one_of_its_own_in_a_thread_too() -> None:
+    layer, began, made = CacheLayer(semantic=False), threading.Event(), []
+    flights = engine_of(layer).flights
+
+    def answer(question: str) -> object:
+        if not began.is_set():
+            began.set()
+            while not any(flight.waiters for flight in flights._flights.values()):
+                time.sleep(0.001)
+        return threading.Lock()
+
+    ask = layer.wrap(answer, name="ask")
+    leader, rider = (threading.Thread(target=lambda: made.append(ask("q"))) for _ in range(2))
+    leader.start()
+    assert began.wait(60)
+    rider.start()
+    leader.join()
+    rider.join()
+    assert len(made) == 2 and made[0] is not made[1] and None not in made
+
+
+async def test_calls_that_are_tightened_in_different_ways_share_no_flight() -> None:
+    gate, layer = Gate(), CacheLayer(semantic=False)
+    ask = layer.wrap(gate, name="ask")
+
+    async def tightened(**how: Any) -> Outcome:
+        with layer.tighten(**how):
+            return await ask.outcome("q")
+
+    asking = [tightened(no_store=True), tightened(no_similar=True), tightened(no_similar=True), tightened()]
+    tasks = [asyncio.create_task(one) for one in asking]
+    for number in (1, 2, 3):
+        assert await gate.entered() == number
+    gate.open()
+    private, *others = await asyncio.gather(*tasks)
+    assert private.stored is Reason.NO_STORE and all(one.stored is None for one in others)
+    assert [one.source for one in others] == [
+        Source.BACKEND,
+        Source.COALESCED,
+        Source.BACKEND,
+    ] and gate.calls == 3
