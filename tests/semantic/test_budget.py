@@ -177,17 +177,18 @@ def test_the_alarm_sounds_soon_after_everything_turns_wrong(seed: int) -> None:
     assert max(wealth) >= 200
 
 
-def test_the_interval_covers_the_true_rate_at_any_time() -> None:
+@pytest.mark.parametrize("rate", [0.04, 0.5])
+def test_the_interval_covers_the_true_rate_at_any_time(rate: float) -> None:
     missed = 0
     for seed in range(40):
         rng, interval = random.Random(seed), Interval()
         for hit in range(1, 1501):
-            probability = level(rng.choice([0.02, 0.06, 0.2]))
+            probability = level(rng.choice([0.02, 0.06, 0.2, 1.0]))
             checked = rng.random() < probability
-            interval.hit(probability, checked, checked and rng.random() < 0.04)
+            interval.hit(probability, checked, checked and rng.random() < rate)
             if hit % 250 == 0:
                 low, high = interval.bounds()
-                if not low <= 0.04 <= high:
+                if not low <= rate <= high:
                     missed += 1
                     break
     assert missed <= 4

@@ -100,17 +100,20 @@ def test_answers_that_all_change_are_noticed_by_misses_and_the_scope_starts_agai
     assert sum(wrong_late) <= 0.02 * len(wrong_late)
 
 
-def test_what_a_change_of_answers_taught_about_evidence_is_unlearned() -> None:
+def test_what_a_change_of_answers_taught_about_evidence_is_unlearned_and_early_warnings_go_with_it() -> None:
     world, d = World(2), decider(2)
     for _ in range(600):
         world.ask(d, 1e-7)
-    calibration = d._functions["f"].calibration
-    wrong = float(calibration.wrong.sum())
+    function = d._functions["f"]
+    wrong, alarm = float(function.calibration.wrong.sum()), function.account(0.02).alarm
+    alarm.hit(1.0, True)
+    alarm.hit(1.0, True)
     world.answers = [f"new {a}" for a in world.answers]
-    for _ in range(60):
+    while not world.gone:
+        warned = alarm.recent
         world.ask(d, 1e-7)
-    assert world.gone
-    assert float(calibration.wrong.sum()) <= wrong + 2.0
+    assert alarm.recent <= 1.0 and warned > 5.0
+    assert float(function.calibration.wrong.sum()) <= wrong + 2.0
 
 
 def test_an_answer_reported_wrong_is_never_served_again() -> None:

@@ -174,3 +174,16 @@ async def test_a_caller_who_greets_is_served_what_another_asked_without() -> Non
         await layer.flush()
     assert outcome.answer == "Press the button for five seconds."
     assert outcome.source == "index"
+
+
+def test_a_request_in_other_words_repeats_none_that_is_known() -> None:
+    query, decider = Query(ASKED, VECTOR), EvidenceDecider(random=random.Random(1).random)
+
+    def again(other: str) -> Decision | None:
+        return decider.again("f", b"", query, [Candidate(1, 1.0, other, None)], 0.05)
+
+    assert again("how do i reset the hub 3") is None
+    decider.stored(1, "f", b"", query, "an answer")
+    assert again("how do i sell the hub 3") is None
+    repeated = again("how do i reset the hub 3")
+    assert repeated is not None and repeated.entry == 1

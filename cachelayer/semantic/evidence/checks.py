@@ -138,8 +138,8 @@ class Checks(Register):
 
         It bets on hits it would have served, whose truth the misses show, that fewer than 3 bounds of them are wrong.
         """
-        bound = max(fn.accounts, default=0.0)
-        if bound and fn.calibration.corrected(risk) <= fn.accounts[bound].ledger.limit:
+        bound = max(fn.accounts)  # under one of them it was stopped
+        if fn.calibration.corrected(risk) <= fn.accounts[bound].ledger.limit:
             stake = 0.9 * (3.0 * min(bound, 0.3) - (0.0 if right else 1.0))
             here.regained = max(0.1, here.regained * (1.0 + stake))
         if here.regained >= RESUME:
