@@ -52,8 +52,10 @@ class Apart:
 
     def _drop(self, key: bytes) -> None:
         if self._owners.pop(key, None) is not None:
-            self._partitions[key[:_SIZE]] -= 1
-            self._partitions += Counter()  # without those of which nothing is left
+            place = key[:_SIZE]
+            self._partitions[place] -= 1
+            if not self._partitions[place]:
+                del self._partitions[place]
 
     def sift(self, partition: bytes, mine: Said, found: list[Candidate]) -> list[Candidate]:
         """Without those whose answers were reported for such a request, or this one's for theirs."""
