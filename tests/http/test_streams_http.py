@@ -269,3 +269,28 @@ async def test_an_event_is_with_its_caller_before_the_app_goes_on(layer: CacheLa
     call = Client(CacheLayerMiddleware(app, layer=layer)).chatting("tell", stream=True)
     answer = await call.wait()
     assert seen[3:] == list(range(4, 41)) and answer.body == b"".join(b"data: %d\n\n" % n for n in range(40))
+
+
+@pytest.mark.parametrize("ending", [b"", b"\n", b"\r\n"])
+async def test_a_stream_whose_last_event_lacks_its_blank_line_is_replayed_to_its_end(
+    layer: CacheLayer, ending: bytes
+) -> None:
+    head = {
+        "type": "http.response.start",
+        "status": 200,
+        "headers": [(b"content-type", b"text/event-stream")],
+    }
+    choice = b'{"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}'
+    calls = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal calls
+        calls += 1
+        await receive()
+        await send(head)
+        await send({"type": "http.response.body", "body": b"data: %b\n\ndata: [DONE]%b" % (choice, ending)})
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    first, again = [await c.chat("hello", stream=True) for _ in range(2)]
+    assert again.hit and calls == 1
+    assert [one.body.endswith(b"data: [DONE]" + ending) for one in (first, again)] == [True, True]
