@@ -165,10 +165,9 @@ class Gate:
     `turn` say."""
 
     def __init__(self, lanes: Mapping[str, Lane] = LANES) -> None:
-        if sum(lane.reserve for lane in lanes.values()) > 1:
-            raise ConfigurationError(
-                "reserve", {n: v.reserve for n, v in lanes.items()}, "reserves exceed 1 together"
-            )
+        reserves = {name: lane.reserve for name, lane in lanes.items()}
+        if sum(reserves.values()) > 1:
+            raise ConfigurationError("reserve", reserves, "give shares that are 1 together at most")
         self._lanes = {name: _LaneState(lane) for name, lane in lanes.items()}
         self._shared = 1.0 - sum(lane.reserve for lane in lanes.values())
         self._order = itertools.count()

@@ -108,7 +108,9 @@ def make(
     degree = tensor_parallel or _degree(kind == "latency" and large, model, gpu, memory_of)
     if model.kv_heads % degree and degree % model.kv_heads:
         raise ConfigurationError(
-            "tensor_parallel", degree, f"must divide the model's {model.kv_heads} KV heads"
+            "tensor_parallel",
+            degree,
+            f"give a divisor or a multiple of the model's {model.kv_heads} KV heads",
         )
     memory, knobs = memory_of(tensor_parallel=degree), KNOBS[kind]
     batch = _batch(knobs.batch, concurrency, memory)

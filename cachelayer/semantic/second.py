@@ -24,7 +24,7 @@ PAIRS: Final = 2
 FEWEST: Final = 50
 """Labelled pairs of each kind that a fit needs."""
 _TRIED_AGAIN: Final = 64
-"""A model that was too slow is tried again with every so-manieth doubtful request."""
+"""Doubtful requests until a model that was too slow is tried again."""
 
 
 class CrossEncoder(Protocol):

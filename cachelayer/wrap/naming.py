@@ -102,7 +102,7 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     if key is None or is_method(fn):
         return options
     if behind is None:
-        raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method")
+        raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method: leave it out")
 
     def asked() -> Any:
         return [found for _, found in attributes(behind, key)]

@@ -170,6 +170,16 @@ def test_speculation_keeps_tenants_apart_and_names_a_draft_exactly_where_one_is_
             Speculation(**wrong)  # type: ignore[arg-type]
 
 
+def test_gpus_that_share_a_layer_divide_its_kv_heads_or_each_head_is_on_several() -> None:
+    for degree in (1, 2, 4, 8, 16):
+        profile = make("latency", LLAMA_8B, GPUS["H100-80GB"], context=8192, tensor_parallel=degree)
+        assert profile.settings[0].value == degree
+    with pytest.raises(
+        ConfigurationError, match=r"tensor_parallel=12: give a divisor or a multiple of .* 8 KV heads"
+    ):
+        make("latency", LLAMA_8B, GPUS["H100-80GB"], context=8192, tensor_parallel=12)
+
+
 async def test_the_in_process_engine_takes_the_arguments() -> None:
     profile = EngineProfile.balanced(LLAMA_8B, GPUS["H100-80GB"], context=8192, host_cache=16)
     llm = TensorRTLLM.connect("local:tiny", module="tensorrt_llm_standin", **profile.llm_kwargs())

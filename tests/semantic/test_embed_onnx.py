@@ -217,6 +217,14 @@ def test_another_architecture_is_refused_with_the_embedder_that_takes_it(model, 
         prepare(model)
 
 
+def test_a_pooling_that_is_not_supported_says_what_to_use(model):
+    path = model / "1_Pooling" / "config.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": True}))
+    with pytest.raises(ConfigurationError, match=r"pools neither.*use SentenceTransformersEmbedder"):
+        prepare(model)
+
+
 def test_without_a_network_the_error_names_every_way_that_was_tried(cache, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(ConfigurationError) as caught:

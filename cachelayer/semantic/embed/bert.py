@@ -58,7 +58,9 @@ def read_shape(directory: Path) -> Shape:
     cls, mean = pooling.get("pooling_mode_cls_token"), pooling.get("pooling_mode_mean_tokens", not pooling)
     if bool(cls) == bool(mean):
         raise ConfigurationError(
-            "embedder", str(directory), "pools neither by mean nor by CLS alone: not supported"
+            "embedder",
+            str(directory),
+            "pools neither by mean nor by CLS alone: use SentenceTransformersEmbedder",
         )
     window = _json(directory / "sentence_bert_config.json").get("max_seq_length")
     return Shape(

@@ -75,7 +75,7 @@ def _complete(directory: Path) -> Path:
     missing = [name for name in _NEEDED if not (directory / name).is_file()]
     if missing:
         raise ConfigurationError(
-            "embedder", str(directory), f"the model directory lacks {', '.join(missing)}"
+            "embedder", str(directory), f"the directory of a model lacks {', '.join(missing)}: add them"
         )
     return directory
 
