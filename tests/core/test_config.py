@@ -217,27 +217,6 @@ def test_constructing_starts_no_thread_and_binds_no_loop() -> None:
     assert asyncio.run(ask.outcome("a")).source is Source.MEMORY  # another loop
 
 
-def test_several_loops_in_threads_share_one_layer() -> None:
-    layer, calls = CacheLayer(semantic=False), []
-
-    @layer.cached
-    async def ask(question: str) -> str:
-        calls.append(question)
-        await asyncio.sleep(0.05)
-        return question
-
-    async def many() -> list[str]:
-        return await asyncio.gather(*(ask("a") for _ in range(16)))
-
-    answers: list[str] = []
-    threads = [threading.Thread(target=lambda: answers.extend(asyncio.run(many()))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert answers == ["a"] * 64 and len(calls) <= 4
-
-
 def test_a_fork_goes_on_with_what_was_kept_and_waits_for_nobody() -> None:
     layer, calls = CacheLayer(semantic=False), []
 

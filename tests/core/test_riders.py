@@ -53,3 +53,27 @@ async def test_calls_that_are_tightened_in_different_ways_share_no_flight() -> N
         Source.COALESCED,
         Source.BACKEND,
     ] and gate.calls == 3
+
+
+def test_several_loops_in_threads_share_one_layer_and_its_flights() -> None:
+    layer, calls = CacheLayer(semantic=False), []
+    flights = engine_of(layer).flights
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        calls.append(question)
+        async with asyncio.timeout(60):
+            while sum(len(flight.waiters or ()) for flight in flights._flights.values()) < 64:
+                await asyncio.sleep(0.001)
+        return question
+
+    async def many() -> list[str]:
+        return await asyncio.gather(*(ask("a") for _ in range(16)))
+
+    answers: list[str] = []
+    threads = [threading.Thread(target=lambda: answers.extend(asyncio.run(many()))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == ["a"] * 64 and len(calls) == 1

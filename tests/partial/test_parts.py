@@ -170,21 +170,23 @@ def test_plain_functions_note_parts_too() -> None:
 
 async def test_who_comes_after_an_invalidation_rides_on_nothing_that_began_before_it() -> None:
     books, gate = Books(a="old"), asyncio.Event()
-    async with CacheLayer(semantic=False) as layer:
+    read: asyncio.Queue[str] = asyncio.Queue()
+    async with asyncio.timeout(60), CacheLayer(semantic=False) as layer:
         search = layer.retrieval(books)
 
         @layer.cached
         async def ask(question: str) -> str:
             text = (await search(question))[0]["text"]
+            read.put_nowait(text)
             await gate.wait()
             return text
 
         first = asyncio.ensure_future(ask("a"))
-        await asyncio.sleep(0.01)
+        assert await read.get() == "old"
         books.edit("a", "new")
         await layer.invalidate(documents=["a"])
         second = asyncio.ensure_future(ask("a"))
-        await asyncio.sleep(0.01)
+        assert await read.get() == "new"
         gate.set()
         assert [await first, await second, await ask("a")] == ["old", "new", "new"]
 

@@ -113,17 +113,18 @@ async def test_where_nothing_can_be_compared_all_results_of_the_corpus_go() -> N
 
 
 async def test_a_retrieval_under_way_while_a_document_comes_in_is_not_kept() -> None:
-    shelf, gate = Shelf(TEXTS), asyncio.Event()
+    shelf, read, gate = Shelf(TEXTS), asyncio.Event(), asyncio.Event()
 
     async def slow(query: str) -> list[Any]:
         found = await shelf(query)
+        read.set()
         await gate.wait()
         return found
 
     async with CacheLayer(policy=PATIENT, embedder=WordEmbedder()) as layer:
         search = layer.retrieval(slow, semantic=False)
         first = asyncio.ensure_future(search("lights"))
-        await asyncio.sleep(0.01)
+        await read.wait()
         await search.added(["lights and more lights"])
         gate.set()
         await first
