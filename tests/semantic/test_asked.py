@@ -12,16 +12,16 @@ from cachelayer.semantic.text.asked import asked
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        ("Hi, could you tell me where the ferry leaves?", "where the ferry leaves?"),
+        ("Hi, could you tell me where the ferry leaves?", "where does the ferry leave?"),
         (
             "hello there! I was wondering how long yeast keeps, if you don't mind my asking",
-            "how long yeast keeps",
+            "how long does yeast keep",
         ),
         ("sorry to bother you, do you happen to know who won the cup", "who won the cup"),
         ("Good evening, hope you're well, a quick question: is the pool heated?", None),
         ("Good evening, hope you're well, is the pool heated today?", "is the pool heated today?"),
-        ("Can you tell me if I can bring a dog? Thanks so much!", "can i bring a dog?"),
-        ("I'd like to know whether the museum is open, please", "the museum is open?"),
+        ("Can you tell me if I can bring a dog? Thanks so much!", "can I bring a dog?"),
+        ("I'd like to know whether the museum is open, please", "is the museum open?"),
         ("may I ask what the fee is for skis", "what is the fee for skis"),
         ("heyyy how do i mend a tent, thank youuu", "how do i mend a tent"),
         ("Mend the tent, please. That would be great.", "Mend the tent"),
@@ -75,10 +75,10 @@ def test_manners_are_cut_once_and_for_all(words: list[str]) -> None:
         ("Ok thanks. And where do I moor the boat?", "where do I moor the boat?"),
         ("If it isn't too much trouble, please dim the lights.", "please dim the lights."),
         ("If it's no bother, could you dim the lights", "could you dim the lights"),
-        ("I don't suppose you know when the pool opens?", "when the pool opens?"),
-        ("would you mind telling me where the ferry leaves?", "where the ferry leaves?"),
+        ("I don't suppose you know when the pool opens?", "when does the pool open?"),
+        ("would you mind telling me where the ferry leaves?", "where does the ferry leave?"),
         ("I can't figure out how to mend a tent", "how to mend a tent"),
-        ("I don't know if I can bring a dog", "can i bring a dog?"),
+        ("I don't know if I can bring a dog", "can I bring a dog?"),
         ("dim the lights if it's not a problem", "dim the lights"),
     ],
 )
@@ -98,3 +98,16 @@ def test_thanks_that_begin_and_doubts_are_manners(text: str, left: str):
 )
 def test_doubts_that_are_the_matter_stay(text: str):
     assert asked(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if I lose my card what do I do?",
+        "when the app opens it crashes. What now?",
+        "where I work we have no wifi",
+        "what the fee is",
+    ],
+)
+def test_a_greeting_puts_no_question_off(text: str):
+    assert asked(f"Hello, {text}") == text

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .direct import direct
 from .repeats import OF_WORDS
 from .typed import typed
 
@@ -65,6 +66,7 @@ _ASIDE = _any(rf"""
 """)
 _PUTTING_OFF = _any(rf"""
     {_COULD}(?:help me (?:out )?(?:and )?)?(?:tell|show|advise|explain to) (?:me|us) {_PLEASE}
+    {_COULD}check (?:for (?:me|us) )?\b
     {_COULD}let (?:me|us) know {_PLEASE}{_NOW}
     {_COULD}point me to \b
     {_PLEASE}tell (?:me|us) {_PLEASE}{_NOW}
@@ -82,7 +84,8 @@ _PUTTING_OFF = _any(rf"""
     my question is[,:]? \b
 """)
 _FIRST: Final = re.compile(
-    rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|{_COULD}do me a fav(?:or|our) and |{_PUTTING_OFF}{_NEXT})",
+    rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|{_COULD}do me a fav(?:or|our) and |"
+    rf"(?P<off>{_PUTTING_OFF}){_NEXT})",
     re.IGNORECASE,
 )
 _THEN: Final = re.compile(rf"(?:and|so|but|also|now)(?:,)? {_NEXT}", re.IGNORECASE)
@@ -121,11 +124,6 @@ _ENDS: Final = frozenset(
     problem hassle could can know day evening weekend one curious wondering rush""".split()
 )
 """Words that a text must end with for anything to be cut from its end."""
-_PEOPLE: Final = frozenset("i you we they he she it there one".split())
-_HELPING: Final = frozenset("am is are was were can could may should will would must has have".split())
-_WHAT: Final = frozenset("what who where when how".split())
-_ARTICLES: Final = frozenset("the a an my your our his her their this that these those".split())
-_BEING: Final = frozenset("is are was were".split())
 _QUOTING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
 
@@ -136,42 +134,30 @@ def asked(text: str) -> str:
     if len(text) > LONGEST:
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    at = _begin(said)
+    at, off = _begin(said)
     end = _finish(said, at)
     rest = said[at:end]
     if len(rest) == len(text) or len(rest.split()) < LEAST or _QUOTING.search(said):
         return text
     if not OF_WORDS.isdisjoint(_WORD.findall(said.lower())):
         return text
+    if off:
+        return direct(rest.split())
     if at:
-        return _direct(rest.split())
+        return " ".join(rest.split())
     return f"{rest}?" if "?" in said[end:] else rest
 
 
-def _direct(words: list[str]) -> str:
-    """An indirect question as a direct one: 'if I can go' is 'can I go?', 'what the fee is' is 'what is the fee'."""
-    first, second, third = words[0].lower(), words[1].lower(), words[2].lower()
-    if first in ("if", "whether"):
-        turn = second in _PEOPLE and third in _HELPING
-        words = [third, second, *words[3:]] if turn else words[1:]
-        return " ".join(words).rstrip(" .?!") + "?"
-    if first in _WHAT and second in _ARTICLES:
-        at = next((i for i, word in enumerate(words) if word.rstrip(" .?!").lower() in _BEING), 0)
-        if at:
-            words = [words[0], words[at].rstrip(" .?!"), *words[1:at], *words[at + 1 :]]
-    return " ".join(words)
-
-
-def _begin(text: str) -> int:
-    """Where the request begins."""
-    at = 0
+def _begin(text: str) -> tuple[int, bool]:
+    """Where the request begins, and whether it was put off there: 'can you tell me', but not 'hi'."""
+    at, off = 0, False
     first = text[:30].split(None, 1)
     if first and _squeezed(first[0]) in _BEGINS:
         while found := _FIRST.match(text, at):
-            at = found.end()
+            at, off = found.end(), found["off"] is not None
             if then := _THEN.match(text, at):
                 at = then.end()
-    return at
+    return at, off
 
 
 def _finish(text: str, at: int) -> int:
