@@ -19,7 +19,6 @@ from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
 from ..guards.strangers import compounds, strangers
-from ..text.frames import FRAMES
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
@@ -32,6 +31,7 @@ from .closeness import CLOSER
 from .contexts import measures, serious
 from .lists import reordered
 from .pairing import features
+from .reframed import reframed
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -216,17 +216,6 @@ def repeats(a: Reading, b: Reading) -> bool:
     if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
         return False
     return not mentions(a, b)
-
-
-def reframed(a: Reading, b: Reading) -> bool:
-    """Whether they are one question in two frames, word for word.
-
-    What they do not share must be words of frames, and one verb in two forms at most: a look before any is reframed.
-    """
-    apart = (a.signature.vocabulary ^ b.signature.vocabulary) - FRAMES
-    if apart and (len(apart) != 2 or len({word[0] for word in apart}) != 1):
-        return False
-    return a is not b and a.plain == b.plain != ()
 
 
 def _accented(a: Reading, b: Reading) -> bool:

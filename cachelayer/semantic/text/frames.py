@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Container
 from typing import Final
 
+from .direct import direct
 from .repeats import SPELLED
 
 LONGEST: Final = 300
@@ -51,12 +52,37 @@ _HOW: Final = _begins(
     rf"what{_IS} the (?:steps?|process|procedure) (?:{_ACT}|{_ACTING})",
 )
 _GERUND: Final = re.compile(r"([a-z]{2,})ing\b", re.IGNORECASE)
+_EXPLAIN: Final = re.compile(
+    r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?explain (?:to (?:me|us) )?(?=(?:how|why) \S+ \S)",
+    re.IGNORECASE,
+)
+"""'Explain how it works' asks how it does."""
 _PRICE: Final = _begins(
     r"(?:how much|what) (?:do|does) ([^,.;:?!]+?) cost(?= *\??$)",
     rf"what{_IS} the (?:price|cost) (?:of|for) ([^,.;:?!]+)",
 )
+_OLD: Final = {
+    "height": "tall", "depth": "deep", "width": "wide", "weight": "heavy", "age": "old", "length": "long",
+    "duration": "long", "size": "big", "speed": "fast",
+}  # fmt: skip
+_MEASURE: Final = _begins(
+    rf"what{_IS} the ({'|'.join(_OLD)}) of ([^,.;:?!]+)",
+    rf"what{_IS} ([^,.;:?!]+?)(?:'s|(?<=s)') ({'|'.join(_OLD)})(?= *\??$)",
+)
+_WEIGHT: Final = _begins(r"how much (?:do|does) ([^,.;:?!]+?) weigh(?= *\??$)")
+_DID: Final = dict(
+    pair.split("/")
+    for pair in """author/wrote writer/wrote inventor/invented founder/founded director/directed discoverer/discovered
+    composer/composed creator/created designer/designed winner/won owner/owns""".split()
+)
+_DOER: Final = _begins(rf"who(?:'s| is| are| was| were) the ({'|'.join(_DID)})s? of (?=[a-z0-9])")
+_TIMES: Final = _begins(
+    r"(how often|how long|when|where) (can|could|should|must) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
+    r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
+)
 _SAID: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (_begins("how much are "), "how much is "),
+    (_begins(f"how (much|{'|'.join(_OLD.values())}) are "), r"how \1 is "),
+    (_begins(rf"what{_IS} the causes? (?:of|for|behind) "), "what causes "),
     (_begins("which (?!of |one |ones )"), "what "),
     (_begins(rf"what{_IS} the best ways to "), "what is the best way to "),
     (_begins(rf"what{_IS} the differences "), "what is the difference "),
@@ -83,9 +109,16 @@ _PARTICIPLES: Final = dict(
 FRAMES: Final = frozenset(
     """how can could do does should would will must i we one to have need what what's is are be get the way steps step
     process procedure for of in order right correct proper usual go about i'd want like love wish and but so that this
-    it am able possible me there a any much cost price where which ways difference differences some""".split()
+    it am able possible me there a any much cost price where which ways difference differences some whats who who's whos
+    where's wheres how's hows""".split()
 )
 """Words that a frame has."""
+TELLING: Final = frozenset("cause causes weigh explain costs".split()).union(
+    _OLD, _OLD.values(), _DID, _DID.values(), (doer + "s" for doer in _DID)
+)
+"""Words that the rarer frames have."""
+BESIDE: Final = frozenset("was were often long when behind by please you us".split())
+"""Words that these have besides."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SHOWING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
 
@@ -96,6 +129,8 @@ def framed(text: str, known: Container[str]) -> str:
     if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(_WORD.findall(text.lower())):
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    if found := _EXPLAIN.match(said):
+        said = direct(said[found.end() :].split())
     if found := _ASIDE.match(said):
         said = f"{found[2]} {found[1]}?"
     if found := _WISH.search(said):
@@ -105,13 +140,36 @@ def framed(text: str, known: Container[str]) -> str:
             return reframed(said, found, known)
     for frame, plain in _SAID:
         if found := frame.search(said):
-            return said[: found.start()] + plain + said[found.end() :]
+            return said[: found.start()] + found.expand(plain) + said[found.end() :]
     return said
+
+
+def _measured(text: str, found: re.Match[str], known: Container[str]) -> str:
+    what, of = (found[1], found[2]) if found[1] else (found[4], found[3])
+    return f"{text[: found.start()]}how {_OLD[what.lower()]} is {of}{text[found.end() :]}"
+
+
+def _weighs(text: str, found: re.Match[str], known: Container[str]) -> str:
+    return f"{text[: found.start()]}how heavy is {found[1]}{text[found.end() :]}"
+
+
+def _did(text: str, found: re.Match[str], known: Container[str]) -> str:
+    return f"{text[: found.start()]}who {_DID[found[1].lower()]} {text[found.end() :]}"
+
+
+def _timed(text: str, found: re.Match[str], known: Container[str]) -> str:
+    """'How often should the filter be changed' is 'how often should I change the filter'."""
+    asked, may = found[1].lower(), found[2].lower()
+    act = _act(found[4].lower(), known)
+    if not act:
+        return text
+    asks = "where do I" if asked == "where" and may in ("can", "could") else f"{asked} {may} I"
+    return f"{text[: found.start()]}{asks} {act}{found[5] or ''} {found[3]}{text[found.end() :]}"
 
 
 def _active(text: str, found: re.Match[str], known: Container[str]) -> str:
     verb, particle = found[2].lower(), found[3] or ""
-    act = _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
+    act = _act(verb, known)
     if not act:
         return text
     return f"{text[: found.start()]}how do I {act}{particle} {found[1]}{text[found.end() :]}"
@@ -133,7 +191,16 @@ _REFRAMED: Final[tuple[tuple[re.Pattern[str], Reframe], ...]] = (
     (_PASSIVE, _active),
     (_HOW, _how),
     (_PRICE, _price),
+    (_TIMES, _timed),
+    (_MEASURE, _measured),
+    (_WEIGHT, _weighs),
+    (_DOER, _did),
 )
+
+
+def _act(verb: str, known: Container[str]) -> str:
+    """The verb of a participle, or ''."""
+    return _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
 
 
 def _plain(short: str, known: Container[str]) -> str:

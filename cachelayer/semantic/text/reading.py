@@ -15,6 +15,7 @@ from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
 from .repeats import core
 from .signature import Signature, signature
+from .variants import unvaried
 from .words import Words
 
 LONGEST: Final = 200
@@ -107,10 +108,12 @@ class Reading:
 
     def _frame(self) -> tuple[str, ...]:
         said, spelling = self.said, self._table.spelling
-        text = framed(said, spelling.common)
-        if text == said or not self.signature.english:
+        if not self.signature.english:
             return self.core
-        return core(text, signature(text, self._table.lexemes).words, spelling)
+        text = framed(said, spelling.common)
+        if text == said:
+            return unvaried(self.core)
+        return unvaried(core(text, signature(text, self._table.lexemes).words, spelling))
 
     def _weigh(self) -> None:
         """Fill in what is known of the words one by one."""
