@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from fault_proxy import FaultProxy
 from redis_records import eventually, record
@@ -10,6 +12,7 @@ from redis_servers import free_port
 from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.errors import StoreFault
 from cachelayer.exact.redis.link import Dialer, Link
+from cachelayer.exact.redis.pipe import pack
 from cachelayer.exact.redis.url import parse
 from cachelayer.flow.background import Background
 from cachelayer.testing import Gate
@@ -73,3 +76,38 @@ async def test_a_server_that_turns_connections_away_is_quoted_in_the_log(own_ser
     with server.client():
         async with CacheLayer(store=server.url, semantic=False):
             assert "max number of clients reached" in caplog.text
+
+
+async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
+    """A program that computes for two seconds between two calls was cut off at each, before an answer could come."""
+    target, tasks = parse(server.url), Background()
+    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    pipe = await link.ready()
+    link.watch(1.0)
+    reply = pipe.send(pack(b"PING"))
+    link.watch(3.0)
+    assert await reply == b"PONG"
+    reply = pipe.send(pack(b"PING"))
+    for moment in (5.0, 6.5):  # it is owed by the one, and still by the other
+        assert not pipe.lost.done()
+        link.watch(moment)
+    with pytest.raises(StoreFault, match="owes replies"):
+        await reply
+    link.close()
+    await tasks.cancel()
+
+
+async def test_what_a_connection_owed_is_not_laid_to_the_next_one(server):
+    """Both were sent as much, the greeting alone."""
+    target, tasks = parse(server.url), Background()
+    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    for moments in ((1.0, 2.5), (3.0,)):
+        pipe = await link.ready(patient=True)
+        reply = pipe.send(pack(b"PING"))
+        for moment in moments:
+            link.watch(moment)
+        assert pipe.lost.done() is (len(moments) > 1)
+        await asyncio.wait([reply])
+    assert reply.result() == b"PONG"
+    link.close()
+    await tasks.cancel()

@@ -23,6 +23,9 @@ FIRST, LAST = 0.02, 1.0
 """Seconds between two attempts."""
 STALL = 1.0
 """Seconds after which a connection that owes replies and sends no byte is cut."""
+NOTHING_OWED = (-1, 0.0)
+"""What a watch saw of a connection that owed nothing: the time counts from the first one that sees a debt, for
+the loop itself may have stood still since the last one."""
 
 
 class Dialer:
@@ -98,7 +101,7 @@ class Link:
         self.fault: StoreFault | None = None
         self._open = self._closed = False
         self._news: list[asyncio.Future[None]] = []
-        self._seen = (0, 0.0)
+        self._seen = NOTHING_OWED
         self._rest: asyncio.Future[None] | None = None
         self._hurried = False
 
@@ -144,7 +147,9 @@ class Link:
         if pipe is None:
             return
         stalled, since = self._seen
-        if not pipe.pending or pipe.bytes_in != stalled:
+        if not pipe.pending:
+            self._seen = NOTHING_OWED
+        elif pipe.bytes_in != stalled:
             self._seen = (pipe.bytes_in, now)
         elif now - since > STALL:
             pipe.abort(StoreFault("Redis owes replies and sends nothing"))
@@ -174,6 +179,7 @@ class Link:
         """Raises StoreFault where it broke at once, or where what `up` needs was refused."""
         if not pipe.lost.done():
             self.pipe, self.fault, pipe.ended = pipe, None, self._ended
+            self._seen = NOTHING_OWED
             if self._up is not None:
                 try:
                     self._up(pipe, replies)
