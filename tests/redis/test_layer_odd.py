@@ -19,8 +19,15 @@ ODD = "what costs \ud800 today"
 TEXTS = ("where is my parcel", ODD, "how are refunds paid")
 
 
+PATIENT = Policy(budgets=Budgets(store="2s"))
+
+
 def layer_on(url: str) -> CacheLayer:
-    return CacheLayer(policy=Policy(budgets=Budgets(store="2s")), store=url, embedder=WordEmbedder())
+    return CacheLayer(policy=PATIENT, store=url, embedder=WordEmbedder())
+
+
+def layer_by(clock: Skewed, url: str) -> CacheLayer:
+    return CacheLayer(policy=PATIENT, store=url, semantic=False, clock=clock)
 
 
 @pytest.mark.parametrize("tags", [[], ["about:{question}"]])
@@ -92,7 +99,7 @@ async def test_what_a_partial_binds_by_position_is_part_of_what_is_asked(server:
 
 async def test_an_answer_is_no_younger_than_new_where_a_clock_jumped_back(server: Server) -> None:
     clock = Skewed(0.0)
-    async with layer_on(server.url) as one, CacheLayer(store=server.url, semantic=False, clock=clock) as two:
+    async with layer_on(server.url) as one, layer_by(clock, server.url) as two:
         here, there = (layer.wrap(Gate(opened=True), name="ask") for layer in (one, two))
         await here("q")
         await one.flush()
@@ -104,7 +111,7 @@ async def test_an_answer_is_no_younger_than_new_where_a_clock_jumped_back(server
 
 async def test_an_answer_from_redis_is_as_old_as_the_time_since_it_was_made(server: Server) -> None:
     clock = Skewed(0.0)
-    async with layer_on(server.url) as one, CacheLayer(store=server.url, semantic=False, clock=clock) as two:
+    async with layer_on(server.url) as one, layer_by(clock, server.url) as two:
         here, there = (layer.wrap(Gate(opened=True), name="ask") for layer in (one, two))
         for question in ("q", "another"):
             await here(question)
