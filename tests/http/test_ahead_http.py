@@ -203,6 +203,7 @@ async def test_an_app_whose_answer_nobody_waits_for_ends(policy: str, status: in
         {"say": "brief", "headers": {"cache-control": "max-age=0"}},
         {"say": "an hour", "headers": {"cache-control": "max-age=3600"}},
         {"say": "x" * 3000},
+        {"say": "x" * 9_900},  # with its request, which says it too, just above 20,000 bytes
         {"say": "x" * 30_000},
         {"say": "mine", "headers": {"set-cookie": "a=b"}},
     ],
