@@ -134,7 +134,8 @@ class Decider(Protocol):
     def report_wrong(self, entry: int) -> None:
         """The owner says that this entry's answer is wrong."""
 
-    def stats(self) -> dict[str, Any]: ...
+    def stats(self) -> dict[str, Any]:
+        """What is known of each function, by name, as `layer.stats()` shows it."""
 
 
 @runtime_checkable
@@ -183,7 +184,8 @@ class Judged(Protocol):
 class Lease(Protocol):
     """The right to call the backend for one key, across processes."""
 
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """Give the lease up; `Store.wait` of others returns. Without it the lease ends by itself."""
 
 
 @runtime_checkable
@@ -198,7 +200,8 @@ class Store(Protocol):
 
     name: str
 
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        """Connect, on the running loop. What it raises is counted; the store is asked all the same."""
 
     async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
         """The record under `key`, fresh or stale, if its canonical bytes are equal; else None.
@@ -209,7 +212,8 @@ class Store(Protocol):
     async def put(self, records: Sequence[Record], leases: Sequence[Lease] = ()) -> object:
         """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept."""
 
-    async def delete(self, keys: Sequence[bytes]) -> int: ...
+    async def delete(self, keys: Sequence[bytes]) -> int:
+        """Delete entries, those under way included; how many there were."""
 
     async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
         """Invalidate everything under these tags and scopes, in O(number of them)."""

@@ -136,9 +136,11 @@ class TensorRTLLM:
             raise RequestRejected(f"{self.transport.name} knows a tenant salt {what}, or say salt='ignore'")
 
     async def healthy(self) -> bool:
+        """Whether the server, or any of its replicas, takes requests; False too where it cannot be reached."""
         return await self.transport.healthy()
 
     async def aclose(self) -> None:
+        """Close what is connected; what runs is cancelled."""
         self.capabilities = None
         await self.transport.aclose()
 

@@ -94,9 +94,11 @@ class Transport(Protocol):
         """Start, Delta*, Usage?, End, or a BackendError. Closing it early cancels on the server and frees
         the slot."""
 
-    async def healthy(self) -> bool: ...
+    async def healthy(self) -> bool:
+        """Whether the server takes requests. Never raises for one that cannot be reached."""
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close what is connected."""
 
 
 Events = AsyncIterator[Event]

@@ -118,8 +118,11 @@ class CachedAwaited(Protocol[P, R_co]):
     ) -> A: ...
     @overload
     async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
-    async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
+    async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Forget this call's answer, in all its variants; how many entries went."""
+
+    async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """Why this call would hit or miss now; changes nothing and calls no backend."""
 
 
 class CachedAsync(CachedAwaited[P, R], Protocol[P, R]):
@@ -155,11 +158,20 @@ class CachedPlain(Protocol[P, R]):
     def __get__(self: Taking[T, Q, R], instance: T, owner: type | None = None) -> CachedPlain[Q, R]: ...
     @overload
     def __get__(self, instance: object, owner: type | None = None) -> CachedPlain[P, R]: ...
-    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome[R]: ...
-    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int: ...
-    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
-    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation: ...
+    def outcome(self, *args: P.args, **kwargs: P.kwargs) -> Outcome[R]:
+        """The answer and how it came to be."""
+
+    def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Forget this call's answer, in all its variants; how many entries went."""
+
+    def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The backend's answer, kept in place of the one before, or of all its variants."""
+
+    def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The backend's answer; nothing is read and nothing kept."""
+
+    def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
+        """Why this call would hit or miss now; changes nothing and calls no backend."""
 
 
 class Decorator(Protocol):
