@@ -24,13 +24,15 @@ def test_who_rides_on_an_answer_that_cannot_be_copied_makes_one_of_its_own_in_a_
         return threading.Lock()
 
     ask = layer.wrap(answer, name="ask")
-    leader, rider = (threading.Thread(target=lambda: made.append(ask("q"))) for _ in range(2))
+    leader, rider = (threading.Thread(target=lambda: made.append(ask.outcome("q"))) for _ in range(2))
     leader.start()
     assert began.wait(60)
     rider.start()
     leader.join()
     rider.join()
-    assert len(made) == 2 and made[0] is not made[1] and None not in made
+    one, other = made
+    assert one.answer is not other.answer and None not in (one.answer, other.answer)
+    assert one.source is other.source is Source.BACKEND
 
 
 async def test_calls_that_are_tightened_in_different_ways_share_no_flight() -> None:
