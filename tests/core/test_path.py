@@ -65,7 +65,7 @@ async def test_an_error_reaches_all_riders_unchanged_and_is_not_kept() -> None:
     assert await ask("q") == "answer 2"
 
 
-async def test_one_callers_cancellation_leaves_the_others_alone() -> None:
+async def test_one_callers_cancellation_leaves_the_others_and_newcomers_alone() -> None:
     gate = Gate()
     ask = make().wrap(gate, name="ask")
     leader, rider = asyncio.create_task(ask("q")), asyncio.create_task(ask("q"))
@@ -73,8 +73,11 @@ async def test_one_callers_cancellation_leaves_the_others_alone() -> None:
     leader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await leader
+    newcomer = asyncio.create_task(ask("q"))
+    await asyncio.sleep(0)
     gate.open()
-    assert await rider == "answer 1" and gate.calls == 1 and gate.cancelled == 0
+    assert await asyncio.gather(rider, newcomer) == ["answer 1"] * 2
+    assert gate.calls == 1 and gate.cancelled == 0
 
 
 async def test_a_call_that_ends_in_a_cancellation_of_its_own_is_not_made_again() -> None:
