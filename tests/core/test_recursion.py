@@ -149,3 +149,42 @@ async def test_who_is_done_may_be_waited_for_by_what_he_began(ends: str) -> None
         await asyncio.sleep(0)
         go_on.set()
         assert await asyncio.gather(other, *begun) == [2, 2] and calls == 2
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_who_outlives_a_call_that_never_waited_or_that_streamed_is_kept_as_everybody(
+    streams: bool,
+) -> None:
+    calls, go_on, begun = 0, asyncio.Event(), []
+    async with CacheLayer(semantic=False, policy=PATIENT) as layer:
+
+        def began() -> int:
+            nonlocal calls
+            calls += 1
+            if calls == 1:
+                begun.append(asyncio.create_task(later()))
+            return calls
+
+        @layer.cached
+        async def ask(question: str) -> int:
+            return began()
+
+        @layer.cached
+        async def stream(question: str) -> AsyncIterator[int]:
+            yield began()
+
+        async def read() -> int:
+            return sum([chunk async for chunk in stream("a")]) if streams else await ask("a")
+
+        async def later() -> int:
+            await go_on.wait()
+            return await read()
+
+        assert await read() == 1
+        while layer.stats()["flights"]:
+            await asyncio.sleep(0)
+        await (stream if streams else ask).invalidate("a")
+        go_on.set()
+        assert await begun[0] == 2
+        await layer.flush()
+        assert await read() == 2 and calls == 2
