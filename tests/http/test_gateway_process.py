@@ -112,7 +112,7 @@ def test_a_restart_of_the_workers_ends_early_when_they_are_told_to_stop() -> Non
     """SIGTERM waited until each of them had been replaced, which takes as long as its streams."""
     before = {one: signal.getsignal(one) for one in signal.valid_signals()}
     try:
-        workers = supervised(Multiprocess)(uvicorn.Config("no:app", workers=2), sockets=[])
+        workers = supervised(Multiprocess, lambda: True)(uvicorn.Config("no:app", workers=2), sockets=[])
         workers.processes = [object(), object()]  # neither is touched
         signal.raise_signal(signal.SIGTERM)
         workers.restart_all()
@@ -136,7 +136,7 @@ def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another
 
     config = uvicorn.Config("no:app")
     usual = config.timeout_worker_healthcheck
-    workers = supervised(Supervisor)(config, sockets=[])
+    workers = supervised(Supervisor, lambda: True)(config, sockets=[])
     workers.restart_all()
     assert workers.waited > 60 > config.timeout_worker_healthcheck == usual
 

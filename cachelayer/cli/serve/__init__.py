@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,9 +106,10 @@ def _run(options: argparse.Namespace) -> int:
         flags["callers.public"] = True
     if options.metrics:
         flags["server.metrics"] = True
-    config = load(options.config, os.environ, flags)
+    read = partial(load, options.config, os.environ, flags)
+    config = read()
     if options.check:
         Gateway(config)
         print(f"{options.config or 'settings'}: fine, {len(config.upstream)} upstream(s)")
         return 0
-    return serve(config)
+    return serve(config, read)

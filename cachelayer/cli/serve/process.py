@@ -11,15 +11,18 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 from asyncio import CancelledError
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from threading import Event, Thread
 from types import FrameType
 from typing import Any
 
 import orjson
 
-from ...errors import MissingExtra
+from ...errors import CacheLayerError, MissingExtra
 from .config import ConfigFault, build
 from .gateway import Gateway
 from .parts import Config, ServerPart
@@ -44,8 +47,9 @@ def app() -> Gateway:
     )
 
 
-def serve(config: Config) -> int:
-    """Serve until told to stop; the exit status. Raises ConfigFault, MissingExtra."""
+def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
+    """Serve until told to stop; the exit status. `again` reads the settings anew, for workers that are restarted.
+    Raises ConfigFault, MissingExtra."""
     try:
         uvicorn: Any = importlib.import_module("uvicorn")
     except ImportError:
@@ -61,7 +65,7 @@ def serve(config: Config) -> int:
     if part.tls_cert:
         options |= {"ssl_certfile": part.tls_cert, "ssl_keyfile": part.tls_key}
     if part.workers > 1:
-        _in_workers(uvicorn, config, sockets, options)
+        _in_workers(uvicorn, config, sockets, options, again or (lambda: config))
         return 0
     gateway = Gateway(config, _settle)
     _quieten()
@@ -80,8 +84,14 @@ def serve(config: Config) -> int:
     return 0
 
 
-def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], options: dict[str, Any]) -> None:
-    os.environ[HANDED] = orjson.dumps(config.plain()).decode()
+def _in_workers(
+    uvicorn: Any,
+    config: Config,
+    sockets: list[socket.socket],
+    options: dict[str, Any],
+    again: Callable[[], Config],
+) -> None:
+    _hand(config)
     workers = config.server.workers
     if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.30
         options |= {"timeout_worker_healthcheck": PATIENCE}
@@ -89,11 +99,33 @@ def _in_workers(uvicorn: Any, config: Config, sockets: list[socket.socket], opti
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
     more = {"target": uvicorn.Server(told).run} if older else {}
-    supervised(supervisor)(told, sockets=sockets, **more).run()
+    supervised(supervisor, partial(_renewed, config, again))(told, sockets=sockets, **more).run()
 
 
-def supervised(supervisor: Any) -> Any:
-    """uvicorn's class `supervisor` as we want it."""
+def _hand(config: Config) -> None:
+    """To the workers that start from now on."""
+    os.environ[HANDED] = orjson.dumps(config.plain()).decode()
+
+
+def _renewed(config: Config, again: Callable[[], Config]) -> bool:
+    """Whether the settings as they stand now work, which workers are handed then, all but those of the sockets."""
+    try:
+        found = again()
+        Gateway(found)
+    except CacheLayerError as fault:
+        print(f"cachelayer: {fault}; nothing was restarted", file=sys.stderr, flush=True)
+        return False
+    bound = {name: getattr(config.server, name) for name in _BOUND}
+    _hand(replace(found, server=replace(found.server, **bound)))
+    return True
+
+
+_BOUND = ("host", "port", "workers", "backlog", "drain", "keep_alive", "tls_cert", "tls_key")
+"""Settings of [server] that hold for as long as the supervisor's process."""
+
+
+def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
+    """uvicorn's class `supervisor` as we want it. Workers are restarted where `renewed` returns True."""
 
     class Workers(supervisor):  # type: ignore[misc]
         def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
@@ -102,6 +134,8 @@ def supervised(supervisor: Any) -> Any:
 
         def restart_all(self) -> None:
             """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
+            if not renewed():
+                return
             usual = getattr(self.config, "timeout_worker_healthcheck", None)
             self.config.timeout_worker_healthcheck = LOADING
             try:
