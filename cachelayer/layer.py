@@ -99,7 +99,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         self._scope: ContextVar[Scope | None] = ContextVar("cachelayer_scope", default=None)
         self._engine = Engine(
             clock=self._clock, keeper=self._keeper, tiers=self._tiers, faults=faults, portal=self._portal,
-            noting=Noting(self._scope),
+            noting=Noting(self._scope, self._keeper.gone_since),
         )  # fmt: skip
         self._upkeep = Upkeep(self._engine, lambda: self._watching.forget_texts())
         self._memory = self._keeper.memory(self.policy.max_bytes, self.policy.max_item_bytes)

@@ -34,7 +34,7 @@ class Build:
     def __init__(self, *, ambient: bool = False) -> None:
         self.ambient = ambient
         """Whether this is a mere context (a request, a task), which makes no answer of its own."""
-        self.parts: dict[str, None] = {}
+        self.parts: dict[str, int] = {}  # see `parts.Noting.note`
         self.streams: list[Build] = []
 
 

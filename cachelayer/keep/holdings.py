@@ -151,6 +151,19 @@ class Holdings:
             return True  # the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
+    def gone_since(self, read: Mapping[str, int]) -> dict[str, int]:
+        """Of tags, with the epochs in which they were read, those that were, or may have been, invalidated after it."""
+        first = min(read.values(), default=self.epoch)
+        if first >= self.epoch:
+            return {}
+        with self.lock:
+            later = [one for one in self._log if one.epoch > first]
+        gone = {tag: at for tag, at in read.items() if at < self.unheard}
+        for one in later:
+            tags = read.keys() if one.everything else read.keys() & one.tags
+            gone.update((tag, read[tag]) for tag in tags if read[tag] < one.epoch)
+        return gone
+
     def outdated(self, made: Slot, held: Slot | None, epoch: int) -> bool:
         """Whether what was begun in `epoch` is invalidated by now, or what is held was begun later: by a refresh."""
         if held is not None and held.created - held.cost > made.created - made.cost:

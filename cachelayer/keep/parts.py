@@ -7,7 +7,7 @@ invalidates all dependants, in every process. Pure but for the variable that it 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar, Token
 from typing import Any, Final, TypedDict
 
@@ -22,6 +22,8 @@ ANYTHING: Final = MARK + "*"
 MOST: Final = 256
 """Parts told apart of one answer."""
 SEPARATOR: Final = "\x1f"
+UNDATED: Final = 1 << 62
+"""The epoch of a part that is not asked when it was read."""
 DEFAULT: Final = "default"
 """The corpus of documents that come from nowhere else."""
 
@@ -63,9 +65,11 @@ def read(tag: str) -> tuple[str, str]:
 class Noting:
     """Notes parts in the context that makes an answer. Off until something that has parts is used."""
 
-    def __init__(self, scope: ContextVar[Scope | None]) -> None:
-        self.scope = scope
-        """Whose a call is, and what is being made around it."""
+    def __init__(
+        self, scope: ContextVar[Scope | None], gone: Callable[[Mapping[str, int]], Mapping[str, int]]
+    ) -> None:
+        self.scope, self._gone = scope, gone
+        """Whose a call is, and what is being made around it; which of parts were invalidated after they were read."""
         self.on = False
 
     @property
@@ -83,6 +87,7 @@ class Noting:
         build, around, function = Build(), call.parent, call.function
         call.build = build
         if around is not None and not function.closed and (function.similar or around.ambient):
+            self.inherit(call, around)
             build.parts.update(all_parts(around))
         old = self.scope.get()
         made = (
@@ -96,22 +101,35 @@ class Noting:
         """Back to what was noted before."""
         self.scope.reset(token)
 
-    def note(self, tags: Iterable[str]) -> None:
-        """Something was used: by the answer made here, else by all that are made later in this context."""
+    def inherit(self, call: Call, around: Build) -> None:
+        """Let `call`, made of what was read in a context, be one from before it was invalidated, where it was since.
+
+        Once: what is made there later was not asked for it, and the context may be that of a loop that runs for ever.
+        """
+        gone = self._gone(dict(around.parts)) if around.ambient else {}
+        if gone:
+            call.epoch = min(call.epoch, *gone.values())
+            around.parts.update(dict.fromkeys(gone, UNDATED))
+
+    def note(self, tags: Iterable[str], since: int = UNDATED) -> None:
+        """Something was used, by the answer made here, else by all that are made later in this context.
+
+        `since`: the epoch in which it began to be read.
+        """
         scope = self.scope.get()
         build = None if scope is None else scope.build
         if build is None:
             build, old = Build(ambient=True), scope or Scope()
             self.scope.set(Scope(old.tenant, old.principal, old.deadline, old.tightening, None, build))
-        build.parts.update(dict.fromkeys(tags))
+        build.parts.update(dict.fromkeys(tags, since))
         _bound(build)
 
 
 def take(build: Build, call: Call, landing: Landing) -> None:
     """Another cached answer was used: its parts are parts of this one, and so is it."""
-    build.parts[answer_tag(call.digest)] = None
+    build.parts[answer_tag(call.digest)] = call.since
     if landing.slot is not None:
-        build.parts.update(dict.fromkeys(parts_of(landing.slot.tags)))
+        build.parts.update(dict.fromkeys(parts_of(landing.slot.tags), call.since))
     elif landing.build is not None:
         build.streams.append(landing.build)
     _bound(build)
@@ -126,12 +144,12 @@ def _bound(build: Build) -> None:
         while len(build.parts) > MOST:
             del build.parts[next(iter(build.parts))]
     elif len(build.parts) > MOST:
-        build.parts = {ANYTHING: None}
+        build.parts = {ANYTHING: UNDATED}
 
 
-def all_parts(build: Build) -> dict[str, None]:
+def all_parts(build: Build) -> dict[str, int]:
     """All parts of an answer in the making, those of streams that it reads included."""
-    found, todo, seen = dict[str, None](), [build], {id(build)}
+    found, todo, seen = dict[str, int](), [build], {id(build)}
     while todo:
         one = todo.pop()
         found.update(one.parts)

@@ -152,7 +152,8 @@ class Partial:
             self._engine.keeper.declare(
                 everything=True
             )  # what is made right now was not noted from its beginning
-        self._engine.noting.note(tag for tag in tags_for(parts) if tag != ANYTHING)
+        tags = (tag for tag in tags_for(parts) if tag != ANYTHING)
+        self._engine.noting.note(tags, self._engine.keeper.epoch)
 
     def explain(self, outcome: Outcome | str) -> Node | None:
         """The tree of what a stored answer was built from, by its outcome or id; None if it is no longer stored."""

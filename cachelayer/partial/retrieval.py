@@ -105,14 +105,15 @@ class Retrieval(Undivided):
     async def outcome(self, *args: Any, **kwargs: Any) -> Outcome:
         """The documents and how they came to be."""
         args = (*self._of, *args)
-        found, slot = await self._found(*self._calls(args, kwargs))
-        return self._told(found, slot, args, kwargs)
+        calls = self._calls(args, kwargs)
+        return self._told(*await self._found(*calls), calls[0])
 
     def now(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
         args = (*self._of, *args)
-        found, slot = self._engine.portal.run(self._found(*self._calls(args, kwargs)))
-        return self._told(found, slot, args, kwargs).answer  # type: ignore[no-any-return]
+        calls = self._calls(args, kwargs)
+        found = self._engine.portal.run(self._found(*calls))
+        return self._told(*found, calls[0]).answer  # type: ignore[no-any-return]
 
     def _calls(self, args: Any, kwargs: Any) -> tuple[Call, Call]:
         """Of these arguments, to be made and to be made anew; past the cache where `k` is no count: -1 for all, say."""
@@ -139,10 +140,10 @@ class Retrieval(Undivided):
             outcome, slot = await self._engine.landed(again)
         return outcome, slot
 
-    def _told(self, outcome: Outcome, slot: Slot | None, args: Any, kwargs: Any) -> Outcome:
-        outcome.answer = outcome.answer["documents"][: self._wanted(args, kwargs)]
+    def _told(self, outcome: Outcome, slot: Slot | None, call: Call) -> Outcome:
+        outcome.answer = outcome.answer["documents"][: self._wanted(call.args, call.kwargs)]
         own = [] if slot is None else [answer_tag(slot.digest)]
-        self._engine.noting.note([*self._tags(outcome.answer), corpus_tag(self.corpus), *own])
+        self._engine.noting.note([*self._tags(outcome.answer), corpus_tag(self.corpus), *own], call.since)
         return outcome
 
     async def added(self, documents: Sequence[Any]) -> int:

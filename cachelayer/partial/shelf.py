@@ -111,6 +111,8 @@ class Shelf(Undivided):
         if call.reason is not None:
             return call.reason
         call.build = None if scope is None else scope.build  # what was used before it was made
+        if call.build is not None:
+            engine.noting.inherit(call, call.build)
         now = engine.clock.monotonic()
         landing: Landing = engine.keep(call, answer, now - (now - call.arrived) / share)
         engine.delivery.answer(call, landing, True)

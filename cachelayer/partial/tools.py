@@ -75,12 +75,17 @@ class Tools:
 
     def ran(self, name: str) -> None:
         """The answer that is being made here used a tool that is not kept."""
-        self._engine.noting.note([tool_tag(name)])
+        self._engine.noting.note([tool_tag(name)], self.epoch)
 
-    def note(self, handle: Handle, arguments: dict[str, Any], name: str) -> None:
-        """The answer that is being made here used the tool."""
+    @property
+    def epoch(self) -> int:
+        """The count of invalidations."""
+        return self._engine.keeper.epoch
+
+    def note(self, handle: Handle, arguments: dict[str, Any], name: str, since: int) -> None:
+        """The answer that is being made here used the tool, which began in the epoch `since`."""
         digest = handle.now((arguments,), {}).digest
-        self._engine.noting.note([tool_tag(name), *([answer_tag(digest)] if digest else [])])
+        self._engine.noting.note([tool_tag(name), *([answer_tag(digest)] if digest else [])], since)
 
 
 class _Tool:
@@ -125,15 +130,15 @@ class _Tool:
 
     def _kept(self) -> Any:
         def now(*args: Any, **arguments: Any) -> Any:
-            named = self._named(args, arguments)
+            named, since = self._named(args, arguments), self._tools.epoch
             result = self.cached(named)
-            self._tools.note(self.cached.handle, named, self.name)
+            self._tools.note(self.cached.handle, named, self.name, since)
             return result
 
         async def later(*args: Any, **arguments: Any) -> Any:
-            named = self._named(args, arguments)
+            named, since = self._named(args, arguments), self._tools.epoch
             result = await self.cached(named)
-            self._tools.note(self.cached.handle, named, self.name)
+            self._tools.note(self.cached.handle, named, self.name, since)
             return result
 
         return later if self.awaited else now

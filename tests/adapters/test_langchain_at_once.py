@@ -98,3 +98,12 @@ async def test_threads_that_ask_the_same_are_told_apart(layer: CacheLayer) -> No
         second.submit(cache.update, "prompt", "llm", new).result()
         first.submit(cache.update, "prompt", "llm", old).result()
     assert cache.lookup("prompt", "llm") == new
+
+
+async def test_what_was_edited_between_its_retrieval_and_the_question_is_not_kept(layer: CacheLayer) -> None:
+    model = Counting(cache=CacheLayerCache(layer))
+    with layer.scope():
+        layer.used(documents=["a"])
+        await layer.invalidate(documents=["a"])
+        await model.ainvoke("how long?")
+    assert (await model.ainvoke("how long?")).content == "answer 2" == model.invoke("how long?").content
