@@ -69,3 +69,14 @@ def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr == "cachelayer: the output cannot be written: No space left on device\n"
+
+
+def test_a_command_without_standard_error_does_its_work(tmp_path: Path) -> None:
+    """As jobs are started with 2>&-: the progress ended in a traceback that nobody saw, and the table was not told."""
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text('{"q": "where", "label": "there"}\n')
+    command = '"$0" -m cachelayer replay "$1" --config exact --no-report 2>&-'
+    told = subprocess.run(
+        ["sh", "-c", command, sys.executable, trace], stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert told.returncode == 0 and "oracle" in told.stdout
