@@ -216,7 +216,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         if not isinstance(entry, str):
             raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
-        return await self._engine.report_wrong(entry, self._scope.get() or Scope())
+        return await self._engine.keeping.report_wrong(entry, self._scope.get() or Scope())
 
     async def change_model(self, embedder: Embedder) -> int:
         """Embed all entries with another model while the old one serves, then switch; returns how many."""

@@ -162,13 +162,6 @@ class Function:
             lane = self.lanes[tenant] = Lane(self._json)
         return lane
 
-    def compared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The argument that the owner's vectors compare; None where texts are compared."""
-        name = self.identifier.text
-        if self.own is None or not isinstance(name, str):
-            return None
-        return (self.identifier.arguments(args, kwargs) or {}).get(name)
-
     def seen(self, answer: Any) -> Any:
         """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""
         return answer if self.view is None else self.view(answer)
@@ -220,6 +213,8 @@ class Call:
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None
     """What the similar tier saw, for learning from the true answer."""
+    drawn: tuple[tuple[Any, ...], dict[str, Any]] | None = None
+    """Arguments for the reference that its answer is compared with; None where it is not."""
     span: Any = None
     """Of a request that is traced: `tracing.Span`."""
     later = False
@@ -242,6 +237,10 @@ class Call:
             self.parent = scope.build
         self.misses: dict[str, Reason] = {}
         self.timings: dict[str, float] = {}
+
+    def hold(self) -> None:
+        """Ask from now on what is asked now: the caller has its answer and may change what it gave."""
+        self.args, self.kwargs = self.function.identifier.held(self.args, self.kwargs)
 
     def in_thread(self) -> Call:
         """The same call of a plain function, for a loop: the function runs in a thread."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigurationError
 from ..exact.answers.admission import text_of
+from ..flow.attempt import Faults
 from ..keep.accounts import model_of
 from ..keep.call import Call, Function, Landing
 from ..keep.streams import seen_of
@@ -60,8 +61,14 @@ class Comparison:
         self._reference, self._share, self._judge = reference, float(share), judge
         self._interval = Interval()
 
+    def draw(self, call: Call, faults: Faults) -> None:
+        """An answer is about to be made. Where chance says that it is compared, what is asked is held for that."""
+        if random() < self._share:
+            asked = faults.attempt_now("compare", call.function.identifier.held, call.args, call.kwargs)
+            call.drawn = None if isinstance(asked, Reason) else asked
+
     def see(self, call: Call, landing: Landing, tiers: Tiers) -> None:
-        """An answer was made; if it was kept, compared in the caller's context where chance says so."""
+        """An answer was made; if it was drawn and kept, compared in the caller's context."""
         identity, slot = call.identity, landing.slot
         if identity is None or slot is None or not call.policy.pure:
             return
@@ -69,7 +76,7 @@ class Comparison:
         if said is None or isinstance(said, Reason):
             return
         self.answers += 1
-        if random() < self._share:
+        if call.drawn is not None:
             scope = blake2b(identity.partition(), digest_size=6).hexdigest()
             model = model_of(call.function, call.kwargs, identity)
             asked = identity.text or ""
@@ -84,7 +91,9 @@ class Comparison:
         await tiers.faults.attempt("compare", compared, LONGEST)
 
     async def _compare(self, call: Call, hit: Hit, tier: SimilarTier | None) -> None:
-        answer = self._reference(*call.args, **call.kwargs)
+        assert call.drawn is not None
+        args, kwargs = call.drawn
+        answer = self._reference(*args, **kwargs)
         if inspect.isawaitable(answer):
             answer = await answer
         if isinstance(answer, AsyncIterator):

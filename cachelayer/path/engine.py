@@ -17,8 +17,7 @@ from ..flow.loops import called_off, running_loop
 from ..flow.portal import Portal
 from ..flow.singleflight import SingleFlight
 from ..flow.within import Alone, Itself
-from ..keep.call import Call, Landing, Scope
-from ..keep.holdings import asked_of, key_of
+from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..keep.terms import staleness
@@ -80,7 +79,7 @@ class Engine:
             if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
                 hit = self.keeper.recall(call, self.clock.monotonic())
         if hit is not None:
-            if hit.source is STALE:
+            if hit.source is STALE and self._due(call):
                 self.refresh(call)
             return told(call, hit, True)
         lead = self._lead if self.tiers.first(call) else self._answer
@@ -113,6 +112,8 @@ class Engine:
         call.epoch = self.keeper.epoch
         started = self._now()
         call.function.stats.backend_calls += 1
+        if call.function.comparison is not None:
+            call.function.comparison.draw(call, self.faults)
         noted = self.noting.begin(call) if self.noting.on else None
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
@@ -214,7 +215,7 @@ class Engine:
             return told(call, self._bypass_now(call), True)
         hit = self.keeper.recall(call, call.arrived)
         if hit is not None:
-            if hit.source is STALE:
+            if hit.source is STALE and self._due(call):
                 self.portal.post(self.refresh, call.in_thread())
             return told(call, hit, True)
         function = call.function
@@ -254,39 +255,21 @@ class Engine:
             return landing if stale is None or not landing.recording.failed_at_once() else stale
         return self.keep(call, answer, started)
 
-    async def report_wrong(self, entry: str, by: Scope) -> bool:
-        """Keep the entry of an outcome's id from the request that it was wrong for, and drop it in every process.
-
-        False where it is gone, not the tenant's of `by`, or where its principal reported too much (`Complaints`).
-        """
-        shared, found = self.tiers.shared, self.keeper.by_id(entry)
-        if found is None:
-            digest = key_of(entry)
-            if digest is None or shared is None or not self.tiers.may_take(b"", by.principal):
-                return False
-            return await shared.declared.forget(digest)
-        memory, slot = found
-        if by.tenant is not None and self.keeper.tenant_of(slot.scope) != by.tenant:
+    def _due(self, call: Call) -> bool:
+        """Whether a stale entry is made fresh by this call; then it asks what it asks now, whatever its caller does."""
+        if not call.policy.pure or flight_key(call) in self.flights:
             return False
-        pair, heard = self.tiers.report_wrong(slot, asked_of(entry), by.principal)
-        if heard:
-            self.keeper.drop(memory, slot)
-        if pair is not None and self.tiers.elsewhere is not None:
-            await self.tiers.elsewhere.keep_apart(pair)
-        if heard and shared is not None:
-            await shared.declared.forget(slot.digest)
-            self.keeper.drop_digest(slot.digest)  # what was read from the store before it was told
-        return heard or pair is not None
+        self.faults.attempt_now("refresh", call.hold)
+        return True
 
     def refresh(self, call: Call) -> None:
         """Make a stale entry fresh on the running loop, unless a flight for it is up already."""
-        if call.policy.pure:
-            self.flights.launch(
-                flight_key(call),
-                partial(self._refreshed, call),
-                max_age=call.function.flight_age,
-                proof=call.canonical,
-            )
+        self.flights.launch(
+            flight_key(call),
+            partial(self._refreshed, call),
+            max_age=call.function.flight_age,
+            proof=call.canonical,
+        )
 
     async def _refreshed(self, call: Call) -> Landing:
         """The backend's answer, or that of the process that refreshes the entry for all."""

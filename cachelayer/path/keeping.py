@@ -1,4 +1,7 @@
-"""Keeping a backend's answer: at once or after its caller has it. What becomes of streams is in `streamed`."""
+"""Keeping a backend's answer: at once or after its caller has it; and dropping one that was wrong.
+
+What becomes of streams is in `streamed`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any
 from ..flow.recording import Recording
 from ..flow.singleflight import SingleFlight
 from ..flow.tee import Tee
-from ..keep.call import Call, Landing
+from ..keep.call import Call, Landing, Scope
+from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..policy import NOT_TIGHTENED
@@ -83,6 +87,30 @@ class Keeping:
         finally:
             if landing.told:
                 self._delivery.count(call, landing, True, made)
+
+    async def report_wrong(self, entry: str, by: Scope) -> bool:
+        """Keep the entry of an outcome's id from the request that it was wrong for, and drop it in every process.
+
+        False where it is gone, not the tenant's of `by`, or where its principal reported too much (`Complaints`).
+        """
+        shared, found = self._tiers.shared, self._keeper.by_id(entry)
+        if found is None:
+            digest = key_of(entry)
+            if digest is None or shared is None or not self._tiers.may_take(b"", by.principal):
+                return False
+            return await shared.declared.forget(digest)
+        memory, slot = found
+        if by.tenant is not None and self._keeper.tenant_of(slot.scope) != by.tenant:
+            return False
+        pair, heard = self._tiers.report_wrong(slot, asked_of(entry), by.principal)
+        if heard:
+            self._keeper.drop(memory, slot)
+        if pair is not None and self._tiers.elsewhere is not None:
+            await self._tiers.elsewhere.keep_apart(pair)
+        if heard and shared is not None:
+            await shared.declared.forget(slot.digest)
+            self._keeper.drop_digest(slot.digest)  # what was read from the store before it was told
+        return heard or pair is not None
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """Record a stream that the backend answers with; it is kept when it has ended well."""

@@ -69,7 +69,7 @@ class Meaning:
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
         ask.tenant = call.tenant
         ask.judge = self._shadows.judge(call.function)
-        ask.argument = call.function.compared(call.args, call.kwargs)
+        ask.argument = _compared(call)
         return ask
 
     def again(self, call: Call, tier: SimilarTier) -> Landing | None:
@@ -135,6 +135,14 @@ class Meaning:
         landing.match = "similar"
         landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
+
+
+def _compared(call: Call) -> Any:
+    """The argument that the owner's vectors compare; None where texts are compared."""
+    name, function = call.function.identifier.text, call.function
+    if function.own is None or not isinstance(name, str):
+        return None
+    return (function.identifier.arguments(call.args, call.kwargs) or {}).get(name)
 
 
 def text_of(call: Call) -> str:

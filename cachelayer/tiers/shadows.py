@@ -60,6 +60,7 @@ class Shadows:
             return
         began, spent = self._hour(call.function.name)
         self._spent[call.function.name] = (began, spent + 1)
+        self._faults.attempt_now("shadow", call.hold)
         self._background.spawn(partial(self._attempt, call, ask), contextvars.copy_context())
 
     async def _attempt(self, call: Call, ask: Ask) -> None:

@@ -12,6 +12,7 @@ from ...types import Turn
 from ..answers.fields import attributes
 from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
+from .held import held
 from .meaning import compared
 from .normalize import Fold
 from .parameters import Parameters
@@ -86,7 +87,7 @@ class Identifier:
         self._heads: dict[str | None, bytes] = {}
         self._receiver = next(iter(signature.parameters)) if method else None
         parameters = Parameters(signature)
-        self.arguments, named = parameters.bind, parameters.named
+        self.arguments, named, self._positional = parameters.bind, parameters.named, parameters.positional
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
         for unknown in (n for n in ignore if n not in named and not parameters.extra):
             raise ConfigurationError(
@@ -145,6 +146,20 @@ class Identifier:
         if self._receiver in raw and self._receiver not in self._ignore:
             fields[self._receiver] = self._receiver_tree(raw[self._receiver])
         return self._with_meaning(head, fields, raw, args, kwargs)
+
+    def held(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments as they are now, for a call that is made later: see `held.held`.
+
+        A method's self and what `ignore` leaves out of the key stay the same objects: clients, sessions.
+        """
+        apart, names = self._ignore | {self._receiver}, self._positional
+        passed = len(names)
+        return (
+            tuple(
+                value if at < passed and names[at] in apart else held(value) for at, value in enumerate(args)
+            ),
+            {name: value if name in apart else held(value) for name, value in kwargs.items()},
+        )
 
     def _with_meaning(
         self, head: bytes, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any

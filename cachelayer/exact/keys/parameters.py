@@ -13,12 +13,12 @@ class Parameters:
         "_defaults",
         "_foreign",
         "_known",
-        "_positional",
         "_required",
         "_rest",
         "_simple",
         "extra",
         "named",
+        "positional",
     )
 
     def __init__(self, signature: inspect.Signature) -> None:
@@ -30,35 +30,36 @@ class Parameters:
         self.extra = any(p.kind is p.VAR_KEYWORD for p in every)
         """Whether keywords of any name are taken."""
         self._known = frozenset(self.named)
-        self._positional = [p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.positional = [p.name for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        """Those that arguments by position go to, in order."""
         self._rest = next((p.name for p in every if p.kind is p.VAR_POSITIONAL), None)
         self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
         """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
         self._defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
         self._required = [n for n, p in self.named.items() if p.default is p.empty]
-        self._simple = len(self._positional) == len(self.named)
+        self._simple = len(self.positional) == len(self.named)
         """Whether arguments given by position alone, as many as there are parameters, are all of them."""
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
         """Arguments by parameter name, defaults filled in and `*rest` under that name; None where the call does not
         fit the signature.
         """
-        if self._simple and not kwargs and len(args) == len(self._positional):
+        if self._simple and not kwargs and len(args) == len(self.positional):
             if len(args) == 1:
-                return {self._positional[0]: args[0]}
-            return dict(zip(self._positional, args, strict=True))
+                return {self.positional[0]: args[0]}
+            return dict(zip(self.positional, args, strict=True))
         if kwargs and not kwargs.keys().isdisjoint(self._foreign):
             return None
-        if kwargs and args and not kwargs.keys().isdisjoint(self._positional[: len(args)]):
+        if kwargs and args and not kwargs.keys().isdisjoint(self.positional[: len(args)]):
             return None
         if args or self._defaults:
-            bound = {**self._defaults, **dict(zip(self._positional, args, strict=False)), **kwargs}
+            bound = {**self._defaults, **dict(zip(self.positional, args, strict=False)), **kwargs}
         else:
             bound = kwargs
-        if len(args) > len(self._positional):
+        if len(args) > len(self.positional):
             if self._rest is None:
                 return None
-            bound["*" + self._rest] = args[len(self._positional) :]
+            bound["*" + self._rest] = args[len(self.positional) :]
         for name in self._required:
             if name not in bound:
                 return None
