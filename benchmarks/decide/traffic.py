@@ -4,7 +4,8 @@
         --bitext BITEXT/data --out benchmarks/results
 
 See traffic_data.py for where it comes from and what an answer is. Nothing was fitted to it, and no rule was written
-after reading its errors. Runs are those of `cachelayer replay`. Writes decide_traffic.md.
+after reading its errors. Runs are those of `cachelayer replay`. Writes decide_traffic.md and decide_traffic.png, which
+wants matplotlib.
 """
 
 from __future__ import annotations
@@ -29,27 +30,34 @@ from cachelayer.semantic.embed.onnx import OnnxEmbedder
 
 from ..record import machine
 from .traffic_data import READERS
+from .traffic_picture import Panel, draw, point
 
 BOUNDS = (0.01, 0.05)
 ROW = tuple[str, ...]
 
 
-async def measured(name: str, asked: list[Asked], orders: int, embedder: Remembered) -> list[ROW]:
+async def measured(
+    name: str, asked: list[Asked], orders: int, embedder: Remembered
+) -> tuple[list[ROW], Panel]:
     """The rows of one stream: the layer at each bound, and the best threshold in hindsight, order by order."""
-    trace, rows = Trace(name, asked), list[ROW]()
+    trace, rows, panel = Trace(name, asked), list[ROW](), Panel(name.removesuffix(", customer support"))
     for bound in BOUNDS:
         meter = Meter(f"{name} at {bound}", orders, sys.stderr)
-        runs, peers = list[Tally](), list[float]()
+        runs, peers, sweeps = list[Tally](), list[float](), list[list[Tally]]()
         for seed in range(orders):
             order = shuffled(trace, seed)
             runs.append(await Run(order, config(f"max_error_rate={bound}"), embedder).run(lambda done: None))
             swept, _ = thresholds(order, embedder.vectors([one.text for one in order]), [*map(float, GRID)])
+            sweeps.append(swept)
             best = in_hindsight(swept, bound)
             peers.append(0.0 if best is None else best.hit)
             meter.update(seed + 1)
         meter.end()
         rows.append(row(name, trace, Orders(f"{bound:g}", bound, runs), peers))
-    return rows
+        if (served := point(runs)) is not None:
+            panel.served[bound] = served
+        panel.thresholds = [at for level in zip(*sweeps, strict=True) if (at := point([*level])) is not None]
+    return rows, panel
 
 
 def row(name: str, trace: Trace, of: Orders, peers: list[float]) -> ROW:
@@ -65,19 +73,21 @@ def row(name: str, trace: Trace, of: Orders, peers: list[float]) -> ROW:
     )  # fmt: skip
 
 
-async def table(streams: dict[str, list[Asked]], orders: int) -> list[ROW]:
-    """The rows of all streams; each text is embedded once."""
-    model, rows = OnnxEmbedder(), list[ROW]()
+async def table(streams: dict[str, list[Asked]], orders: int) -> tuple[list[ROW], list[Panel]]:
+    """The rows and panels of all streams; each text is embedded once."""
+    model, rows, panels = OnnxEmbedder(), list[ROW](), list[Panel]()
     await model.start()
     try:
         for name, asked in streams.items():
             embedder = Remembered(model)
             await embedder.learn([one.text for one in asked], lambda done: None)
-            rows += await measured(name, asked, orders, embedder)
+            told, panel = await measured(name, asked, orders, embedder)
+            rows += told
+            panels.append(panel)
             print(" | ".join(rows[-2]), " | ".join(rows[-1]), sep="\n", flush=True)
     finally:
         await model.aclose()
-    return rows
+    return rows, panels
 
 
 def page(rows: list[ROW], orders: int, started: str, load: float) -> str:
@@ -100,6 +110,8 @@ def page(rows: list[ROW], orders: int, started: str, load: float) -> str:
         "| stream | requests, answers | budget | hits: mean (least to most) | wrong of similar | 95 % | by cosine |",
         "|---|---|---|---|---|---|---|",
         *(f"| {' | '.join(one)} |" for one in rows),
+        "",
+        "![hits against wrong answers, of the layer and of every threshold](decide_traffic.png)",
     ]  # fmt: skip
     return "\n".join(lines) + "\n"
 
@@ -113,9 +125,10 @@ def run(args: argparse.Namespace) -> int:
     if not streams:
         args.error("name at least one: --hint3, --covid-q, --bitext")
     started, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
-    told = page(asyncio.run(table(streams, args.orders)), args.orders, started, load)
+    rows, panels = asyncio.run(table(streams, args.orders))
     if args.out:
-        (args.out / "decide_traffic.md").write_text(told, "utf-8")
+        (args.out / "decide_traffic.md").write_text(page(rows, args.orders, started, load), "utf-8")
+        draw(panels, args.out / "decide_traffic.png")
     return 0
 
 
@@ -127,5 +140,5 @@ def add(commands: Any) -> None:
     for name, reader in READERS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=Path, help=(reader.__doc__ or "").strip())
     parser.add_argument("--orders", type=int, default=10, help="random orders of each stream (default 10)")
-    parser.add_argument("--out", type=Path, help="folder for decide_traffic.md")
+    parser.add_argument("--out", type=Path, help="folder of the results")
     parser.set_defaults(run=run, error=parser.error)
