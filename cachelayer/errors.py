@@ -26,10 +26,11 @@ class ConfigurationError(CacheLayerError, ValueError):
         return type(self), (self.field, self.value, self.remedy)
 
 
-class MissingExtra(ConfigurationError):
+class MissingExtra(ConfigurationError, ImportError):
     """An optional package is needed and not installed; the message names the extra that brings it.
 
-    `broken` says why one that is installed cannot be imported.
+    An ImportError, too, whose `name` is the package: who tries a feature where it may be missing catches that. `broken`
+    says why one that is installed cannot be imported.
     """
 
     def __init__(self, feature: str, package: str, extra: str, broken: str = "") -> None:
@@ -38,7 +39,7 @@ class MissingExtra(ConfigurationError):
             found, remedy = f"installed and cannot be imported ({broken})", "mend or reinstall it"
         CacheLayerError.__init__(self, f"{feature} needs the package {package!r}, which is {found}: {remedy}")
         self.field, self.value, self.remedy = feature, package, remedy
-        self.extra, self.broken = extra, broken
+        self.name, self.extra, self.broken = package, extra, broken
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.field, self.value, self.extra, self.broken)

@@ -155,6 +155,14 @@ def test_a_url_that_no_extra_mends_is_told_before_the_extra(monkeypatch: pytest.
         CacheLayer(store="redis://localhost:6379", semantic=False)
 
 
+def test_a_missing_extra_is_an_import_error_as_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'cachelayer\[local\]'") as raised:
+        CacheLayer(semantic=True)
+    assert isinstance(raised.value, ConfigurationError) and raised.value.name == "onnxruntime"
+    assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
+
+
 def test_a_directory_to_record_to_may_be_a_path(tmp_path: Path) -> None:
     assert (
         Policy(record=tmp_path).record == Trace(path=tmp_path) == Policy(record=Trace(path=tmp_path)).record
