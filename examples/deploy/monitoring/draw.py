@@ -44,7 +44,8 @@ body{margin:16px;background:#f4f5f7;color:#20242a;font:13px system-ui,sans-serif
 .panel{position:absolute;background:#fff;border:1px solid #d9dce1;border-radius:4px;overflow:hidden}
 .row{position:absolute;font-weight:600;font-size:15px;padding-top:10px}
 h2{font-size:12px;margin:8px 6px 0 10px;white-space:nowrap;overflow:hidden;letter-spacing:-.2px}
-.big{font-size:34px;text-align:center;padding-top:26px}
+.panel:has(.big) h2{white-space:normal}
+.big{font-size:34px;text-align:center;padding-top:20px}
 .none{color:#8a919c;text-align:center;padding-top:60px}
 .key{padding:0 6px;line-height:1.45;font-size:10.5px;white-space:nowrap;overflow:hidden}
 .key i{display:inline-block;width:10px;height:3px;margin:0 4px 3px 8px}
