@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 from .direct import direct
+from .manners import own, points_back, speaks_of_languages
 from .repeats import OF_WORDS
 from .typed import typed
 
@@ -107,7 +108,9 @@ _CLOSING = _any(rf"""
     (?:just )?(?:curious|wondering|asking)
     no rush
 """)
-_LAST: Final = re.compile(rf"[\s,.!;?\u2013\u2014-]+{_CLOSING}[\s.!?,;)]*$", re.IGNORECASE)
+_LAST: Final = re.compile(
+    rf"(?P<stop>[\s,.!;?\u2013\u2014-]+)(?P<closing>{_CLOSING})(?P<end>[\s.!?,;)]*)$", re.IGNORECASE
+)
 _FAR: Final = 80
 """Characters from the end within which what is cut begins."""
 _BEGINS: Final = frozenset(
@@ -139,7 +142,8 @@ def asked(text: str) -> str:
     rest = said[at:end]
     if len(rest) == len(text) or len(rest.split()) < LEAST or _QUOTING.search(said):
         return text
-    if not OF_WORDS.isdisjoint(_WORD.findall(said.lower())):
+    words = _WORD.findall(said.lower())
+    if not OF_WORDS.isdisjoint(words) or points_back(words):
         return text
     if off:
         return direct(rest.split())
@@ -165,10 +169,18 @@ def _finish(text: str, at: int) -> int:
     end = len(text)
     while _squeezed(text[max(end - 30, 0) : end].rstrip(" .!?,;)").rpartition(" ")[2]) in _ENDS:
         found = _LAST.search(text, max(at, end - _FAR), end)
-        if not found:
+        if not found or not _mannered(found, text):
             break
         end = found.start()
     return end
+
+
+def _mannered(found: re.Match[str], text: str) -> bool:
+    """Whether what `_LAST` found is the writer's own."""
+    before = _WORD.findall(text[max(0, found.start() - 30) : found.start()].lower())
+    languages = speaks_of_languages(_WORD.findall(text.lower()))
+    closing, stop = found["closing"].lower().split(), found["stop"].replace(" ", "")
+    return own(closing, before[-1] if before else "", stop, found["end"], languages=languages)
 
 
 def _squeezed(word: str) -> str:

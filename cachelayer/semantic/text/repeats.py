@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
+from itertools import pairwise
 from typing import Final
 
+from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
 from .spelling import LEAST as SLIPPED
 from .spelling import Spelling
@@ -69,7 +71,6 @@ _GO_ON: Final = ASKING.union(
 )
 """What may follow a greeting without a stop: "hi how do I", but not "hello kitty", nor "well water"."""
 _STOP: Final = re.compile(r"[^\s,.!?:;\n\u2013\u2014-]+\s*([,.!?:;\n\u2013\u2014-]*)")
-_PLEASE: Final = frozenset(("please", "pls", "plz", "kindly"))
 OF_WORDS: Final = frozenset(
     """say says saying said translate translates translated translating translation mean means meaning meant word words
     phrase phrases spell spelled spelling pronounce pronounced write writes writing written wrote reply replies
@@ -85,6 +86,7 @@ _MEANING: Final = frozenset("mean means meaning meant".split())
 _POINTING: Final = OF_WORDS.difference(_MEANING).union("it this that these those following".split())
 """With none of these, what stands after the last stop is not what is asked for: "What does E12 mean? Thanks!"."""
 _LAST: Final = re.compile(r"[.?!\n]\s*([^.?!\n]+?)[\s.?!]*$")
+_LETTER: Final = re.compile(r"\w")
 _FIRST: Final = re.compile(r"(?:^|[,.;:!?\xbf\n\u2013\u2014]|\s-)\s*([^\W\d_]+)")
 """The first word of a sentence, or of a part of it: "It is gone, can I change it"."""
 _ASKS: Final = ASKING.union(
@@ -115,7 +117,7 @@ _PASSED_OVER: Final = frozenset(
     for same in phrases.values()
     for phrase in same
     for word in phrase
-).union(_PLEASE, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
+).union(PLEASE, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
 """Words that may go, come or be written otherwise."""
 
 
@@ -126,10 +128,10 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
     nor of one in a language that `spelling` does not know (None).
     """
     left = list(words)
-    if OF_WORDS.isdisjoint(left):
-        left = [word for word in _bare(left, text, spelling) if word not in _PLEASE]
+    if OF_WORDS.isdisjoint(left) and not points_back(left):
+        left = _without_please(_bare(left, text, spelling))
     elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
-        left = _bare_end(left, len(last[1].split()))
+        left = _bare_end(left, len(last[1].split()), text)
     if not _EXPANDED.keys().isdisjoint(left):
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     if len(left) < LEAST:
@@ -181,14 +183,30 @@ def _bare(words: list[str], text: str, spelling: Spelling | None) -> list[str]:
         if not stop and words[size : size + 1] and words[size] not in _GO_ON:
             break
         words = words[size:]
-    return _bare_end(words, len(words))
+    return _bare_end(words, len(words), text)
 
 
-def _bare_end(words: list[str], most: int) -> list[str]:
+def _bare_end(words: list[str], most: int, text: str) -> list[str]:
     """Without thanks among the last `most` words."""
+    stops: list[str] = []
     while len(words) > LEAST and 0 < (size := _closing(words)) <= most:
-        words, most = words[:-size], most - size
+        stops = stops or [""] + [found[1] for found in _STOP.finditer(text) if _LETTER.search(found[0])]
+        before, end = (stops[-size - 1], stops[-1]) if size < len(stops) else ("", "")
+        if not own(words[-size:], words[-size - 1], before, end, languages=speaks_of_languages(words)):
+            break
+        words, most, stops = words[:-size], most - size, stops[:-size]
     return words
+
+
+def _without_please(words: list[str]) -> list[str]:
+    """Without a 'please', but where it is what is asked about: 'a card with please'."""
+    if PLEASE.isdisjoint(words) or speaks_of_languages(words):
+        return words
+    return [
+        word
+        for before, word in pairwise(("", *words))
+        if word not in PLEASE or wants(before) or before == "to"
+    ]
 
 
 def _opening(words: list[str], text: str, spelling: Spelling | None) -> int:

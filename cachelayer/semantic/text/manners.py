@@ -1,0 +1,77 @@
+"""Whether thanks at the end of a text are its writer's own or what is asked about: 'Play the song Thank You'.
+
+Behind a stop they are the writer's own. Without one they are where nothing before them wants for an object ('What is
+French for', 'a card with', 'the song'), and where no question mark makes them a part of the question. Texts that name
+a language speak of words: 'How is it in Spanish, thank you'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+PLEASE: Final = frozenset("please pls plz kindly".split())
+_THANKS: Final = PLEASE.union(
+    """thanks thanx thx ty tysm cheers thank help advise regards wishes danke dank bitte gracias favor merci plaît
+    grazie favore obrigado obrigada""".split()
+)
+"""A closing with one of these needs no stop before it."""
+_OBJECTS: Final = frozenset(
+    """a an the my your his its our their no every another for with without to of at about by from as like than into
+    onto against called named titled labelled labeled use uses used using play sing sings sang sung singing read
+    reads reading reply replies respond responds song songs film movie track album band poem novel episode
+    sticker banner mug slogan hashtag emoji gif meme caption greeting greetings für ohne von ein eine einen der
+    die das den dem lied para con sin de por en un una el la los las canción pour avec sans une le les des
+    chanson per di uno il lo gli canzone com sem um uma os as música""".split()
+)
+"""Behind one of these stands what it is about."""
+_JOINING: Final = frozenset("and or nor but und oder y o et ou e".split())
+_LANGUAGES: Final = frozenset(
+    """language languages sprache sprachen idioma idiomas langue langues lingua lingue língua arabic bengali bulgarian
+    cantonese chinese croatian czech danish dutch english finnish french german greek hebrew hindi hungarian indonesian
+    irish italian japanese korean latin malay mandarin norwegian persian polish portuguese romanian russian serbian
+    spanish swahili swedish thai turkish ukrainian urdu vietnamese welsh englisch deutsch französisch spanisch
+    italienisch inglés español alemán francés italiano anglais allemand espagnol italien français inglese spagnolo
+    tedesco francese inglês espanhol alemão francês portugués portugais português""".split()
+)
+_KNOWING: Final = frozenset(
+    "out tell know ask see check say says decide sure wonder wondering understand find care matter mind unsure".split()
+)
+"""Behind one of these 'if' stands for 'whether'."""
+_POINTING: Final = frozenset("it that this das es eso esto cela ça questo quello isso isto".split())
+_FULL: Final = frozenset(".!?;\n")
+
+
+def speaks_of_languages(words: Iterable[str]) -> bool:
+    """Whether one of the lower-case `words` names a language."""
+    return not _LANGUAGES.isdisjoint(words)
+
+
+def points_back(words: list[str]) -> bool:
+    """Whether what stands before may be what is asked about: 'Good morning, what is that in French?'"""
+    return not _POINTING.isdisjoint(words) and speaks_of_languages(words)
+
+
+def wants(word: str) -> bool:
+    """Whether the lower-case `word` may have what follows for its object."""
+    return word in _OBJECTS
+
+
+def own(closing: Iterable[str], before: str, stop: str, end: str, *, languages: bool) -> bool:
+    """Whether the words of a `closing`, in small letters, are manners.
+
+    `before`: the word before it, `stop` and `end`: the marks between them and behind it; `languages`: whether the text
+    names a language.
+    """
+    if not _FULL.isdisjoint(stop):
+        return True
+    if languages or ":" in stop:
+        return False
+    if stop:
+        return True
+    said = frozenset(closing)
+    if "if" in said:
+        return before not in _KNOWING and before not in _OBJECTS
+    if said.isdisjoint(_THANKS) or before in _OBJECTS:
+        return False
+    return not said.isdisjoint(PLEASE) or ("?" not in end and before not in _JOINING)
