@@ -27,6 +27,12 @@ def _begins(*patterns: str) -> re.Pattern[str]:
     return re.compile(f"{_BEGIN}(?:{'|'.join(patterns)})", re.IGNORECASE)
 
 
+_BEFALLING: Final = (
+    r"(?:be|have|not|ever|possibly|forget|miss|lose|fail|let|die|break|think|believe|doubt|know|say)\b"
+)
+"""'How could I forget it' asks no way to."""
+_STAYING: Final = r"(?:live|work|sit|stand|sleep|stay|study|belong|be|come)\b"
+"""'Where do I live' asks for a fact, 'where can I live' for a place."""
 _WISH: Final = _begins(
     r"i(?:'d| would)? (?:like|love|want|need|wish) to ([^,.;:?!]+)[,.;:?!]+ (?:and |but |so )?"
     rf"how(?: {_DO} i(?: (?:do|go about) (?:that|this|it|so))?)?\s*\?*$"
@@ -39,12 +45,27 @@ _ASIDE: Final = re.compile(
 )
 """'In Outlook, how do I set it?'"""
 _PASSIVE: Final = _begins(
-    r"how (?:can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
-    r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) (?:be|get) ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
+    r"how (can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
+    r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
 )
+_OWN_ACTS: Final = frozenset(
+    """achieve activate add adjust amend apply approve arrange assemble assign attach avoid back book build buy
+    calculate cancel change check claim clean clear close collect combine compile compress configure confirm
+    connect contact convert cook correct create customize deactivate debug delete deploy deposit detach develop
+    disable disconnect display dispute divide do download draw edit enable exchange export extend file fill
+    filter find fit fix format fund generate grow implement import improve increase insert install invest join
+    keep key link load make manage measure merge modify mount move open optimize order organize pack paint pair
+    pause pay plan plant play prevent print process program proofread protect prove put reactivate rebuild
+    recover recycle redeem redirect reduce refund register reinstall remove rename renew rent repair replace
+    report request reschedule reset resize resolve restart restore resume return reverse rotate save scan
+    schedule search secure send set ship shorten show simplify solve sort split start stop store submit switch
+    sync synchronize test transfer translate treat turn uninstall unlink unlock unsubscribe update upgrade upload
+    validate verify view wash withdraw write""".split()
+)
+"""What people ask how to do themselves. Who asks how an account can be hacked does not want to."""
 _HOW: Final = _begins(
     rf"how {_DO} (?:i|we|one) go about (?=[a-z]+ing\b)",
-    r"how (?:can|could|would) (?:i|we|one) (?!be\b|have\b)",
+    rf"how (?:can|could|would) (?:i|we|one) (?!{_BEFALLING})",
     "how (?:does one|do we) ",
     r"how to (?!be\b|not\b)",
     rf"what {_DO} (?:i|we|one) (?:have to |need to )?do (?:in order )?{_ACT}",
@@ -87,7 +108,7 @@ _SAID: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (_begins(rf"what{_IS} the best ways to "), "what is the best way to "),
     (_begins(rf"what{_IS} the differences "), "what is the difference "),
     (_begins("what are some (?:of the )?"), "what are the "),
-    (_begins("where (?:(?:can|could) (?:i|we|one)|do we|does one) "), "where do I "),
+    (_begins(rf"where (?:(?:can|could) (?:i|we|one) (?!{_STAYING})|(?:do we|does one) )"), "where do I "),
     (_begins(r"what (?:can|should) (?=(?:i|we) do(?: (?:if|when|about|after|now)\b| *[?.!]*$))"), "what do "),
     (
         _begins(
@@ -160,7 +181,7 @@ def _did(text: str, found: re.Match[str], known: Container[str]) -> str:
 def _timed(text: str, found: re.Match[str], known: Container[str]) -> str:
     """'How often should the filter be changed' is 'how often should I change the filter'."""
     asked, may = found[1].lower(), found[2].lower()
-    act = _act(found[4].lower(), known)
+    act = _act(found[4].lower(), may, known)
     if not act:
         return text
     asks = "where do I" if asked == "where" and may in ("can", "could") else f"{asked} {may} I"
@@ -168,11 +189,10 @@ def _timed(text: str, found: re.Match[str], known: Container[str]) -> str:
 
 
 def _active(text: str, found: re.Match[str], known: Container[str]) -> str:
-    verb, particle = found[2].lower(), found[3] or ""
-    act = _act(verb, known)
+    act, particle = _act(found[3].lower(), found[1].lower(), known), found[4] or ""
     if not act:
         return text
-    return f"{text[: found.start()]}how do I {act}{particle} {found[1]}{text[found.end() :]}"
+    return f"{text[: found.start()]}how do I {act}{particle} {found[2]}{text[found.end() :]}"
 
 
 def _how(text: str, found: re.Match[str], known: Container[str]) -> str:
@@ -198,9 +218,10 @@ _REFRAMED: Final[tuple[tuple[re.Pattern[str], Reframe], ...]] = (
 )
 
 
-def _act(verb: str, known: Container[str]) -> str:
-    """The verb of a participle, or ''."""
-    return _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
+def _act(verb: str, may: str, known: Container[str]) -> str:
+    """The verb of a participle, where it is an act of who asks; or ''. What should be done always is."""
+    act = _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
+    return act if may == "should" or act in _OWN_ACTS else ""
 
 
 def _plain(short: str, known: Container[str]) -> str:

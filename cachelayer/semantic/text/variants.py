@@ -60,8 +60,6 @@ removing, getting rid of
 take care of, look after, care for
 taking care of, looking after, caring for
 contact, get in touch with
-phone, telephone
-phones, telephones
 tv, television
 tvs, televisions
 fridge, refrigerator
@@ -121,7 +119,7 @@ i back up, i backup
 to back up, to backup
 i set up, i setup
 to set up, to setup
-create an account, open an account, make an account
+create an account, make an account
 """
 """A line is what says one thing, the word or phrase that stands for it first."""
 _MEANT: Final = {
