@@ -37,7 +37,7 @@ class Upkeep:
                 "tags", tags, "name tags=[...] or a scope={'tenant': ...}; erase() takes everything"
             )
         what: Any = {"tags": frozenset(tags), "wanted": [] if scope is None else [_checked(scope)]}
-        await self._ready(physically=False)
+        await self._engine.tiers.ready()
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
@@ -55,10 +55,6 @@ class Upkeep:
             if number % STEP == 0:
                 await asyncio.sleep(0)
         return len(found)
-
-    async def _ready(self, *, physically: bool) -> None:
-        if self._engine.tiers.elsewhere is not None:
-            await self._engine.tiers.elsewhere.ready(physically=physically)
 
     async def _tell(self, what: Any, *, physically: bool) -> int:
         """How many entries went that were no answers of this process yet."""
@@ -80,7 +76,7 @@ class Upkeep:
         """See `CacheLayer.erase`."""
         scope = {} if tenant is EVERYBODY else _checked({"tenant": tenant})
         what: Any = {"wanted": [scope] if scope else [], "everything": not scope}
-        await self._ready(physically=True)
+        await self._engine.tiers.ready(physically=True)
         if dry_run:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)

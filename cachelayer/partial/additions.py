@@ -62,7 +62,10 @@ class Additions:
         gone = len(outdated) + await keeper.forget(tags=frozenset(tags))
         if tiers.shared is not None:  # what other processes hold cannot be compared from here
             await tiers.shared.declared.invalidate([corpus_tag(self._corpus), ANYTHING])
-        return gone
+        # nor what is on disk and was not taken in yet
+        return gone + await tiers.carry_out(
+            keeper.declared(tags=frozenset([corpus_tag(self._corpus), *tags]))
+        )
 
     def _slots(self) -> Iterator[tuple[Memory, Slot]]:
         function = self._handle.function

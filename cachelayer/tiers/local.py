@@ -24,6 +24,7 @@ from . import directory
 from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
 from .records import record_of
 
+REFUSED = "the disk refused entries"
 STEP = 32
 """Answers written at a time before the loop has its turn."""
 
@@ -47,6 +48,8 @@ class Local(Elsewhere):
         self._keys: dict[bytes, int] = {}
         """The same by key: those that no call claimed yet."""
         self._opened, self._writing = False, Busy()
+        self._owes = False
+        """Whether what was declared invalid could not be taken from the disk, nor the whole log: yet to be done."""
         self._since = 0
         """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
         self._begin_ids()
@@ -212,10 +215,11 @@ class Local(Elsewhere):
 
     async def maintain(self) -> None:
         """Write what waits; leave the dead behind where they are the most."""
-        failed = "the disk refused entries"
+        failed = REFUSED
         try:
             with self.arrivals.faults.guard("persist"):
-                await offload(self._kept(self.log.rewrite if self.log.wasteful else self.log.flush))
+                write = self._kept(self.log.rewrite if self.log.wasteful else self.log.flush)
+                await (self._settle(write) if self._owes else offload(write))
                 failed = ""
         finally:
             self.failure = failed
@@ -241,12 +245,15 @@ class Local(Elsewhere):
         return len(doomed)
 
     async def _settle(self, write: Callable[[], None]) -> None:
-        """A full disk: nothing is better than something invalid."""
+        """A full disk: nothing is better than something invalid. Where not even that is possible, it is owed."""
         try:
             await offload(write)
         except OSError as fault:
             self.arrivals.faults.report("persist", fault)
+            self._owes, failed, self.failure = True, self.failure, REFUSED
             await offload(self.log.clear)
+            self.failure = failed
+        self._owes = False
 
     async def _erase(self, owners: Sequence[bytes] | None) -> None:
         """What cannot be erased keeps nothing else from it; raises StoreFault in the end."""

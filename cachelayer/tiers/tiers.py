@@ -15,6 +15,7 @@ from ..flow.background import Background
 from ..flow.portal import Portal
 from ..flow.writeback import WriteBack
 from ..keep.call import Call, Function, Landing
+from ..keep.holdings import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.recorder import Recorder
 from ..keep.streams import seen_of
@@ -231,10 +232,28 @@ class Tiers:
         kept = not tier.knows(slot.id) and await tier.keep(ask, slot.id, text_of(answer), slot)
         made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
-    async def forget(self, call: Call) -> None:
-        """One call's answer is invalid, in every process."""
-        if self.shared is not None and call.identity is not None:
+    async def forget(self, call: Call) -> int:
+        """One call's answer is invalid, in every process, and after a restart.
+
+        Returns how many entries went that were no answers of this process yet.
+        """
+        if call.identity is None:
+            return 0
+        if self.shared is not None:
             await self.shared.declared.forget(call.digest)
+        return await self.carry_out(self.keeper.declared(digest=call.digest))
+
+    async def carry_out(self, declared: Invalidation) -> int:
+        """What was declared invalid, and left memory, must not come back with a restart; returns as `forget`."""
+        if self.elsewhere is None:
+            return 0
+        await self.ready()
+        return await self.elsewhere.forgotten(declared, physically=False)
+
+    async def ready(self, *, physically: bool = False) -> None:
+        """Before anything is declared invalid: see `Elsewhere.ready`."""
+        if self.elsewhere is not None:
+            await self.elsewhere.ready(physically=physically)
 
     def report_wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
         """Somebody says that an entry's answer was wrong, for another request where that was `asked`.

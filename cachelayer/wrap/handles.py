@@ -137,7 +137,8 @@ class Handle:
         """The backend's answer, kept in place of the one before, or of all its variants."""
         call, others = self._afresh(args, kwargs)
         answer = (await self.engine.serve(call)).answer
-        await self._forget(others)
+        if others:
+            await self._forget(others)
         return answer
 
     def _afresh(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, list[Call]]:
@@ -151,9 +152,10 @@ class Handle:
 
     async def _forget(self, calls: Iterable[Call]) -> int:
         gone = 0
+        await self.engine.tiers.ready()
         for call in calls:
             gone += self.engine.keeper.forget_call(call)
-            await self.engine.tiers.forget(call)
+            gone += await self.engine.tiers.forget(call)
         return gone
 
     async def explain(self, *args: Any, **kwargs: Any) -> Explanation:
@@ -191,19 +193,22 @@ class PlainHandle(Handle):
         return self._forget_now(self._each(args, kwargs))
 
     def _forget_now(self, calls: Iterable[Call]) -> int:
-        gone = 0
+        gone, tiers = 0, self.engine.tiers
         for call in calls:
             gone += self.engine.keeper.forget_call(call)
-            if self.engine.tiers.shared is not None:
-                self._forget_elsewhere(call)
+            if tiers.shared is not None or tiers.lasting:
+                gone += self._forget_elsewhere(call)
         return gone
 
-    def _forget_elsewhere(self, call: Call) -> None:
+    def _forget_elsewhere(self, call: Call) -> int:
         tiers, portal = self.engine.tiers, self.engine.portal
-        if portal.here:
-            tiers.background.spawn(partial(tiers.forget, call), owed=True)
-        else:
-            portal.run(tiers.forget(call))
+        if not portal.here:
+            return portal.run(tiers.forget(call))
+        tiers.background.spawn(partial(self._forgotten, call), owed=True)
+        return 0
+
+    async def _forgotten(self, call: Call) -> None:
+        await self.engine.tiers.forget(call)
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""

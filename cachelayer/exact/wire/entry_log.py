@@ -45,6 +45,7 @@ class EntryLog:
         """Bytes of what is alive, by id."""
         self._size = self._alive = 0
         self._latest = 0  # the highest id in the file
+        self._torn = False  # whether what could not be written may stand behind what counts
         self._file = -1
         self._lock = threading.Lock()
         """Held to collect; never while the disk is waited for."""
@@ -76,10 +77,9 @@ class EntryLog:
             os.ftruncate(self._file, 0)
             whole = os.write(self._file, _MAGIC)
         os.ftruncate(self._file, whole)
-        os.lseek(self._file, whole, os.SEEK_SET)
         self._size = whole
         self._live = {key: end - start for key, (start, end) in alive.items()}
-        self._alive, self._latest = sum(self._live.values()), max(alive, default=0)
+        self._alive, self._latest, self._torn = sum(self._live.values()), max(alive, default=0), False
         return kept
 
     def _set_aside(self) -> None:
@@ -138,14 +138,16 @@ class EntryLog:
         with self._writing:
             with self._lock:
                 pending, self._pending = self._pending, {}
-            if not pending or self._file < 0:
+            if not (pending or self._torn) or self._file < 0:
                 return
             try:
+                if self._torn:
+                    self._cut()
                 self._append(b"".join(pending.values()))
             except OSError:
                 self._give_up(pending)
                 raise
-            self._latest = max(self._latest, *pending)
+            self._latest = max(self._latest, *pending, 0)
 
     def _give_up(self, pending: dict[int, bytes]) -> None:
         """Entries that could not be written are not kept; deaths must be written sooner or later."""
@@ -157,26 +159,51 @@ class EntryLog:
                     self._pending.setdefault(key, _part(key, b""))
 
     def clear(self) -> None:
-        """Forget everything; needs no room on the disk. Blocks."""
+        """Forget everything; needs no room on the disk. Blocks; on OSError what was collected still waits."""
         with self._writing, self._lock:
-            self._pending, self._live, self._alive = {}, {}, 0
             if self._file >= 0:
-                os.ftruncate(self._file, len(_MAGIC))
-                os.lseek(self._file, len(_MAGIC), os.SEEK_SET)
-                os.fsync(self._file)
-                self._size = len(_MAGIC)
+                try:
+                    os.ftruncate(self._file, len(_MAGIC))
+                    os.fsync(self._file)
+                except OSError:
+                    self._begin_anew()
+                self._size, self._torn = len(_MAGIC), False
+            self._pending, self._live, self._alive = {}, {}, 0
+
+    def _begin_anew(self) -> None:
+        """In the place of a file that cannot even be cut; one that is another process's by now stays."""
+        if not self.astray:
+            self.path.unlink()
+        file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        try:
+            os.write(file, _MAGIC)
+            os.fsync(file)
+        except OSError:
+            os.close(file)
+            self.path.unlink()
+            raise
+        os.close(self._file)
+        self._file = file
+        self._keep_name()
 
     def _append(self, data: bytes) -> None:
-        view = memoryview(data)
+        """Write and sync, or leave the file as it was."""
+        at, view = self._size, memoryview(data)
         try:
             while view:
-                view = view[os.write(self._file, view) :]
+                written = os.pwrite(self._file, view, at)
+                at, view = at + written, view[written:]
             os.fsync(self._file)
         except OSError:
-            os.ftruncate(self._file, self._size)
-            os.lseek(self._file, self._size, os.SEEK_SET)
+            self._torn = True
+            with suppress(OSError):
+                self._cut()
             raise
-        self._size += len(data)
+        self._size = at
+
+    def _cut(self) -> None:
+        os.ftruncate(self._file, self._size)
+        self._torn = False
 
     def rewrite(self) -> None:
         """Leave the dead behind, physically: the new file takes the old one's name when it is whole. Blocks."""
@@ -192,12 +219,11 @@ class EntryLog:
                 os.fsync(file)
                 aside.rename(self.path)
             except OSError:
-                os.lseek(self._file, self._size, os.SEEK_SET)
                 os.close(file)
                 aside.unlink(missing_ok=True)
                 raise
             os.close(self._file)
-            self._file, self._size = file, size
+            self._file, self._size, self._torn = file, size, False
             self._keep_name()
 
     def _keep_name(self) -> None:
