@@ -55,6 +55,7 @@ class Reason(StrEnum):
     NO_STORE = "no_store"
     NO_TENANT = "no_tenant"
     NOT_KEYABLE = "not_keyable"
+    CHANGED = "changed"  # its arguments were, by somebody else, while it waited for its turn
     RECURSIVE = "recursive"  # asked by the function itself while it makes this answer
     SAMPLED = "sampled"  # temperature > 0 and Policy(sampled=False)
     # similar tier

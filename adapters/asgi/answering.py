@@ -9,7 +9,7 @@ from typing import Any
 
 from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
-from cachelayer.keep.call import Entered
+from cachelayer.keep.entered import Entered
 from cachelayer.types import Outcome, Reason, Source
 
 from ..openai_wire import NotAnAnswer

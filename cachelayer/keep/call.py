@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 from ..exact.answers.joining import Joins, joined
@@ -14,6 +12,7 @@ from ..exact.keys.identity import Identifier, Identity
 from ..exact.memory.lane import Lane
 from ..exact.memory.table import Memory, Slot
 from ..exact.wire.codec import Codec
+from ..flow.attempt import Faults
 from ..flow.background import offloaded
 from ..observe.stats import FunctionStats
 from ..policy import NOT_TIGHTENED, Policy, Tightening
@@ -56,37 +55,6 @@ class Scope:
     """The tenant again, where nothing else is set: then calls may be looked up by the raw form of their arguments."""
     build: Build | None = None
     """The answer that is being made in this context."""
-
-
-@lru_cache(4096)
-def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
-    return Scope(tenant, credentials.hex(), lane=tenant)
-
-
-class Entered:
-    """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
-
-    What `CacheLayer.scope` does, at a fifth of its cost; a tenant of None leaves an outer scope's in place.
-    """
-
-    __slots__ = ("_scope", "_token", "_var")
-
-    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, credentials: bytes) -> None:
-        self._var, old = var, var.get()
-        self._scope = alone = _scope_of(tenant, credentials)
-        if old is None:
-            return
-        tenant = tenant or old.tenant
-        build = enclosing(old.build)
-        simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
-        lane = tenant if simple else None
-        self._scope = replace(old, tenant=tenant, principal=alone.principal, lane=lane, build=build)
-
-    def __enter__(self) -> None:
-        self._token = self._var.set(self._scope)
-
-    def __exit__(self, *exc: object) -> None:
-        self._var.reset(self._token)
 
 
 class Function:
@@ -219,6 +187,11 @@ class Call:
     """Of a request that is traced: `tracing.Span`."""
     later = False
     """Whether its answer may be kept after its caller has it."""
+    begun = held = left = False
+    """Whether the backend was asked; whether that is with copies of the arguments; whether the caller went on while it
+    was asked with what is the caller's own."""
+    tags: tuple[str, ...] | Reason | None = None
+    """Those of its answer, or why they cannot be told; None where there are no templates to fill in."""
 
     def __init__(
         self,
@@ -239,14 +212,39 @@ class Call:
         self.timings: dict[str, float] = {}
 
     def hold(self) -> None:
-        """Ask from now on what is asked now: the caller has its answer and may change what it gave."""
+        """Ask from now on what is asked now: the caller goes on and may change what it gave."""
+        self.held = True
         self.args, self.kwargs = self.function.identifier.held(self.args, self.kwargs)
+
+    def leave(self) -> None:
+        """The caller goes on without the answer, which others may wait for."""
+        if self.begun:
+            self.left = not self.held
+        else:
+            self.hold()
+
+    def begin(self, epoch: int, faults: Faults) -> None:
+        """The backend is about to be asked, in this epoch, by a function that may change its arguments."""
+        self.epoch, self.begun = epoch, True
+        if self.function.templated:
+            told = faults.attempt_now(
+                "tags", self.function.tags_of, self.args, self.kwargs, of=self.function.name
+            )
+            self.tags = told
+
+    def still(self, faults: Faults) -> bool:
+        """Whether its key is that of its arguments, which somebody may have changed since."""
+        asked = self.identity, self.args, self.kwargs, self.tenant
+        return (
+            faults.attempt_now("key", self.function.identifier.still, *asked, of=self.function.name) is True
+        )
 
     def in_thread(self) -> Call:
         """The same call of a plain function, for a loop: the function runs in a thread."""
         twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke))
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
+        twin.held = self.held
         return twin
 
     @property

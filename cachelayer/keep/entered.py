@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import lru_cache
 
 from ..errors import ConfigurationError
+from ..policy import NOT_TIGHTENED
 from .call import Scope, enclosing
 
 ELSEWHERE = (
@@ -34,3 +36,34 @@ def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
                 raise ConfigurationError(
                     "scope", "left in another context than entered in", ELSEWHERE
                 ) from None
+
+
+@lru_cache(4096)
+def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
+    return Scope(tenant, credentials.hex(), lane=tenant)
+
+
+class Entered:
+    """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
+
+    What `CacheLayer.scope` does, at a fifth of its cost; a tenant of None leaves an outer scope's in place.
+    """
+
+    __slots__ = ("_scope", "_token", "_var")
+
+    def __init__(self, var: ContextVar[Scope | None], tenant: str | None, credentials: bytes) -> None:
+        self._var, old = var, var.get()
+        self._scope = alone = _scope_of(tenant, credentials)
+        if old is None:
+            return
+        tenant = tenant or old.tenant
+        build = enclosing(old.build)
+        simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
+        lane = tenant if simple else None
+        self._scope = replace(old, tenant=tenant, principal=alone.principal, lane=lane, build=build)
+
+    def __enter__(self) -> None:
+        self._token = self._var.set(self._scope)
+
+    def __exit__(self, *exc: object) -> None:
+        self._var.reset(self._token)

@@ -63,10 +63,11 @@ class Keeper(Holdings):
 
     # reading -----------------------------------------------------------------------------------------------------
 
-    def recall(self, call: Call, now: float) -> Landing | None:
+    def recall(self, call: Call, now: float, *, link: bool = True) -> Landing | None:
         """What the memory answers: a fresh entry, or a stale one that may be served.
 
-        The call notes why it does not, and how long the key and the lookup took.
+        The call notes why it does not, and how long the key and the lookup took. `link`: let its raw form lead to the
+        entry from now on; not after a wait, in which its arguments may have been changed.
         """
         function, landing = call.function, None
         if call.digest in self.behind.due:
@@ -75,12 +76,12 @@ class Keeper(Holdings):
             call.misses["memory"] = NO_CACHE
         elif (slot := function.memory.get(call.digest, call.canonical)) is None:
             call.misses["memory"] = ABSENT if function.in_memory else OFF
-        elif (landing := self._usable(call, slot, now)) is None:
+        elif (landing := self._usable(call, slot, now, link)) is None:
             call.misses["memory"] = EXPIRED
         call.timings["memory"] = self._now() - now
         return landing
 
-    def _usable(self, call: Call, slot: Slot, now: float) -> Landing | None:
+    def _usable(self, call: Call, slot: Slot, now: float, link: bool) -> Landing | None:
         function, oldest = call.function, call.tightening.max_age
         if oldest is not None and now - slot.created > oldest:
             return None
@@ -89,7 +90,8 @@ class Keeper(Holdings):
             ahead = function.policy.refresh_ahead
             if ahead and refresh_due(now, slot.ends, slot.cost, 1.0 - self.random()):
                 return self.landing(slot, STALE, now)
-            self._link(call, slot)
+            if link:
+                self._link(call, slot)
             return self.landing(slot, MEMORY, now)
         call.stale = slot
         served = now < slot.ends + staleness(call, function.revalidate)

@@ -44,6 +44,6 @@ def _told(call: Call, answer: Any, faults: Faults) -> float:
 def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
     """The tags of a call's answer; a reason where they cannot be told, without which nobody could invalidate it."""
     function = call.function
-    if not function.templated:
-        return function.tags
+    if call.tags is not None or not function.templated:
+        return function.tags if call.tags is None else call.tags
     return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs, of=function.name)

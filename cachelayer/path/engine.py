@@ -77,12 +77,13 @@ class Engine:
             call.later = told is self._bare and self.keeping.may_wait(call)
             hit = await shared.find(call, asked=asked)
             if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
-                hit = self.keeper.recall(call, self.clock.monotonic())
+                hit = self.keeper.recall(call, self.clock.monotonic(), link=False)
         if hit is not None:
             if hit.source is STALE and self._due(call):
                 self.refresh(call)
             return told(call, hit, True)
-        lead = self._lead if self.tiers.first(call) else self._answer
+        late = self._lead if self.tiers.first(call) else self._in_turn
+        lead = late if late == self._lead or shared is not None else self._answer
         try:
             ride = self.flights.ride(
                 key, lead, call, function.rider_wait, function.flight_age, call.canonical
@@ -92,24 +93,37 @@ class Engine:
             call.reason = Reason.RECURSIVE
             return told(call, await self._bypass(call), True)
         except Alone:
-            landing, led = await lead(call), True
+            landing, led = await late(call), True
+        except BaseException:
+            self.faults.attempt_now("leave", call.leave)
+            raise
         if not led:
             self.keeper.behind.settle()
             if not landing.shareable:
-                landing, led = await lead(call), True
+                landing, led = await late(call), True
         return told(call, landing, led)
 
     async def _lead(self, call: Call) -> Landing:
         """What one caller does for all who ask the same, where other tiers are asked first."""
         try:
-            return await self.tiers.find_or(call, partial(self._answer, call))
+            return await self.tiers.find_or(call, partial(self._in_turn, call))
         except BaseException:
             self.tiers.let_go(call)
             raise
 
+    async def _in_turn(self, call: Call) -> Landing:
+        """A real miss after a wait. What somebody changed meanwhile is answered for its caller alone, if that waits."""
+        if call.still(self.faults):
+            return await self._answer(call)
+        if call.held:
+            raise Alone
+        self.tiers.let_go(call)
+        call.reason = Reason.CHANGED
+        return await self._bypass(call)
+
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept or about to be."""
-        call.epoch = self.keeper.epoch
+        call.begin(self.keeper.epoch, self.faults)
         started = self._now()
         call.function.stats.backend_calls += 1
         if call.function.comparison is not None:
@@ -240,7 +254,10 @@ class Engine:
             )  # another may close the layer
             if isinstance(found, Landing):
                 return found
-        call.epoch = self.keeper.epoch
+            if not call.still(self.faults):
+                call.reason = Reason.CHANGED
+                return self._bypass_now(call)
+        call.begin(self.keeper.epoch, self.faults)
         started = self.clock.monotonic()
         try:
             answer = self._called_now(call)
@@ -274,7 +291,7 @@ class Engine:
     async def _refreshed(self, call: Call) -> Landing:
         """The backend's answer, or that of the process that refreshes the entry for all."""
         try:
-            landing = await self.tiers.newer(call) or await self._answer(call)
+            landing = await self.tiers.newer(call) or await self._in_turn(call)
         except BaseException:
             self.tiers.let_go(call)
             raise

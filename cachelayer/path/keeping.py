@@ -18,7 +18,7 @@ from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..policy import NOT_TIGHTENED
 from ..tiers.tiers import Tiers
-from ..types import Source
+from ..types import Reason, Source
 from .delivery import Delivery
 from .streamed import Streamed
 
@@ -59,6 +59,11 @@ class Keeping:
         landing = Landing(BACKEND, call)
         landing.answer = answer
         landing.seconds = call.timings["backend"] = now - started
+        if call.left and not call.still(self._keeper.faults):
+            # the function may have read it by then: in a queue of its own, or in a thread
+            self._keeper.refuse(call, landing, Reason.CHANGED)
+            self._tiers.let_go(call)
+            return landing
         fit = None if call.told else self._keeper.weigh(call, landing)
         if call.later or call.told:
             landing.due = now

@@ -76,7 +76,10 @@ class Streamed:
         """It ended well, and all of it is recorded. `returned`: what a plain generator returned."""
         call, landing, function = self._call, self._landing, self._call.function
         seconds = self._seconds()
-        if returned is None:
+        if call.left and not call.still(self._keeper.faults):  # see `Keeping.keep`
+            landing.seconds = seconds
+            self._keeper.refuse(call, landing, Reason.CHANGED)
+        elif returned is None:
             self._keeper.keep_stream(call, chunks, seconds, landing)
         else:
             landing.seconds = seconds

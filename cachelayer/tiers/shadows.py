@@ -67,6 +67,8 @@ class Shadows:
         await self._faults.attempt("shadow", self._checked(call, ask), LONGEST)
 
     async def _checked(self, call: Call, ask: Ask) -> None:
+        if not call.still(self._faults):
+            return
         call.function.stats.shadow_checks += 1
         answer = await call.invoke(*call.args, **call.kwargs)
         if isinstance(answer, AsyncIterator):

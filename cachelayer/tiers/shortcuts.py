@@ -43,6 +43,8 @@ class Shortcuts:
         seen = self.recall.seen(record, self._shared.codec.decode)
         if seen is None or call.function.codec is not None:  # whose faults would not be ours
             return
+        if not call.still(self._faults):  # the store was waited for: another form by now
+            return
         known = Slot(call.digest, call.canonical, None, 0, meta=seen)
         with self._shared.keeper.lock:
             call.function.lane_of(call.tenant).link(self, known, call.args, call.kwargs)

@@ -113,7 +113,7 @@ class Tiers:
         """The call's own answer from before a restart, where its function was wrapped after the start."""
         if not self.lasting or self.elsewhere is None or not self.elsewhere.claim(call):
             return None
-        found = self.keeper.recall(call, self.clock.monotonic())
+        found = self.keeper.recall(call, self.clock.monotonic(), link=False)
         return None if found is None or found.source is Source.STALE else found
 
     async def find(self, call: Call, *, wait: bool = True, patient: bool = True) -> Landing | None:

@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy, Source
-from cachelayer.exact.keys.held import held
+from cachelayer.exact.answers.kinds import Kinds
+from cachelayer.exact.keys.held import MOST, held
 from cachelayer.testing import ManualClock, WordEmbedder
 
 Messages = list[dict[str, str]]
@@ -203,6 +204,40 @@ class Record:
     parts: list[str]
 
 
+class Service:
+    """What is no data: another's state would be changed in a copy of it."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+
+async def test_objects_that_are_no_data_are_never_copied_though_key_lets_them_be_arguments() -> None:
+    clock, seen = ManualClock(), list[Service]()
+    layer = stale_layer(clock)
+
+    @layer.cached(key=lambda service, questions: questions[0])
+    async def ask(service: Service, questions: list[str]) -> str:
+        seen.append(service)
+        service.log.append(questions[-1])
+        return "answer"
+
+    async with layer:
+        service, questions = Service(), ["q"]
+        await ask(service, questions)
+        clock.advance(30)
+        await ask(service, questions)
+        questions.append("and then?")
+        await until(seen, 2)
+    assert seen == [service, service] and service.log == ["q", "q"]
+
+
+def test_what_the_key_need_not_hold_is_copied_within_bounds() -> None:
+    weights, kinds = np.zeros(MOST), Kinds()
+    assert held(weights, kinds, MOST) is weights and held([weights], kinds, MOST)[0] is weights
+    small = [np.zeros(2)]
+    assert held(small, kinds, MOST) is not small and held(weights, kinds) is not weights
+
+
 MARKER = type("Marker", (), {})()
 LOCK = threading.Lock()
 
@@ -218,7 +253,7 @@ def test_all_that_can_change_is_copied_and_markers_and_what_cannot_be_copied_are
         {"a"},
         bytearray(b"a"),
     ]
-    kept = held([*given, array, MARKER, LOCK, MARKER.__class__, asyncio.Lock])
+    kept = held([*given, array, MARKER, LOCK, MARKER.__class__, asyncio.Lock], Kinds())
     assert kept[:7] == given and kept[8] is MARKER and kept[9] is LOCK and kept[10] is type(MARKER)
     given[0].parts.append("b")  # type: ignore[attr-defined]
     parts.append("b")
@@ -241,5 +276,5 @@ def test_a_copy_is_equal_and_shares_no_container(value: Any) -> None:
         inner = thing if isinstance(thing, list) else thing.values()
         return {id(thing)}.union(*map(containers, inner))
 
-    copied = held(value)
+    copied = held(value, Kinds())
     assert copied == value and containers(copied).isdisjoint(containers(value))

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sized
+from sys import getsizeof
 from typing import Any
 
-from ..answers.fields import fields
-from ..answers.kinds import ATOMS
+import numpy as np
+
+from ..answers.copies import Copier
+from ..answers.kinds import ATOMS, Kind, Kinds, Plan
+
+MOST = 4 << 20
+"""Bytes that an argument's copy may take where the key need not hold it: a model's weights stay where they are."""
 
 
-def held(value: Any) -> Any:
-    """`value` as it is now: containers and objects copied, with all they hold.
+class _TooLarge(Exception):
+    """A copy would take more than it may."""
 
-    The same object is what cannot be copied (a lock, an open file), and what holds nothing that could change, as the
-    markers do that are told by `is`.
+
+class _Holder(Copier):
+    """Copies what answers are copied of; all else (clients, sessions, locks, markers) stays the same object."""
+
+    def __init__(self, kinds: Kinds, most: int | None) -> None:
+        super().__init__(kinds)
+        self._left = most
+
+    def copy(self, value: Any) -> Any:
+        if type(value) in ATOMS:
+            return value
+        if self._left is not None:
+            self._left -= value.nbytes if type(value) is np.ndarray else getsizeof(value)
+            if self._left < 0:
+                raise _TooLarge
+        return super().copy(value)
+
+    def _special(self, value: Any, plan: Plan) -> Any:
+        return value if plan.kind == Kind.REFUSED else super()._special(value, plan)
+
+
+def held(value: Any, kinds: Kinds, most: int | None = None) -> Any:
+    """`value` as it is now: containers, arrays, dataclasses and models copied, with all that they hold.
+
+    The same object where its class is none of those, or where the copy would take more than `most` bytes.
     """
-    kind = type(value)
-    if kind in ATOMS:
-        return value
-    if kind is list or kind is tuple:
-        return kind(map(held, value))
-    if kind is dict:
-        return {name: held(item) for name, item in value.items()}
-    if not isinstance(value, Sized) and not fields(value):
-        return value
     try:
-        return copy.deepcopy(value)
-    except (TypeError, RuntimeError, copy.Error):
+        return _Holder(kinds, most).copy(value)
+    except (_TooLarge, RecursionError):
         return value

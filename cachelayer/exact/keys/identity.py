@@ -10,9 +10,10 @@ from typing import Any
 from ...errors import ConfigurationError
 from ...types import Turn
 from ..answers.fields import attributes
+from ..answers.kinds import Kinds
 from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
-from .held import held
+from .held import MOST, held
 from .meaning import compared
 from .normalize import Fold
 from .parameters import Parameters
@@ -85,6 +86,7 @@ class Identifier:
         """Whether arguments are JSON values by declaration: JSON's rules hold for them, an enum is its value."""
         self._of = tree if self.json_only else argument
         self._heads: dict[str | None, bytes] = {}
+        self._kinds = Kinds()
         self._receiver = next(iter(signature.parameters)) if method else None
         parameters = Parameters(signature)
         self.arguments, named, self._positional = parameters.bind, parameters.named, parameters.positional
@@ -153,13 +155,20 @@ class Identifier:
         A method's self and what `ignore` leaves out of the key stay the same objects: clients, sessions.
         """
         apart, names = self._ignore | {self._receiver}, self._positional
-        passed = len(names)
+        kinds, most = (
+            self._kinds,
+            None if self._key is None else MOST,
+        )  # what is in the key was copied for that
+        beside = (names[at] if at < len(names) else "" for at in range(len(args)))
         return (
-            tuple(
-                value if at < passed and names[at] in apart else held(value) for at, value in enumerate(args)
-            ),
-            {name: value if name in apart else held(value) for name, value in kwargs.items()},
+            tuple([v if n in apart else held(v, kinds, most) for n, v in zip(beside, args, strict=True)]),
+            {n: v if n in apart else held(v, kinds, most) for n, v in kwargs.items()},
         )
+
+    def still(self, identity: Identity | None, args: Any, kwargs: Any, tenant: str | None) -> bool:
+        """Whether arguments, and what else is in the key, are what they were when `identity` was made of them."""
+        now = self.identify(args, kwargs, tenant)
+        return now is not None and identity is not None and now.canonical == identity.canonical
 
     def _with_meaning(
         self, head: bytes, fields: dict[str, Tree], raw: Mapping[str, Any], args: Any, kwargs: Any
