@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from cachelayer.checks import whole
-from cachelayer.errors import ConfigurationError, MissingExtra
+from cachelayer.errors import ConfigurationError, MissingExtra, broken
 
 from .tensorrt_llm.errors import (
     BackendError,
@@ -63,8 +63,9 @@ class TritonTransport:
             self._grpc: Any = importlib.import_module("grpc")
             self._pb: Any = importlib.import_module("tritonclient.grpc.service_pb2")
             self._stubs: Any = importlib.import_module("tritonclient.grpc.service_pb2_grpc")
-        except ImportError:
-            raise MissingExtra("triton://", "tritonclient[grpc]", "triton") from None
+        except ImportError as fault:
+            why = broken("tritonclient", fault, "grpc", "google")
+            raise MissingExtra("triton://", "tritonclient[grpc]", "triton", why) from fault
         self.name = f"triton://{address}"
         self.capabilities = Capabilities("triton-ensemble", chat=template is not None)
         self._address, self._tls, self._model, self._template = address, tls, model, template

@@ -45,9 +45,10 @@ class MissingExtra(ConfigurationError, ImportError):
         return type(self), (self.field, self.value, self.extra, self.broken)
 
 
-def broken(package: str, fault: ImportError) -> str:
-    """Why a package that is installed cannot be imported; "" where it is not installed."""
-    return "" if isinstance(fault, ModuleNotFoundError) and fault.name == package else str(fault)
+def broken(package: str, fault: ImportError, *beside: str) -> str:
+    """Why a package that is installed cannot be imported; "" where it, or one `beside` it, is not installed."""
+    missing = isinstance(fault, ModuleNotFoundError) and fault.name in (package, *beside)
+    return "" if missing else str(fault)
 
 
 class LooseningError(CacheLayerError, ValueError):

@@ -43,7 +43,11 @@ class ServeTransport:
         self._headers = [(name.encode("latin-1"), value.encode()) for name, value in told.items()]
         self._patience = connect_timeout
         self._http = Http(
-            url, connect=connect_timeout, connections=max_connections, needed_by="trtllm://", extra="triton"
+            url,
+            connect=connect_timeout,
+            connections=max_connections,
+            needed_by="TensorRTLLM over HTTP",
+            extra="triton",
         )
         self.name = self._http.base
 

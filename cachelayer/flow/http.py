@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 from weakref import WeakSet
 
-from ..errors import ConfigurationError, MissingExtra
+from ..errors import ConfigurationError, MissingExtra, broken
 
 KEEPALIVE = 4.0
 """Seconds an idle connection is kept. uvicorn closes at 5 s, and a POST on a closing connection is lost."""
@@ -138,8 +138,8 @@ class Http:
         try:
             self._aiohttp: Any = importlib.import_module("aiohttp")
             self._url_of: Any = importlib.import_module("yarl").URL
-        except ImportError:
-            raise MissingExtra(needed_by, "aiohttp", extra) from None
+        except ImportError as fault:
+            raise MissingExtra(needed_by, "aiohttp", extra, broken("aiohttp", fault)) from fault
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ConfigurationError("url", url, "give http://HOST:PORT or https://HOST")

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from random import getrandbits
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ConfigurationError, MissingExtra
+from ..errors import ConfigurationError, MissingExtra, broken
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -38,8 +38,9 @@ class Tracer:
             from opentelemetry.sdk.trace import ReadableSpan
             from opentelemetry.sdk.trace.sampling import ParentBased
             from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-        except ImportError:
-            raise MissingExtra("trace", "opentelemetry-sdk", "otel") from None
+        except ImportError as fault:
+            why = broken("opentelemetry", fault, "opentelemetry.sdk")
+            raise MissingExtra("trace", "opentelemetry-sdk", "otel", why) from fault
         provider = provider or trace.get_tracer_provider()
         self._processor = getattr(provider, "_active_span_processor", None)
         if self._processor is None:

@@ -8,7 +8,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MissingExtra
+from ..errors import MissingExtra, broken
 from .families import FAMILIES
 from .histogram import Shown
 from .readings import APART, RESULTS, Reading
@@ -32,8 +32,9 @@ class OtelMetrics:
     def __init__(self, readings: Iterable[Reading], provider: Any = None) -> None:
         try:
             from opentelemetry import metrics
-        except ImportError:
-            raise MissingExtra("otel_metrics", "opentelemetry-sdk", "otel") from None
+        except ImportError as fault:
+            why = broken("opentelemetry", fault)
+            raise MissingExtra("otel_metrics", "opentelemetry-sdk", "otel", why) from fault
         self._readings, self._observation = readings, metrics.Observation
         self._now: dict[str, list[Observation]] = {}
         self._read_at = 0.0

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Mu
 from functools import partial
 from typing import Any
 
-from ..errors import MissingExtra
+from ..errors import MissingExtra, broken
 from ..flow.background import offload
 from .families import FAMILIES, Family
 from .histogram import Shown
@@ -30,8 +30,9 @@ class Metrics:
     def __init__(self, readings: Iterable[Reading], labels: tuple[str, ...] = ()) -> None:
         try:
             from prometheus_client import exposition, metrics_core
-        except ImportError:
-            raise MissingExtra("metrics", "prometheus-client", "metrics") from None
+        except ImportError as fault:
+            why = broken("prometheus_client", fault)
+            raise MissingExtra("metrics", "prometheus-client", "metrics", why) from fault
         self._readings, self._exposition, self._core = readings, exposition, metrics_core
         self._labels = labels
         self._more: list[More] = []

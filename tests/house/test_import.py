@@ -127,6 +127,39 @@ except cachelayer.MissingExtra as fault:
     assert f"pip install 'cachelayer[{adapter}]'" in done.stdout, done.stderr
 
 
+FEATURES = {
+    "aiohttp": "from cachelayer.adapters.tensorrt_llm import *; TensorRTLLM.connect('http://127.0.0.1:1')",
+    "grpc": "from cachelayer.adapters.tensorrt_llm import *; TensorRTLLM.connect('triton://127.0.0.1:1')",
+    "prometheus_client": "CacheLayer().metrics()",
+    "opentelemetry": "CacheLayer().trace()",
+    "httpx": "from cachelayer.cli.bench.targets import *; Endpoint('http://a', headers={}, stream=True, timeout=1)",
+}
+
+
+@pytest.mark.parametrize("package", FEATURES)
+def test_a_package_that_is_there_and_broken_is_not_told_as_missing(
+    bare: Path, tmp_path: Path, package: str
+) -> None:
+    program = f"""
+import sys
+sys.path[:0] = sys.argv[1:]
+from cachelayer import CacheLayer, MissingExtra
+try:
+    {FEATURES[package]}
+except MissingExtra as fault:
+    print(fault)
+"""
+    absent = python(bare, program)
+    assert "which is not installed: pip install 'cachelayer[" in absent.stdout, absent.stderr
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").write_text("raise ImportError('libz.so.9: cannot open it')")
+    broken = python(bare, program, str(tmp_path))
+    assert "which is installed and cannot be imported (libz.so.9: cannot open it)" in broken.stdout, (
+        broken.stderr
+    )
+    assert "trtllm://" not in absent.stdout + broken.stdout  # the address was http://
+
+
 def test_a_layer_caches_bare(bare: Path) -> None:
     program = """
 import asyncio, sys

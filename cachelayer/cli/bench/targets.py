@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import orjson
 
 from ...adapters.openai_wire.sse import Framer, payloads
-from ...errors import CacheLayerError, ConfigurationError, MissingExtra
+from ...errors import CacheLayerError, ConfigurationError, MissingExtra, broken
 from ...layer import CacheLayer
 from ...signatures import signature
 from ...types import Source
@@ -89,8 +89,8 @@ class Endpoint:
     def __init__(self, url: str, *, headers: Mapping[str, str], stream: bool, timeout: float) -> None:
         try:
             import httpx
-        except ImportError:
-            raise MissingExtra("cachelayer bench URL", "httpx", "serve") from None
+        except ImportError as fault:
+            raise MissingExtra("cachelayer bench URL", "httpx", "serve", broken("httpx", fault)) from fault
         base = url.rstrip("/")
         self._url = base if base.endswith("/chat/completions") else f"{base}/chat/completions"
         key = os.environ.get("OPENAI_API_KEY")

@@ -6,7 +6,7 @@ import os
 from types import ModuleType
 from typing import Any
 
-from ...errors import CacheLayerError, MissingExtra
+from ...errors import CacheLayerError, MissingExtra, broken
 from .corpus import Article
 
 _TIMEOUT = 120.0
@@ -50,5 +50,5 @@ def _httpx() -> ModuleType:
     try:
         import httpx
     except ImportError as fault:
-        raise MissingExtra("cachelayer demo --backend", "httpx", "demo") from fault
+        raise MissingExtra("cachelayer demo --backend", "httpx", "demo", broken("httpx", fault)) from fault
     return httpx

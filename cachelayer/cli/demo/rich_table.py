@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Self, TextIO
 
-from ...errors import MissingExtra
+from ...errors import MissingExtra, broken
 from ..charts import NOTHING
 from . import words
 from .tally import HITS, Lane, Tally
@@ -34,7 +34,7 @@ class RichScreen(AbstractContextManager["RichScreen"]):
             from rich.console import Console
             from rich.live import Live
         except ImportError as fault:
-            raise MissingExtra("the live table", "rich", "demo") from fault
+            raise MissingExtra("the live table", "rich", "demo", broken("rich", fault)) from fault
         self._tally = tally
         self.console = Console(file=out)
         self._live = Live(

@@ -22,7 +22,7 @@ from typing import Any
 
 import orjson
 
-from ...errors import CacheLayerError, MissingExtra
+from ...errors import CacheLayerError, MissingExtra, broken
 from .config import ConfigFault, build
 from .gateway import Gateway
 from .parts import Config, ServerPart
@@ -52,8 +52,8 @@ def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
     Raises ConfigFault, MissingExtra."""
     try:
         uvicorn: Any = importlib.import_module("uvicorn")
-    except ImportError:
-        raise MissingExtra("cachelayer serve", "uvicorn", "serve") from None
+    except ImportError as fault:
+        raise MissingExtra("cachelayer serve", "uvicorn", "serve", broken("uvicorn", fault)) from fault
     sockets = listening(config.server)
     part = replace(config.server, port=sockets[0].getsockname()[1])
     config = replace(config, server=part)
