@@ -40,3 +40,44 @@ async def test_what_was_begun_before_an_invalidation_elsewhere_is_refused_whatev
     assert await wrong.put([record(tags=("t",), created=clock.time() - 10)]) == 0
     clock.by += 10  # so long passes before the next is begun
     assert await wrong.put([record(tags=("t",), created=clock.time())]) == 1
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_clock_that_is_set_lets_nothing_in_that_was_begun_before_an_invalidation(
+    server, open_store, hours
+):
+    """Set forward, it made a computation look younger than what had been declared invalid meanwhile."""
+    clock = Skewed(0)
+    right, wrong = await open_store(server.url), await open_store(server.url, clock=clock)
+    await wrong.put([record(tags=("t",)), record(key=b"k" * 16)])
+    began = time.monotonic()
+    await right.invalidate(tags=["t"])
+    await right.delete([b"k" * 16])
+    await wrong.sync()
+    assert (
+        await wrong.put([record(key=b"o" * 16, tags=("t",), created=time.time())]) == 1
+    )  # knows the new epoch
+    clock.by = 3600 * hours
+    late = {"created": clock.time(), "seconds": time.monotonic() - began}
+    assert await wrong.put([record(tags=("t",), **late)]) == 0
+    assert await wrong.put([record(key=b"k" * 16, **late)]) == 0
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_clock_that_is_set_costs_no_answer_and_changes_no_lifetime(server, open_store, hours):
+    """Set back, it made all that was answered look older than the connection: nothing was stored for an hour."""
+    clock = Skewed(0)
+    right, wrong = await open_store(server.url), await open_store(server.url, clock=clock)
+    await wrong.invalidate(tags=["t"])
+    await wrong.delete([record().key])
+    old = record(key=b"o" * 16)
+    await wrong.put([old])
+    clock.by = 3600 * hours
+    found = await wrong.get(old.key, old.canonical)
+    assert found.fresh_until - clock.time() == pytest.approx(old.fresh_until - time.time(), abs=1)
+    mine = record(tags=("t",), created=clock.time())
+    assert await wrong.put([mine]) == 1
+    found = await right.get(mine.key, mine.canonical)
+    assert found.created == pytest.approx(time.time(), abs=1)
+    left = server.do("PTTL", f"cachelayer:v:{{{mine.key.hex()}}}") / 1000
+    assert left == pytest.approx(mine.stale_until - clock.time(), abs=1)

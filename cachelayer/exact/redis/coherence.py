@@ -34,12 +34,12 @@ UNCONFIRMED_MS = 40
 """How long an invalidation waits for a replica to have it."""
 
 Wanted = tuple[bytes, float]
-"""The name of a tag or scope, and until when its epoch must last by our clock."""
+"""The name of a tag or scope, and until when its epoch must last."""
 Make = Callable[[bytes, Wanted], Request]
 
 
 class Coherence:
-    """One loop's share. `trust_reloaded`: whether what a restarted server read from its disk counts."""
+    """One loop's share, in monotonic time. `trust_reloaded`: whether what a restarted server read from disk counts."""
 
     def __init__(self, names: Names, clock: Clock, topology: Topology, *, trust_reloaded: bool) -> None:
         self._names, self._clock, self._topology = names, clock, topology
@@ -115,7 +115,7 @@ class Coherence:
             return
         if not isinstance(raw, bytes | None):
             raise TypeError("an epoch is bytes")
-        now, epoch = self._clock.time(), unpack(raw)
+        now, epoch = self._clock.monotonic(), unpack(raw)
         trusted = epoch is not None and (
             self._trust_reloaded or node.trusts(epoch.incarnation, epoch.written)
         )
@@ -197,11 +197,11 @@ class Coherence:
     def _lasts(self, digest: bytes, milliseconds: int) -> None:
         known = self.table.get(digest)
         if known is not None and milliseconds > 0:
-            self.table.learn(digest, replace(known, until=self._clock.time() + milliseconds / 1000))
+            self.table.learn(digest, replace(known, until=self._clock.monotonic() + milliseconds / 1000))
 
     def _lifetime(self, until: float) -> int:
         """Milliseconds for which an epoch is kept when it is needed until then."""
-        return int(1000 * max(TTL, 3 * (until - self._clock.time())))
+        return int(1000 * max(TTL, 3 * (until - self._clock.monotonic())))
 
     def touches(self) -> list[Request]:
         """Requests that keep the epochs in use from being evicted, to be sent every minute or so."""
@@ -238,7 +238,7 @@ class Coherence:
         node = self._topology.route(name)
         epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
         known = self.table.get(digest)
-        lifetime = self._lifetime(known.until if known is not None else 0.0)
+        lifetime = self._lifetime(known.until if known is not None else NEVER)
         commands = [(forced if force else plainly)(name, epoch.pack(), lifetime)]
         if node.replicas and node.confirms:
             commands.append(pack(b"WAIT", 1, UNCONFIRMED_MS))
@@ -278,10 +278,10 @@ class Coherence:
         self._mark(key)
         if len(self._own) >= REMEMBERED:
             self._own.clear()
-        self._own[key] = token, self._clock.time()
+        self._own[key] = token, self._clock.monotonic()
 
     def outdates(self, key: bytes, tomb: Epoch | None, node: Node, started: float) -> bool:
-        """Whether a deletion or a newer answer forbids one whose computation began at `started`, our clock."""
+        """Whether a deletion or a newer answer forbids one whose computation began at `started`."""
         if tomb is None:
             return False
         token, moment = self._own.get(key, (b"", 0.0))

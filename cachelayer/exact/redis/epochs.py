@@ -60,7 +60,7 @@ def unpack(raw: bytes | None) -> Epoch | None:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What this process knows of an epoch. Times are our clock's, seconds."""
+    """What this process knows of an epoch. Times are our monotonic clock's, seconds."""
 
     token: bytes
     """b"" where Redis has none, or none to be trusted."""
@@ -76,8 +76,8 @@ class Known:
 
 
 def learned(epoch: Epoch, now: float, offset: float, incarnation: bytes) -> Known:
-    """What an epoch tells that was read from this run of a server, whose clock is `offset` ahead of ours."""
-    written = epoch.written - offset
+    """What an epoch tells that was read `now` from this run of a server, whose clock is `offset` ahead of ours."""
+    written = min(epoch.written - offset, now)  # the server's clock may have been set back since
     standing = written if epoch.incarnation == incarnation != NOBODY else float("inf")
     return Known(epoch.token, now, written if epoch.kind == DECLARED else NEVER, now, standing)
 

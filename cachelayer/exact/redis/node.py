@@ -69,9 +69,10 @@ class Node:
         self._pushed = pushed
         self.coherent = False
         self.confirmed = float("-inf")  # loop time up to which no invalidation is unknown
-        self.since = float("inf")  # our clock: from then on no deletion was forgotten
+        self.since = float("inf")  # from then on no deletion was forgotten
         self.incarnation, self.started, self.version = NOBODY, float("-inf"), ""
-        self.offset = 0.0  # the server's clock minus ours
+        self.offset = 0.0
+        """The server's clock minus our monotonic one, which is never set."""
         self.rtt = 0.0
         self.again: dict[float, Reads] = {}
         """Reads of what was seen before, by budget."""
@@ -98,7 +99,7 @@ class Node:
 
     def now(self) -> float:
         """The server's clock, by ours; Unix seconds."""
-        return self._clock.time() + self.offset
+        return self._clock.monotonic() + self.offset
 
     def trusts(self, incarnation: bytes, written: float) -> bool:
         """Whether this server process has held in memory, ever since, what was written then.
@@ -116,7 +117,7 @@ class Node:
         if pipe is None or pipe.lost.done():
             return
         if self._asked is None:
-            self._asked = now, self._clock.time()
+            self._asked = now, self._clock.monotonic()
             pipe.post((TIME,), (Act(self._loop, self._told),))
         elif now - self._asked[0] > max(STALL, self._silence):
             pipe.abort(StoreFault("Redis does not answer"))
@@ -128,7 +129,7 @@ class Node:
     def _told(self, reply: Any) -> None:
         assert self._asked is not None
         (asked, clock), self._asked = self._asked, None
-        if not self._synchronize(reply, clock, self._clock.time()):
+        if not self._synchronize(reply, clock, self._clock.monotonic()):
             raise self._cut("Redis does not tell the time")
         self.confirmed = asked
         if not self.coherent:
@@ -147,7 +148,7 @@ class Node:
 
     def _changed(self, names: list[bytes] | None) -> None:
         if names is None:  # it was flushed, and what it knew of deletions with it
-            self.since = self._clock.time()
+            self.since = self._clock.monotonic()
         self._pushed(names)
 
     def _cut(self, message: str) -> StoreFault:
@@ -159,7 +160,7 @@ class Node:
     def _up(self, pipe: Pipe, replies: list[Any]) -> None:
         tracking, info, time, role = replies
         self.rtt, self._asked = 0.0, None
-        self.since = moment = self._clock.time()
+        self.since = moment = self._clock.monotonic()
         facts = {} if isinstance(info, Exception) else parse_info(info)  # it may be forbidden
         if facts.get("redis_mode") == "sentinel":
             self._cut("the server is a Sentinel, which holds no data: name the primary that it watches")

@@ -13,6 +13,7 @@ from asyncio import get_running_loop
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ...protocols import Clock
 from ...types import Record
 from ..wire.writer import CodecError
 from .lane import Lane
@@ -54,10 +55,10 @@ class Again(Reads):
     """Reads of entries that were seen before, from one node within one budget."""
 
     def __init__(
-        self, lane: Lane, node: Node, budget: float, now: Callable[[], float], *, trust: bool
+        self, lane: Lane, node: Node, budget: float, monotonic: Callable[[], float], *, trust: bool
     ) -> None:
         super().__init__(lane.deadlines(budget))
-        self._coherence, self._node, self._now, self._trust = lane.coherence, node, now, trust
+        self._coherence, self._node, self._now, self._trust = lane.coherence, node, monotonic, trust
 
     def sent(self, many: Many) -> None:
         """They leave now: what is invalidated from here on counts."""
@@ -92,13 +93,18 @@ class Again(Reads):
 
 
 class Recall:
-    """One store's. `now`: Unix seconds. `trust_reloaded` as for the store."""
+    """One store's. `trust_reloaded` as for the store."""
 
     def __init__(
-        self, lanes: dict[asyncio.AbstractEventLoop, Lane], names: Names, now: Callable[[], float], *,
+        self,
+        lanes: dict[asyncio.AbstractEventLoop, Lane],
+        names: Names,
+        clock: Clock,
+        *,
         trust_reloaded: bool,
-    ) -> None:  # fmt: skip
-        self._lanes, self._names, self._now, self._trust_reloaded = lanes, names, now, trust_reloaded
+    ) -> None:
+        self._lanes, self._names, self._trust_reloaded = lanes, names, trust_reloaded
+        self._now = clock.monotonic
 
     def seen(self, record: Record, decode: Callable[[bytes], Any]) -> Seen | None:
         """What to remember of a record that was read; None where it must be opened each time."""

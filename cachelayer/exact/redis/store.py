@@ -77,9 +77,9 @@ class RedisStore:
         self._names = Names(prefix, seal)
         self._wire = Wire(self._names.prefix, schema, seal, compress_above)
         self._clock, self._max_connections, self._trust_reloaded = clock, max_connections, trust_reloaded
-        self._now, self._feed = clock.time, feed
+        self._feed = feed
         self._lanes: dict[asyncio.AbstractEventLoop, Lane] = {}
-        self.recall = Recall(self._lanes, self._names, self._now, trust_reloaded=trust_reloaded)
+        self.recall = Recall(self._lanes, self._names, clock, trust_reloaded=trust_reloaded)
         self.reports = Reports(self._names, self._started)
         self._dialer: Dialer | None = None
         self.refused: Counter[Reason] = Counter()
@@ -154,9 +154,9 @@ class RedisStore:
                 raw, node = await bounded(budget, self._follow(lane, key, raw))
                 if raw is None:
                     return None
-            offset = node.offset
+            now = node.now()
             try:
-                opened = self._wire.read(raw, key, canonical, offset, self._now() + offset)
+                opened = self._wire.read(raw, key, canonical, now - self._clock.time(), now)
             except Unusable as refusal:
                 if refusal.reason is Reason.CORRUPT:
                     await lane.probe(node)
@@ -262,7 +262,7 @@ class RedisStore:
     async def publish(self, findable: Sequence[Findable]) -> None:
         """Tell every process what became findable by meaning. Raises StoreFault."""
         lane = await self._started()
-        await self._door(lane).publish(findable, self._now())
+        await self._door(lane).publish(findable, self._clock.time())
 
     async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
         """See `protocols.Feed`. Raises StoreFault."""

@@ -43,6 +43,8 @@ class Draft:
     record: Record
     names: list[bytes]
     started: float
+    """By our monotonic clock, as `until`."""
+    until: float
     node: Node
     deps: list[Dep] = field(default_factory=list)
     existed: bool = False
@@ -63,7 +65,9 @@ class Writer:
         coherence: Coherence,
         refused: Counter[Reason],
     ) -> None:
-        self._names, self._clock, self._wire = names, clock, wire
+        self._names, self._now, self._wire = names, clock.monotonic, wire
+        self._past = clock.monotonic() - clock.time()
+        """What makes times of our monotonic clock of those in the records, were that other clock set meanwhile."""
         self._topology, self._coherence, self._refused = topology, coherence, refused
 
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
@@ -85,13 +89,14 @@ class Writer:
             except StoreFault as fault:
                 faults.append(fault)
             else:
-                drafts.append(Draft(record, names, record.created - record.seconds, node))
+                started, until = record.created - record.seconds, record.stale_until
+                drafts.append(Draft(record, names, started + self._past, until + self._past, node))
         return drafts, faults
 
     async def _epochs(self, drafts: Sequence[Draft], faults: list[StoreFault]) -> dict[bytes, Known]:
         wanted: dict[bytes, Wanted] = {}
         for draft in drafts:
-            until = draft.record.stale_until
+            until = draft.until
             for name in draft.names:
                 digest = digest_of(name)
                 wanted[digest] = name, max(until, wanted.get(digest, (b"", NEVER))[1])
@@ -133,7 +138,7 @@ class Writer:
         return kept
 
     def _forbidden(self, draft: Draft, known: dict[bytes, Known]) -> Reason | None:
-        if draft.record.stale_until <= self._clock.time():
+        if draft.until <= self._now():
             return Reason.EXPIRED
         nodes, steady = [draft.node], set()
         for name in draft.names:
@@ -196,11 +201,12 @@ class Writer:
     def _set(self, draft: Draft, fence: int) -> Request:
         record, node = draft.record, draft.node
         value = self._wire.write(
-            record, draft.deps, offset=node.offset, now=node.now(), incarnation=node.incarnation, fence=fence
-        )
+            record, draft.deps, offset=node.offset + self._past, now=node.now(), incarnation=node.incarnation,
+            fence=fence,
+        )  # fmt: skip
         draft.head = value[: HEADER.size + DEP * len(draft.deps)]
         entry, tomb = self._names.entry(record.key), self._names.tomb(record.key)
-        lifetime = max(1, int((record.stale_until - self._clock.time()) * 1000))
+        lifetime = max(1, int((draft.until - self._now()) * 1000))
         return Request(entry, [pack(b"EVAL", STORE, 2, entry, tomb, draft.tomb, value, lifetime)])
 
     def _tell(self, draft: Draft) -> Request:
