@@ -96,6 +96,8 @@ def test_so_do_a_mark_that_the_words_make_needless_and_slips_on_both_sides(text:
         ("How do I reset the Hub 2?", ASKED),
         ("How do I go from Paris to Rome?", "How do I go to Paris from Rome?"),
         ("Can I cancel it?", "Can't I cancel it?"),
+        ("Is -10 colder than 10?", "Is 10 colder than -10?"),
+        ("How do I go from -5 to 5?", "How do I go from 5 to -5?"),
         ("What does the US import?", "what does us import, and The rest?"),
         ("print xs[2:] of it", "print xs[:2] of it"),
         ("Thanks!", "Hello!"),

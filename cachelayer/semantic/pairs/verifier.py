@@ -12,6 +12,7 @@ from collections.abc import Sequence, Set
 from typing import Final
 
 from ...types import Candidate, Query, Turn
+from ..guards.called import called
 from ..guards.courses import courses
 from ..guards.mentions import mentions
 from ..guards.orders import orders
@@ -240,6 +241,8 @@ def late(a: Reading, b: Reading, table: Words) -> str:
         return "strangers"
     if mentions(a, b):
         return "mention"
+    if called(a, b):
+        return "names"
     return "orders" if orders(a, b) else ""
 
 

@@ -116,7 +116,7 @@ class Scan:
     def digits(self, value: str, tail: str) -> None:
         self.flush_number()
         sign, self.minus = "-" if self.minus else "", False
-        written = ungrouped(value)
+        written = sign + ungrouped(value)
         self.words += (written, tail) if tail in lx.UNITS and tail != "%" else (written + tail,)
         if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
             self.ids.add(value + tail)
@@ -171,7 +171,7 @@ class Scan:
         if len(self.words) < -at or not self.numbers or self.numbers[-1][1]:
             return False
         last = self.words[at]
-        found = last[0].isdigit() or last in lx.CARDINALS or last in lx.MULTIPLIERS
+        found = last.lstrip("-")[:1].isdigit() or last in lx.CARDINALS or last in lx.MULTIPLIERS
         if found:
             value = self.numbers[-1][0]
             self.numbers[-1] = measure(value, unit)
