@@ -47,6 +47,11 @@ def orders(a: Reading, b: Reading) -> bool:
     return _orders(a, b) != _orders(b, a)
 
 
+def speaking(a: Reading, b: Reading) -> bool:
+    """One of them alone has a word of what is said and answered."""
+    return not _SPEAKING.isdisjoint(a.signature.vocabulary ^ b.signature.vocabulary)
+
+
 def ordering(r: Reading) -> bool:
     """Whether it tells whoever answers what to do from now on, though its words are those of small talk."""
     return any(_first(words) in _ORDERS for words, _ in _sentences(r.text.lower()))

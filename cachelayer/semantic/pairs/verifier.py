@@ -15,10 +15,11 @@ from ...types import Candidate, Query, Turn
 from ..guards.called import called
 from ..guards.courses import courses
 from ..guards.mentions import mentions
-from ..guards.orders import orders
+from ..guards.orders import orders, speaking
 from ..guards.plain import FACTS, GUARDS, veto
 from ..guards.relations import relations
 from ..guards.slots import slot
+from ..guards.stories import scenic, story
 from ..guards.strangers import compounds, strangers
 from ..text.reading import Reading
 from ..text.readings import Readings
@@ -144,7 +145,7 @@ class PairVerifier:
         """The texts alone; where a sure guard speaks nothing else is read."""
         table, mine = words(), self._read(query.text)
         out: list[tuple[float, str]] = []
-        asked: list[tuple[int, Reading, list[float]]] = []
+        asked: list[tuple[int, Candidate, Reading, bool, list[float]]] = []
         measured: list[tuple[float, ...] | None] = []
         closely, measures = query.close or (None, None)
         for c in candidates:
@@ -158,13 +159,13 @@ class PairVerifier:
             guard = forbidding(mine, other, table)
             out.append((0.0, guard))
             if not guard:
-                alike = mine if reframed(mine, other) else other
-                asked.append((len(out) - 1, other, features(mine, alike, c.similarity, table)))
+                scene = scenic(mine, other, table)
+                alike = mine if scene or reframed(mine, other) else other
+                asked.append((len(out) - 1, c, other, scene, features(mine, alike, c.similarity, table)))
                 measured.append(measures if c.entry == closely and alike is other else None)
         told = heard([row for *_, row in asked], measured) if asked else []
-        for (at, other, _), p in zip(asked, told, strict=True):
-            guard = late(mine, other, table) if p >= DOUBTFUL else veto(mine.signature, other.signature)
-            out[at] = (0.0 if guard and p >= DOUBTFUL else p, guard)
+        for (at, c, other, scene, _), p in zip(asked, told, strict=True):
+            out[at] = _late(mine, other, c.similarity, p, scene)
         return out
 
     def _in_context(
@@ -235,7 +236,23 @@ def _retyped(mine: Signature, others: Sequence[str]) -> bool:
     return retyped(mine.words, others)
 
 
-def late(a: Reading, b: Reading, table: Words) -> str:
+def _late(a: Reading, b: Reading, cosine: float, p: float, scene: bool) -> tuple[float, str]:
+    """What is left of a probability after what is asked last, and who objects; where it is low already, who does.
+
+    `scene`: one text only sets the scene of the other's question.
+    """
+    if p < DOUBTFUL:
+        return p, veto(a.signature, b.signature)
+    table = words()
+    if guard := late(a, b, table, scene=scene):
+        return 0.0, guard
+    told = None if scene else story(a, b, table)
+    if told is not None:
+        p = min(p, 1.0 - told.risk(cosine, table))
+    return p, "" if p >= DOUBTFUL else "story"
+
+
+def late(a: Reading, b: Reading, table: Words, *, scene: bool = False) -> str:
     """The name of a guard that forbids a pair that all others let pass, or ''. Few pairs come so far."""
     if compounds(a, b, table) or strangers(a, b, table):
         return "strangers"
@@ -243,7 +260,7 @@ def late(a: Reading, b: Reading, table: Words) -> str:
         return "mention"
     if called(a, b):
         return "names"
-    return "orders" if orders(a, b) else ""
+    return "orders" if (speaking(a, b) if scene else orders(a, b)) else ""
 
 
 def forbidding(a: Reading, b: Reading, table: Words) -> str:
