@@ -70,17 +70,33 @@ def receiver(fn: Any) -> Any:
 
 
 def bound(fn: Any, options: Mapping[str, Any]) -> str:
-    """What never changes and is no argument: what a partial gives by position, and a frozen object behind a method.
+    """What is no argument and given once: by position to a partial, and a frozen object behind a method.
 
     "" where it has no key.
     """
+    given = _given(fn, options)
+    return _key(given) if given else ""
+
+
+def with_given(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, and what of `bound` can change since, such as a partial's list, among what varies the answer."""
+    kinds = Kinds()
+    changing = [one for one in _given(fn, options) if not fixed(one, kinds) and _key([one])]
+    return {**options, "vary": [*options.get("vary", ()), lambda: changing]} if changing else options
+
+
+def _given(fn: Any, options: Mapping[str, Any]) -> list[Any]:
     inner = unwrapped(fn)
     given = list(inner.args) if isinstance(inner, functools.partial) else []
     behind = receiver(fn)
     if _frozen(behind) and options.get("self_key") is None and not options.get("share_self"):
         given.append(behind)
+    return given
+
+
+def _key(given: list[Any]) -> str:
     try:
-        return encode([argument(value) for value in given]).hex() if given else ""
+        return encode([argument(value) for value in given]).hex()
     except (NotKeyable, RecursionError):
         return ""
 

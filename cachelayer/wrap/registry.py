@@ -28,6 +28,7 @@ from .naming import (
     name_of,
     settled,
     takes_json_only,
+    with_given,
     with_receiver,
     with_told,
 )
@@ -125,7 +126,7 @@ class Registry:
         before, given = self.functions.get(name), {**fields, **options}
         if before is not None:
             self._check_again(fn, before.fn, name, options)
-        options = with_receiver(fn, options)
+        options = with_given(fn, with_receiver(fn, options))
         policy = self._policy.override(**fields)
         version = "" if before is None else apart(fn, given, self._first[name])
         identifier = self._identifier(name, fn, kind, policy, options, wire, version)

@@ -141,3 +141,27 @@ async def test_a_wrapped_method_can_be_sent_to_another_process_and_asked_from_a_
     find: Any = pickle.loads(pickle.dumps(Shelf("attic").find))
     assert find("Emma") == "Emma in attic"
     assert (await pickle.loads(pickle.dumps(find.aio)).outcome("Emma")).source == "memory"
+
+
+async def test_what_a_partial_or_a_frozen_object_holds_is_in_the_key_as_it_is_at_the_call() -> None:
+    layer = CacheLayer(semantic=False)
+
+    async def ask(history: list[str], question: str) -> str:
+        return f"{question} after {len(history)}"
+
+    @dataclass(frozen=True)
+    class Talk:
+        history: list[str]
+
+        async def ask(self, question: str) -> str:
+            return f"{question} after {len(self.history)}"
+
+    history: list[str] = []
+    for cached in (
+        layer.wrap(functools.partial(ask, history), name="partial"),
+        layer.wrap(Talk(history).ask),
+    ):
+        history.clear()
+        assert await cached("q") == await cached("q") == "q after 0"
+        history.append("hello")
+        assert await cached("q") == "q after 1"
