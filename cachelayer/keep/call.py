@@ -190,6 +190,8 @@ class Call:
     begun = held = left = False
     """Whether the backend was asked; whether that is with copies of the arguments; whether the caller went on while it
     was asked with what is the caller's own."""
+    compared: Any = None
+    """The argument that the owner's vectors compare, once it was read."""
     tags: tuple[str, ...] | Reason | None = None
     """Those of its answer, or why they cannot be told; None where there are no templates to fill in."""
 
@@ -222,15 +224,6 @@ class Call:
             self.left = not self.held
         else:
             self.hold()
-
-    def begin(self, epoch: int, faults: Faults) -> None:
-        """The backend is about to be asked, in this epoch, by a function that may change its arguments."""
-        self.epoch, self.begun = epoch, True
-        if self.function.templated:
-            told = faults.attempt_now(
-                "tags", self.function.tags_of, self.args, self.kwargs, of=self.function.name
-            )
-            self.tags = told
 
     def still(self, faults: Faults) -> bool:
         """Whether its key is that of its arguments, which somebody may have changed since."""

@@ -1,4 +1,4 @@
-"""How long an answer is kept, and under which tags; calls the owner's functions for both."""
+"""How long an answer is kept, under which tags, and what is compared of its call; calls the owner's functions."""
 
 from __future__ import annotations
 
@@ -47,3 +47,21 @@ def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
     if call.tags is not None or not function.templated:
         return function.tags if call.tags is None else call.tags
     return faults.attempt_now("tags", function.tags_of, call.args, call.kwargs, of=function.name)
+
+
+def begin(call: Call, epoch: int, faults: Faults) -> None:
+    """The backend is about to be asked, in this epoch, by a function that may change its arguments."""
+    call.epoch, call.begun = epoch, True
+    if call.function.own is not None:
+        faults.attempt_now("vector", compared, call)
+    if call.function.templated:
+        call.tags = own_tags(call, faults)
+
+
+def compared(call: Call) -> Any:
+    """The argument that the owner's vectors compare, as it was when this was first asked; None where texts are."""
+    name, identifier = call.function.identifier.text, call.function.identifier
+    if call.compared is None and call.function.own is not None and isinstance(name, str):
+        bound = identifier.arguments(call.args, call.kwargs) or {}
+        call.compared = identifier.held((), {name: bound.get(name)})[1][name]
+    return call.compared

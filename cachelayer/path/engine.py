@@ -20,7 +20,7 @@ from ..flow.within import Alone, Itself
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
-from ..keep.terms import staleness
+from ..keep.terms import begin, staleness
 from ..protocols import Clock
 from ..tiers.tiers import Tiers
 from ..types import Outcome, Reason, Source
@@ -123,7 +123,7 @@ class Engine:
 
     async def _answer(self, call: Call) -> Landing:
         """A real miss: the backend's answer, kept or about to be."""
-        call.begin(self.keeper.epoch, self.faults)
+        begin(call, self.keeper.epoch, self.faults)
         started = self._now()
         call.function.stats.backend_calls += 1
         if call.function.comparison is not None:
@@ -257,7 +257,7 @@ class Engine:
             if not call.still(self.faults):
                 call.reason = Reason.CHANGED
                 return self._bypass_now(call)
-        call.begin(self.keeper.epoch, self.faults)
+        begin(call, self.keeper.epoch, self.faults)
         started = self.clock.monotonic()
         try:
             answer = self._called_now(call)

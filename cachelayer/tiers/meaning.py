@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from ..flow.attempt import Faults
 from ..keep.call import Call, Function, Landing
 from ..keep.keeper import Keeper
+from ..keep.terms import compared
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
 from ..semantic.apart import said
@@ -69,7 +70,7 @@ class Meaning:
                   who, policy.quarantine, policy.write_quota, self._shadows.may_check(call))  # fmt: skip
         ask.tenant = call.tenant
         ask.judge = self._shadows.judge(call.function)
-        ask.argument = _compared(call)
+        ask.argument = compared(call)
         return ask
 
     def again(self, call: Call, tier: SimilarTier) -> Landing | None:
@@ -135,14 +136,6 @@ class Meaning:
         landing.match = "similar"
         landing.similarity, landing.confidence = decision.similarity, decision.confidence
         return landing
-
-
-def _compared(call: Call) -> Any:
-    """The argument that the owner's vectors compare; None where texts are compared."""
-    name, function = call.function.identifier.text, call.function
-    if function.own is None or not isinstance(name, str):
-        return None
-    return (function.identifier.arguments(call.args, call.kwargs) or {}).get(name)
 
 
 def text_of(call: Call) -> str:

@@ -19,6 +19,7 @@ from ..keep.holdings import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.recorder import Recorder
 from ..keep.streams import seen_of
+from ..keep.terms import compared
 from ..protocols import Clock
 from ..semantic.apart import Apart
 from ..semantic.complaints import Complaints
@@ -197,6 +198,7 @@ class Tiers:
         if self.elsewhere is not None:
             self.elsewhere.listen(call.function.name)
         if landing.slot is not None and call.function.similar:
+            self.faults.attempt_now("vector", compared, call)  # before its caller goes on
             self.portal.soon(self._offer, Written(call, landing.slot, made=False))
 
     def _offer(self, item: Written) -> None:

@@ -192,3 +192,28 @@ async def test_the_share_of_wrong_answers_keeps_to_the_bound_where_vectors_misle
     wrong = sum(answer != f"digit {label}" for label, answer in hits)
     assert len(hits) > 20
     assert wrong <= 0.2 * len(hits)
+
+
+@pytest.mark.parametrize("afresh", [False, True])
+async def test_a_picture_is_found_by_what_it_was_when_asked_though_its_buffer_holds_another_since(
+    afresh: bool,
+) -> None:
+    layer, calls = layer_of(max_error_rate=0.05), []
+    seen = []
+
+    def vector(picture: np.ndarray) -> np.ndarray:
+        seen.append(picture.copy())
+        return unit(picture)
+
+    @layer.cached(vector=vector)
+    async def read(picture: np.ndarray) -> str:
+        calls.append(1)
+        picture *= -1  # as functions do that prepare what they are given
+        return "digit"
+
+    async with layer:
+        buffer = DIGITS[0].copy()
+        await (read.refresh(buffer) if afresh else read(buffer))
+        buffer[:] = DIGITS[1]
+        await layer.flush()
+    assert calls and all((one == DIGITS[0]).all() for one in seen) and len(seen) == 1
