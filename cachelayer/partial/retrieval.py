@@ -190,6 +190,8 @@ class Retrieval(Undivided):
         async def fetch(*args: Any, **kwargs: Any) -> dict[str, Any]:
             since, asked = self.wide.now(), self._wanted(args, kwargs)
             query, more = self._query(args, kwargs), self._widened(args, kwargs, asked)
+            if more is not None:  # a retriever may change its filters, and fail
+                args, kwargs = self.handle.function.identifier.held(args, kwargs)
             documents = None if more is None else await self.wide.tried(ask(*more))
             if documents is None:
                 documents = await ask(args, kwargs)

@@ -209,3 +209,18 @@ async def test_a_retriever_that_was_down_is_asked_for_more_again_once_it_is_back
         down = False
         await search("topic")
         assert asked == [8, 2] * 4 + [8]
+
+
+async def test_a_retriever_that_fails_when_asked_for_more_is_asked_again_what_was_asked() -> None:
+    layer, asked = CacheLayer(embedder=WordEmbedder()), []
+
+    @layer.retrieval
+    async def search(query: str, filters: dict[str, str], k: int = 2) -> list[dict[str, Any]]:
+        asked.append((k, filters.pop("owner", None)))
+        if k > 2:
+            raise ValueError("at most 2")
+        return [{"id": "hub", "text": "the hub"}]
+
+    async with layer:
+        await search("lights", {"owner": "me"})
+    assert asked == [(8, "me"), (2, "me")]
