@@ -13,6 +13,8 @@ from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 from langchain_core.runnables.config import ensure_config
 
 from cachelayer import CacheLayer, ConfigurationError, Explanation
+from cachelayer.exact.answers.kinds import Kinds
+from cachelayer.exact.keys.held import held
 from cachelayer.partial.twin import Twin
 from cachelayer.policy import strings
 
@@ -26,6 +28,10 @@ class _Made:
 
     input: Any
     done: bool = False
+
+    def cachelayer_held(self) -> _Made:
+        """For a call behind the caller's back: the input as it is now, and an answer that the caller does not get."""
+        return _Made(held(self.input, Kinds()))
 
 
 class CachedRunnable(Runnable[Any, Any]):

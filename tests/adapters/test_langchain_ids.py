@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from cachelayer.adapters.langchain import CachedChatModel, CachedRunnable, CacheLayerCache
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -9,7 +11,8 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import RunnableLambda
 from langchain_models import Counting
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Policy
+from cachelayer.testing import ManualClock
 
 
 def turns(mark: str, tokens: int) -> list[HumanMessage | AIMessage]:
@@ -61,3 +64,24 @@ async def test_a_step_that_is_no_model_is_keyed_by_ids_and_given_its_messages_wh
     async with CacheLayer(semantic=False) as layer:
         step = CachedRunnable(RunnableLambda(lambda messages: messages[0].id), layer, name="first")
         assert [await step.ainvoke(turns(mark, 5)) for mark in "121"] == ["1", "2", "1"]
+
+
+async def test_a_refresh_asks_the_messages_that_were_asked_though_the_chat_goes_on() -> None:
+    clock, asked = ManualClock(), []
+
+    class Noting(Counting):
+        def _generate(self, messages, *args, **kwargs):
+            asked.append([one.content for one in messages])
+            return super()._generate(messages, *args, **kwargs)
+
+    policy = Policy(ttl=10, ttl_jitter=0, stale_while_revalidate=60)
+    async with CacheLayer(semantic=False, policy=policy, clock=clock) as layer:
+        step = CachedRunnable(Noting(), layer, name="model")
+        await step.ainvoke([HumanMessage("hello")])
+        clock.advance(30)
+        messages = [HumanMessage("hello")]
+        messages.append(await step.ainvoke(messages))
+        messages.append(HumanMessage("and then?"))
+        while (await step.ainvoke([HumanMessage("hello")])).content == "answer 1":
+            await asyncio.sleep(0)
+    assert asked == [["hello"], ["hello"]]

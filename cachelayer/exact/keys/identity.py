@@ -152,18 +152,20 @@ class Identifier:
     def held(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as they are now, for a call that is made later: see `held.held`.
 
-        A method's self and what `ignore` leaves out of the key stay the same objects: clients, sessions.
+        A method's self and what `ignore` leaves out of the key stay the same objects: clients, sessions; unless their
+        class has a method `cachelayer_held`, which gives another.
         """
         apart, names = self._ignore | {self._receiver}, self._positional
-        kinds, most = (
-            self._kinds,
-            None if self._key is None else MOST,
-        )  # what is in the key was copied for that
-        beside = (names[at] if at < len(names) else "" for at in range(len(args)))
-        return (
-            tuple([v if n in apart else held(v, kinds, most) for n, v in zip(beside, args, strict=True)]),
-            {n: v if n in apart else held(v, kinds, most) for n, v in kwargs.items()},
-        )
+        most = None if self._key is None else MOST  # what is in the key was copied for that
+
+        def own(name: str, value: Any) -> Any:
+            if name not in apart:
+                return held(value, self._kinds, most)
+            other = getattr(type(value), "cachelayer_held", None)
+            return value if other is None else other(value)
+
+        beside = [*names[: len(args)], *[""] * (len(args) - len(names))]
+        return tuple(map(own, beside, args)), {name: own(name, value) for name, value in kwargs.items()}
 
     def still(self, identity: Identity | None, args: Any, kwargs: Any, tenant: str | None) -> bool:
         """Whether arguments, and what else is in the key, are what they were when `identity` was made of them."""
