@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,8 @@ from ..policy import Trace
 
 MAX_TEXT = 64 * 1024
 """Characters of a question, and of an answer, past which a request is not recorded: a part of it is another one."""
+_OWN = re.compile(r"traffic-\d{15}-\d+-\d+\.jsonl")
+"""What a file is called: milliseconds, process, number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,13 @@ class TrafficLog:
         self._close()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._made += 1
-        name = f"traffic-{int(self._now() * 1000):015d}-{os.getpid()}-{self._made}.jsonl"
+        there = sorted(p for p in self._folder.glob("traffic-*.jsonl") if _OWN.fullmatch(p.name))
+        # a clock that was set back makes no file older than those before it; readers go by names
+        at = max(int(self._now() * 1000), int(there[-1].name.split("-")[1]) if there else 0)
+        name = f"traffic-{at:015d}-{os.getpid()}-{self._made:06d}.jsonl"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
         self._file, self._size = os.open(self._folder / name, flags, 0o600), 0
-        for old in sorted(self._folder.glob("traffic-*.jsonl"))[: -self.trace.files]:
+        for old in there[: max(0, len(there) + 1 - self.trace.files)]:
             old.unlink(missing_ok=True)
 
     def close(self) -> None:

@@ -223,11 +223,24 @@ def test_files_are_bounded_in_size_and_number_and_keep_the_newest(
     assert sorted(kept) == list(range(len(sizes) - len(kept), len(sizes)))
 
 
+@pytest.mark.parametrize("step", [0, -3600, 3600], ids=["within a moment", "set back", "set forward"])
+def test_the_newest_is_kept_whatever_the_clock_tells(tmp_path: Path, step: float) -> None:
+    times = iter([1e9, *[1e9 + step] * 24])
+    log = TrafficLog(Trace(path=str(tmp_path), max_bytes=64 * 1024, files=3), now=lambda: next(times))
+    own = tmp_path / "traffic-of-march.jsonl"
+    own.write_text("")
+    for i in range(25):
+        log.write([line_of({"i": i, "x": "y" * 40_000})])
+    log.close()
+    own.unlink()  # which the owner laid there
+    assert [told["i"] for told in lines(tmp_path)] == [22, 23, 24]
+
+
 def test_a_link_laid_in_the_way_is_not_followed(tmp_path: Path) -> None:
     target = tmp_path / "target"
     (tmp_path / "log").mkdir()
     log = TrafficLog(Trace(path=str(tmp_path / "log")), now=lambda: 1.0)
-    (tmp_path / "log" / f"traffic-{1000:015d}-{os.getpid()}-1.jsonl").symlink_to(target)
+    (tmp_path / "log" / f"traffic-{1000:015d}-{os.getpid()}-000001.jsonl").symlink_to(target)
     with pytest.raises(FileExistsError):
         log.write([line_of({"i": 1})])
     assert not target.exists()
