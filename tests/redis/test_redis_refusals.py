@@ -17,11 +17,13 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from fault_proxy import FaultProxy
 from redis_records import eventually, record
-from redis_servers import BINARY, Server, free_port
+from redis_servers import BINARY, Server, free_port, hiredis
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault, Unusable
 from cachelayer.exact.redis import RedisStore
+from cachelayer.exact.redis.calls import checked, full
+from cachelayer.exact.redis.node import mode_in, parse_info
 from cachelayer.testing import Gate
 
 
@@ -168,6 +170,31 @@ async def test_what_the_server_will_not_do_is_named_in_the_log_without_its_data(
     with pytest.raises(StoreFault, match=r"(?i)eval") as fault:
         await store.put([record(payload=b"private")])
     assert "private" not in str(fault.value) and "redis.call" not in str(fault.value)
+
+
+SCRIPT = "ERR Error running script (call to f_b2535): @user_script:1: @user_script: 1: "
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason", "told"),
+    [
+        ("-OOM command not allowed when used memory > 'maxmemory'.", Reason.OVERLOAD, "OOM"),
+        ("-READONLY You can't write against a read only replica.", Reason.FAULT, "READONLY"),
+        ("The user executing the script can't run this command or subcommand", Reason.FAULT, "ERR"),
+    ],
+)
+def test_what_a_script_of_redis_6_ran_into_is_told_as_what_a_command_did(
+    refusal: str, reason: Reason, told: str
+) -> None:
+    """A full one was taken for a broken one, and no longer asked for what it held. The words are those of 6.2.5."""
+    with pytest.raises(StoreFault, match=f"answered {told}$") as fault:
+        checked(hiredis.ReplyError(SCRIPT + refusal))
+    assert fault.value.reason is reason and full([hiredis.ReplyError(SCRIPT + refusal)]) is (told == "OOM")
+
+
+def test_valkey_tells_what_it_is_under_another_name() -> None:
+    assert mode_in(parse_info("# Server\r\nredis_version:7.2.4\r\nserver_mode:cluster\r\n")) == "cluster"
+    assert mode_in(parse_info("# Server\r\nredis_version:7.2.4\r\nredis_mode:sentinel\r\n")) == "sentinel"
 
 
 async def test_a_sentinel_is_told_to_be_one(own_server: Any, make_store: Any, tmp_path: Path) -> None:

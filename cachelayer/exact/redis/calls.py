@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +23,8 @@ FORCE = (
     b"local n=0 for i=2,#KEYS do n=redis.call('unlink',KEYS[i]) end return n"
 )
 """A full server lets a script write what is small once it has removed something, were it nothing."""
+WRAPPED = re.compile("ERR Error running script .*?: -(?=[A-Z]+ )")
+"""What Redis before version 7 puts before an error that a script ran into."""
 HOPS = 5
 STEP = 8
 """Requests that are made in one turn of the loop; a batch of 64 held it for a millisecond."""
@@ -54,11 +57,15 @@ def forced(name: bytes, value: bytes, lifetime: int, *others: bytes) -> bytes:
 def checked(reply: Any) -> Any:
     """`reply`, or StoreFault where it is an error."""
     if isinstance(reply, Exception):
-        code = str(reply).split(" ", 1)[0]
-        raise StoreFault(
-            f"Redis answered {_told(str(reply))}", Reason.OVERLOAD if code == "OOM" else Reason.FAULT
-        )
+        refusal = said(reply)
+        why = Reason.OVERLOAD if refusal.startswith("OOM ") else Reason.FAULT
+        raise StoreFault(f"Redis answered {_told(refusal)}", why)
     return reply
+
+
+def said(refusal: Exception) -> str:
+    """The text of an error that Redis answered; of a script's, what that ran into."""
+    return WRAPPED.sub("", str(refusal))
 
 
 def _told(refusal: str) -> str:
@@ -91,7 +98,7 @@ def refusals(results: Sequence[Answers]) -> list[StoreFault]:
 def full(result: Answers) -> bool:
     """Whether the server had no memory left for one request."""
     faults = () if isinstance(result, StoreFault) else result
-    return any(isinstance(reply, Exception) and str(reply).startswith("OOM ") for reply in faults)
+    return any(isinstance(reply, Exception) and said(reply).startswith("OOM ") for reply in faults)
 
 
 def other_type(reply: object) -> bool:

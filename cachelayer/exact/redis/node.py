@@ -162,7 +162,8 @@ class Node:
         self.rtt, self._asked = 0.0, None
         self.since = moment = self._clock.monotonic()
         facts = {} if isinstance(info, Exception) else parse_info(info)  # it may be forbidden
-        if facts.get("redis_mode") == "sentinel":
+        mode = mode_in(facts)
+        if mode == "sentinel":
             self._cut("the server is a Sentinel, which holds no data: name the primary that it watches")
             return
         for asked, reply in (("CLIENT TRACKING", tracking), ("TIME", time)):
@@ -175,7 +176,7 @@ class Node:
         self.rtt = 0.0  # this one measured nothing
         self.take_role(role)
         self.incarnation, self.started = NOBODY, float("-inf")
-        if facts.get("redis_mode") == "cluster" and not self._cluster:
+        if mode == "cluster" and not self._cluster:
             self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
             return
         self.version = facts.get("redis_version", self.version)
@@ -201,6 +202,11 @@ def parse_info(text: bytes | str) -> dict[str, str]:
     """The fields of INFO."""
     lines = (text.decode() if isinstance(text, bytes) else str(text)).splitlines()
     return dict(line.split(":", 1) for line in lines if ":" in line and not line.startswith("#"))
+
+
+def mode_in(facts: dict[str, str]) -> str:
+    """What kind of a server INFO speaks of: standalone, cluster or sentinel; "" where it does not tell."""
+    return facts.get("redis_mode") or facts.get("server_mode", "")  # the latter from Valkey 8 on
 
 
 def incarnation_in(facts: dict[str, str]) -> tuple[bytes, float] | None:
