@@ -78,6 +78,23 @@ async def test_a_server_that_turns_connections_away_is_quoted_in_the_log(own_ser
             assert "max number of clients reached" in caplog.text
 
 
+async def test_a_name_is_looked_up_anew_once_its_server_is_a_replica(own_server, open_store):
+    """Where the old primary went on as one, nothing was stored, and no invalidation told, until somebody restarted."""
+    old, new = own_server(), own_server()
+    async with FaultProxy(old.port) as proxy:
+        store = await open_store(f"{proxy.url}?lag=5s")
+        await store.put([record()])
+        old.do("REPLICAOF", "127.0.0.1", str(new.port))
+        before = proxy.connections
+        await eventually(lambda: proxy.connections > before)
+        proxy.target = new.port
+        await eventually(lambda: new.do("CLIENT", "LIST").count(b"name=cachelayer") >= 2)
+        await store.start()
+        await store.invalidate(tags=["t"])
+        assert await store.put([record("b")]) == 1
+        assert new.do("EXISTS", store._names.entry(record("b").key)) == 1
+
+
 async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
     """A program that computes for two seconds between two calls was cut off at each, before an answer could come."""
     target, tasks = parse(server.url), Background()

@@ -22,6 +22,8 @@ from .pipe import Pipe, pack
 from .url import Address
 from .waiters import Act, OutOfStep, Reads
 
+PATIENCE, LONGEST = 1.0, 60.0
+"""Seconds for which a replica is put up with, doubled each time, before its name is looked up anew."""
 SLACK = 2.0
 """Seconds by which the servers' own start times are uncertain."""
 TIME, ROLE = pack(b"TIME"), pack(b"ROLE")
@@ -79,6 +81,7 @@ class Node:
         self.replicas = 0
         self.confirms = True  # whether replicas keep up
         self._asked: tuple[float, float] | None = None
+        self._leave, self._patience = float("inf"), PATIENCE
 
     def link(self, role: Role) -> Link:
         return self.control if role is Role.CONTROL else self.reader if role is Role.READ else self.writer
@@ -188,9 +191,20 @@ class Node:
         self._turned(self, Turn.UP)
 
     def take_role(self, reply: Any) -> None:
-        """Count the replicas that an invalidation can be confirmed by."""
-        primary = isinstance(reply, list) and reply[:1] == [b"master"] and isinstance(reply[-1], list)
+        """Count the replicas that an invalidation can be confirmed by. What became a replica, which takes no writes, is
+        left after a while: by the name that we know another may be the primary now."""
+        role = reply[0] if isinstance(reply, list) and reply else None
+        primary = role == b"master" and isinstance(reply[-1], list)
         self.replicas, self.confirms = len(reply[-1]) if primary else 0, True
+        if role != b"slave" or self._cluster:
+            self._leave, self._patience = float("inf"), PATIENCE
+        elif self._leave == float("inf"):
+            self._leave = self._loop.time() + self._patience
+        elif self._loop.time() >= self._leave:
+            self._leave, self._patience = float("inf"), min(2 * self._patience, LONGEST)
+            for link in (self.reader, self.writer, self.control):
+                if link.pipe is not None:
+                    link.pipe.abort(StoreFault("the server is a replica: its name is looked up anew"))
 
     def _down(self) -> None:
         self._asked, self.since = None, float("inf")
