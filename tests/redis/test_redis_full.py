@@ -62,6 +62,26 @@ async def test_a_full_server_serves_what_it_holds(own_server: Any) -> None:
         assert (await ask.outcome("kept")).source is Source.REDIS
 
 
+async def test_a_server_that_takes_no_writes_serves_what_it_holds_but_not_what_was_to_go(
+    own_server: Any,
+) -> None:
+    """Too few replicas, as after a failed save to disk: no answer is kept, and nothing that is held is lost."""
+    server, gate = own_server(), Gate(opened=True)
+    async with layer_on(server.url, max_bytes=0) as layer:
+        ask = layer.wrap(gate, name="ask")
+        for question in ("kept", "wrong"):
+            await ask(question)
+        await layer.flush()
+        server.do("CONFIG", "SET", "min-replicas-to-write", "1")
+        for number in range(20):
+            missed = await ask.outcome(f"another {number}")
+            assert missed.misses["redis"] is Reason.ABSENT
+            await layer.flush()
+        assert (await ask.outcome("kept")).source is Source.REDIS
+        await ask.invalidate("wrong")  # owed
+        assert (await ask.outcome("wrong")).source is Source.BACKEND
+
+
 async def test_what_others_hold_that_the_server_was_too_full_to_take_goes_with_an_invalidation(
     own_server: Any,
 ) -> None:

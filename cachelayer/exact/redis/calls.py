@@ -25,6 +25,8 @@ FORCE = (
 """A full server lets a script write what is small once it has removed something, were it nothing."""
 WRAPPED = re.compile("ERR Error running script .*?: -(?=[A-Z]+ )")
 """What Redis before version 7 puts before an error that a script ran into."""
+_READABLE = ("OOM ", "MISCONF ", "NOREPLICAS ")
+"""Refusals of writes by a server that answers all the same: full, with a disk that failed, or too few replicas."""
 HOPS = 5
 STEP = 8
 """Requests that are made in one turn of the loop; a batch of 64 held it for a millisecond."""
@@ -58,7 +60,7 @@ def checked(reply: Any) -> Any:
     """`reply`, or StoreFault where it is an error."""
     if isinstance(reply, Exception):
         refusal = said(reply)
-        why = Reason.OVERLOAD if refusal.startswith("OOM ") else Reason.FAULT
+        why = Reason.OVERLOAD if refusal.startswith(_READABLE) else Reason.FAULT
         raise StoreFault(f"Redis answered {_told(refusal)}", why)
     return reply
 
