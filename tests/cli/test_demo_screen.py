@@ -75,12 +75,21 @@ def test_the_live_table_fits_narrow_terminals_and_cuts_no_figure(
     assert any(line.split()[:2] == ["backend", "5"] for line in lines)
 
 
+class NoRich:
+    """Finds no package of that name, as where it is not installed."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "rich":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
 def test_without_rich_one_sentence_names_the_extra_and_lines_follow(
     tally: Tally, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for module in [name for name in sys.modules if name.split(".")[0] == "rich"]:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setattr(sys, "meta_path", [NoRich(), *sys.meta_path])
     assert isinstance(screen_for(tally, Terminal()), PlainScreen)
     assert "pip install 'cachelayer[demo]'" in capsys.readouterr().err
 
