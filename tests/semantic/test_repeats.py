@@ -115,6 +115,19 @@ def test_every_text_repeats_itself_or_nothing_and_both_ways_alike(words: list[st
     assert repeats(text, "hello, " + text) == repeats("hello, " + text, text)
 
 
+@given(
+    st.lists(
+        st.sampled_from(
+            ["have a good day", "thanks in advance", "please help me", "ty", "hi", "so", ".", "?", "open it"]
+        ),
+        max_size=5,
+    )
+)
+def test_of_manners_alone_nothing_is_left_to_go_wrong(parts: list[str]) -> None:
+    text = " ".join(parts)
+    assert repeats(text, "open it") == repeats("open it", text)
+
+
 def test_the_same_words_in_another_conversation_are_no_repeat() -> None:
     assert not repeats(ASKED, ASKED, (Turn("user", "I have two hubs"),))
 

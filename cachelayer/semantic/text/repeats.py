@@ -192,7 +192,8 @@ def _bare_end(words: list[str], most: int, text: str) -> list[str]:
     while len(words) > LEAST and 0 < (size := _closing(words)) <= most:
         stops = stops or [""] + [found[1] for found in _STOP.finditer(text) if _LETTER.search(found[0])]
         before, end = (stops[-size - 1], stops[-1]) if size < len(stops) else ("", "")
-        if not own(words[-size:], words[-size - 1], before, end, languages=speaks_of_languages(words)):
+        last = words[-size - 1] if size < len(words) else ""
+        if not own(words[-size:], last, before, end, languages=speaks_of_languages(words)):
             break
         words, most, stops = words[:-size], most - size, stops[:-size]
     return words
