@@ -82,8 +82,8 @@ class Engine:
             if hit.source is STALE and self._due(call):
                 self.refresh(call)
             return told(call, hit, True)
-        late = self._lead if self.tiers.first(call) else self._in_turn
-        lead = late if late == self._lead or shared is not None else self._answer
+        late = self._lead if (first := self.tiers.first(call)) else self._in_turn
+        lead = late if first or shared is not None else self._answer
         try:
             ride = self.flights.ride(
                 key, lead, call, function.rider_wait, function.flight_age, call.canonical
