@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -122,7 +123,7 @@ class Prices:
     @classmethod
     def bundled(cls) -> Prices:
         """List prices of well-known models, each with its date and source. They change: look at the dates."""
-        return cls.load(Path(__file__).with_name("prices.json"))
+        return cls.load(json.loads(files(__package__).joinpath("prices.json").read_bytes()))
 
     def of(self, model: str) -> Price:
         """The price of a model."""

@@ -160,6 +160,20 @@ except MissingExtra as fault:
     assert "trtllm://" not in absent.stdout + broken.stdout  # the address was http://
 
 
+def test_a_wheel_works_from_where_it_lies(built: Any, bare: Path) -> None:
+    """As in a zipped application: what it carries is read through the importer."""
+    program = """
+import sys
+sys.path[:0] = [sys.argv[2], sys.argv[1]]
+import cachelayer
+from cachelayer.observe.cost import Prices
+from cachelayer.cli.report import page
+print(cachelayer.__file__, "gpt-4o" in Prices.bundled().models, "<style>" in page("", "", []))
+"""
+    done = python(bare, program, str(built.wheel))
+    assert f"{built.wheel}/cachelayer/__init__.py True True" in done.stdout, done.stderr
+
+
 def test_a_layer_caches_bare(bare: Path) -> None:
     program = """
 import asyncio, sys
