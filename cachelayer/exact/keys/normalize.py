@@ -33,6 +33,8 @@ def folding(rules: Normalize) -> Fold:
         steps.append(_latin)
     if rules.case:
         steps.append(str.casefold)
+        if rules.confusables:
+            steps.append(_latin)  # folding can make a letter one that looks Latin, or its neighbour Latin
     if rules.whitespace:
         steps.append(lambda text: _SPACE.sub(" ", text))
     if rules.trim or rules.whitespace:
