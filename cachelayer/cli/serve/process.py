@@ -93,7 +93,7 @@ def _in_workers(
 ) -> None:
     _hand(config)
     workers = config.server.workers
-    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.30
+    if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.31
         options |= {"timeout_worker_healthcheck": PATIENCE}
     told = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
