@@ -57,6 +57,12 @@ EXCHANGES = [
     ("zoom in in the map", "zoom out in the map"),
     ("it will definitely rain at noon", "it will possibly rain at noon"),
     ("will I be fined", "could I be fined"),
+    ("is the pool open from tomorrow", "is the pool open tomorrow"),
+    ("trains to Bern", "trains via Bern"),
+    ("is there a bank at the harbour", "is there a bank near the harbour"),
+    ("a toast for my uncle", "a toast about my uncle"),
+    ("concerts with Ann Smith", "concerts by Ann Smith"),
+    ("write a note to my boss", "write a note for my boss"),
 ]
 SAME = [
     ("how do I shut the window", "shut the window, how?"),
@@ -70,6 +76,9 @@ SAME = [
     ("why does my card fail", "why did my card fail"),
     ("the tap won't open though I cleaned it", "the tap doesn't open though it's clean"),
     ("open to the public", "open for the public"),
+    ("a present for my uncle", "a present to my uncle"),
+    ("is there a bank near the harbour", "is there a bank around the harbour"),
+    ("the news from yesterday", "the news of yesterday"),
     ("pay in instalments", "pay by instalments"),
     ("how do I access my files", "how do I get access to my files"),
     ("fill in the form", "fill out the form"),

@@ -16,12 +16,13 @@ from ..text.lexemes import PREPOSITIONS, stem
 from ..text.opposites import ANTONYMS
 from ..text.signature import Signature
 from .moods import ordered
+from .persons import PEOPLE
 
 _APART: Final = {
     frozenset(pair.split("/"))
     for pair in """and/or as/to as/with as/for as/by as/from as/of as/at to/like for/like to/at to/about to/by to/of
     to/through by/for by/of by/until by/about about/at about/from until/from until/in until/at until/on
-    into/from to/from past/to""".split()
+    into/from to/from past/to via/to via/from until/before""".split()
 }
 """Prepositions of which one never says what the other does; 'in' / 'at', 'with' / 'by', 'to' / 'for' often do."""
 _STRONG: Final = frozenset("up down off out away back".split())
@@ -38,6 +39,13 @@ _REFLEXIVE: Final = {
     for pair in "it/itself him/himself her/herself them/themselves me/myself you/yourself us/ourselves".split()
 }
 _SELVES: Final = frozenset(word for pair in _REFLEXIVE for word in pair if word.endswith(("self", "selves")))
+_SENT: Final = frozenset(("for", "to"))
+_PERSONAL: Final = {_SENT, frozenset(("about", "for")), frozenset(("by", "with"))}
+"""Prepositions that say the same of things, and not of persons."""
+_WRITING: Final = frozenset(
+    "write draft compose letter email mail message note text speech poem song card".split()
+)
+_WHOSE: Final = frozenset("my our your the a an this that".split())
 _THEIRS: Final = frozenset("his her their".split())
 _SINGLE: Final = frozenset("where is are has have when".split())
 _SMALL: Final = frozenset().union(*_APART, _PARTICLES, ADDED)
@@ -62,6 +70,16 @@ def selves(a: Signature, b: Signature) -> bool:
     if _SELVES.isdisjoint(a.vocabulary ^ b.vocabulary):
         return False
     return frozenset(_only(a.words, b.words)) in _REFLEXIVE or _for_me(a, b) or _for_me(b, a)
+
+
+def addressed(a: Signature, b: Signature) -> bool:
+    """'A poem for my mother' / 'about my mother', 'films with Tom Hanks' / 'by', 'a letter to my landlord' / 'for'."""
+    pair = frozenset(_only(a.words, b.words))
+    if pair not in _PERSONAL or (pair == _SENT and _WRITING.isdisjoint(a.vocabulary)):
+        return False
+    at = next(i for i, word in enumerate(a.words) if word in pair and b.words[i] in pair) + 1
+    who = next((word for word in a.words[at:] if word not in _WHOSE), "")
+    return who in PEOPLE or stem(who) in a.names
 
 
 def _for_me(own: Signature, yours: Signature) -> bool:

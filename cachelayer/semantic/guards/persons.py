@@ -44,7 +44,8 @@ _JOINING: Final = frozenset(("and", "or", "but"))
 _EVEN: Final = EVEN.union(("with",))
 """Beside these it is the same from either side: 'can I fly with my dog' / 'can my dog fly with me'."""
 _PAST: Final = frozenset("did didn't was wasn't were weren't had hadn't".split())
-_SOMEBODY: Final = frozenset(_PRONOUNS).union(_SHORT, _PEOPLE, _MANY, _WHOSE)
+PEOPLE: Final = _PEOPLE.union(_MANY)
+_SOMEBODY: Final = frozenset(_PRONOUNS).union(_SHORT, PEOPLE, _WHOSE)
 _ALIKE: Final = frozenset(map(stem, "someone somebody anyone anybody everyone everybody".split()))
 """Words in which the texts may differ that count as content in one of their forms."""
 _Part = tuple[str, str]

@@ -20,7 +20,7 @@ from .conditions import conditions, mirrored
 from .contrasts import contrasts
 from .demands import demands, languages
 from .doers import doers, heads
-from .exchanges import ADDED, exchanges, lettered, opposed, owners, selves, trades
+from .exchanges import ADDED, addressed, exchanges, lettered, opposed, owners, selves, trades
 from .habits import habits
 from .inquiries import inquiries, questions
 from .moods import moods
@@ -36,8 +36,9 @@ from .voices import voices
 
 _PLACES: Final = {
     "behind": "behind", "under": "under", "underneath": "under", "beneath": "under", "below": "under", "above": "above",
-    "against": "against", "around": "around", "between": "between", "before": "before", "after": "after",
-    "since": "after", "until": "until", "till": "until", "despite": "despite", "ago": "ago", "instead": "instead",
+    "against": "against", "around": "around", "near": "around", "between": "between", "before": "before",
+    "after": "after", "since": "after", "until": "until", "till": "until", "despite": "despite", "ago": "ago",
+    "instead": "instead",
 }  # fmt: skip
 _FLOORS: Final = frozenset("over above from after since".split())
 _CEILINGS: Final = frozenset("under below until till before by within".split())
@@ -46,6 +47,7 @@ _MORE, _LESS = (
     frozenset("less fewer lower shorter younger".split()),
 )
 _DEGREES: Final = _MORE | _LESS
+_AHEAD: Final = frozenset("tomorrow next noon midnight".split())
 _NEARLY: Final = frozenset("almost nearly virtually practically".split())
 _SURELY: Final = frozenset("sure surely certainly definitely guaranteed necessarily inevitably".split())
 _MAYBE: Final = frozenset("possibly perhaps maybe potentially probably likely presumably".split())
@@ -55,7 +57,9 @@ _PLACING: Final = frozenset().union(
 """Of which one at least is there where `_places` finds anything."""
 _COMPARED: Final = frozenset(
     map(
-        stem, frozenset().union(_PLACING, _MORE, _LESS, _SURELY, _MAYBE, ADDED) - {"than", "to", "too", "few"}
+        stem,
+        frozenset().union(_PLACING, _MORE, _LESS, _SURELY, _MAYBE, ADDED, ("via",))
+        - {"than", "to", "too", "few"},
     )
 )
 _TO: Final = "to something"
@@ -151,8 +155,9 @@ def _compared(before: str, word: str, than: frozenset[str]) -> bool:
 
 
 def _counts(word: str) -> bool:
-    """Whether it is a number or a day."""
-    return word[:1].isdigit() or word in lx.CARDINALS or word in lx.WEEKDAYS or word in lx.MONTHS
+    """Whether it is a number or a day, or begins one."""
+    known = word in lx.CARDINALS or word in lx.WEEKDAYS or word in lx.MONTHS or word in _AHEAD
+    return known or word[:1].isdigit()
 
 
 def contrary(a: Signature, b: Signature) -> bool:
@@ -234,6 +239,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
     places, turned, openings, rearranged, tenses, exchanges, voices, contrary, predicates, languages,
+    addressed,
 )  # fmt: skip
 """What does so where they differ in small words alone."""
 _FAR: Final = (voices,)
