@@ -59,8 +59,10 @@ class Slow:
         await send({
             "type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")],
         })  # fmt: skip
-        for event in self.events:
+        for i, event in enumerate(self.events):
             await send({"type": "http.response.body", "body": event, "more_body": True})
+            if i % 500 == 499:
+                await asyncio.sleep(0)  # as a server does that sends faster than its socket
         if self.gate is not None:
             await self.gate.wait()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
