@@ -23,6 +23,9 @@ from .screen import screen_for
 from .stream import Asked, census, traffic
 from .tally import Price, Tally
 
+PATIENT = Budgets(store=0.05, embed=0.05, search=0.02, verify=0.02)
+"""Desk and cache share the machine here, and a call takes hundreds of milliseconds: waiting longer pays."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
@@ -38,6 +41,7 @@ class Options:
     backend: str | None = None
     model: str | None = None
     report: Path | None = None
+    budgets: Budgets = PATIENT
 
     def __str__(self) -> str:
         backend = (
@@ -83,7 +87,9 @@ async def _demo(
         await desk.answer(stream[0].text)
         desk.worked.clear()
     layer = CacheLayer(
-        policy=Policy(semantic=options.semantic, max_error_rate=options.max_error_rate, budgets=_PATIENT),
+        policy=Policy(
+            semantic=options.semantic, max_error_rate=options.max_error_rate, budgets=options.budgets
+        ),
         store=options.redis,
     )
 
@@ -135,7 +141,5 @@ def _cost_per_call(corpus: Corpus, price: Price) -> float:
     return sum(map(of, corpus.articles.values())) / len(corpus.articles)
 
 
-_PATIENT = Budgets(store=0.05, embed=0.05, search=0.02, verify=0.02)
-"""Desk and cache share the machine here, and a call takes hundreds of milliseconds: waiting longer pays."""
 _QUESTION = 60
 """Characters of a usual question."""
