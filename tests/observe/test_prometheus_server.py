@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +125,7 @@ def _ready(url: str) -> bool:
 
 def ask(url: str, questions: list[str]) -> None:
     """Ask them all, a few at a time."""
-    with httpx.Client(base_url=url) as client, ThreadPoolExecutor(4) as threads:
+    with httpx.Client(base_url=url, timeout=PATIENCE) as client, ThreadPoolExecutor(4) as threads:
 
         def one(question: str) -> None:
             messages = [{"role": "user", "content": question}]
@@ -132,23 +134,32 @@ def ask(url: str, questions: list[str]) -> None:
         list(threads.map(one, questions))
 
 
-def answer(prometheus: str, query: str) -> float | None:
-    told = httpx.get(f"{prometheus}/api/v1/query", params={"query": query}).json()["data"]["result"]
+def answer(prometheus: str, query: str, at: float | None = None) -> float | None:
+    """Now, or as of a moment."""
+    asked = {"query": query} if at is None else {"query": query, "time": at}
+    told = httpx.get(f"{prometheus}/api/v1/query", params=asked, timeout=PATIENCE).json()["data"]["result"]
     return float(told[0]["value"][1]) if told else None
+
+
+def scraped(prometheus: str, requests: int) -> float:
+    """The moment of a scrape that saw so many. A later one may run over its time, and nothing is known from then on."""
+    query = f"max(timestamp(cachelayer_requests_total)) and sum(cachelayer_requests_total) == {requests}"
+    seen: float = until(lambda: answer(prometheus, query))
+    return seen
 
 
 def test_promql_s_answers_are_those_of_the_traffic(gateway: Any, prometheus: str) -> None:
     ask(gateway[1].url, [f"question {i}" for i in range(10)])
     ask(gateway[1].url, [f"question {i % 10}" for i in range(40)])
-    until(lambda: answer(prometheus, "sum(cachelayer_requests_total)") == 50)
+    told = partial(answer, prometheus, at=scraped(prometheus, 50))
     misses = 'sum(cachelayer_requests_total{match="none"}) / sum(cachelayer_requests_total)'
-    assert answer(prometheus, misses) == pytest.approx(0.2)
-    assert answer(prometheus, "sum(cachelayer_calls_total)") == 10
-    assert answer(prometheus, "sum(cachelayer_entries)") == 10
-    assert answer(prometheus, 'sum(cachelayer_stage_seconds_count{stage="backend"})') == 10
+    assert told(misses) == pytest.approx(0.2)
+    assert told("sum(cachelayer_calls_total)") == 10
+    assert told("sum(cachelayer_entries)") == 10
+    assert told('sum(cachelayer_stage_seconds_count{stage="backend"})') == 10
     slow = 'histogram_quantile(0.99, sum by (le) (cachelayer_request_seconds_bucket{result="miss"}))'
-    assert 0 < (answer(prometheus, slow) or 0) < 10
-    assert answer(prometheus, "up") == 1
+    assert 0 < (told(slow) or 0) < 10
+    assert told("up") == 1
 
 
 def test_the_alarm_goes_off_when_the_cache_is_flushed_under_load(gateway: Any, prometheus: str) -> None:
@@ -159,7 +170,7 @@ def test_the_alarm_goes_off_when_the_cache_is_flushed_under_load(gateway: Any, p
         while not over.is_set():
             ask(served.url, questions)
             if flushed.is_set():
-                asyncio.run_coroutine_threadsafe(app.layer.erase(), served.loop).result(10)
+                asyncio.run_coroutine_threadsafe(app.layer.erase(), served.loop).result(PATIENCE)
 
     loading = threading.Thread(target=load)
     loading.start()
@@ -174,18 +185,24 @@ def test_the_alarm_goes_off_when_the_cache_is_flushed_under_load(gateway: Any, p
 
 
 def firing(prometheus: str) -> set[str]:
-    alerts = httpx.get(f"{prometheus}/api/v1/alerts").json()["data"]["alerts"]
+    alerts = httpx.get(f"{prometheus}/api/v1/alerts", timeout=PATIENCE).json()["data"]["alerts"]
     return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
 
 def test_every_panel_is_drawn_from_a_prometheus_answers(
     gateway: Any, prometheus: str, tmp_path: Path
 ) -> None:
-    questions = [f"question {i % 10}" for i in range(40)]
-    ask(gateway[1].url, questions)
-    until(lambda: answer(prometheus, "sum(cachelayer_requests_total)") == 40)
-    ask(gateway[1].url, [*questions, "one more"])  # a rate needs two scrapes
-    until(lambda: (answer(prometheus, "sum(rate(cachelayer_requests_total[5s]))") or 0) > 0)
+    ask(gateway[1].url, [f"question {i % 10}" for i in range(40)])
+    scraped(prometheus, 40)
+    more = count()
+
+    def drawable() -> bool:
+        """A rate needs traffic between two scrapes, of each kind."""
+        ask(gateway[1].url, ["question 1", f"one more {next(more)}"])
+        kinds = "count(sum by (match) (rate(cachelayer_requests_total[5s])) > 0)"
+        return answer(prometheus, kinds) == 2
+
+    until(drawable)
     out = tmp_path / "page.html"
     command = [sys.executable, MONITORING / "draw.py", "--prometheus", prometheus, "--last", "10"]
     subprocess.run([*command, "--window", "5s", "--out", out], check=True)
