@@ -244,22 +244,23 @@ class Local(Elsewhere):
                 await self._settle(self._kept(self.log.flush))
         return len(doomed)
 
-    async def _settle(self, write: Callable[[], None]) -> None:
-        """A full disk: nothing is better than something invalid. Where not even that is possible, it is owed."""
+    async def _settle(self, write: Callable[[], None], *, physically: bool = False) -> None:
+        """If the disk refuses, nothing is better than something invalid. Where not even that can be, it is owed."""
         try:
             await offload(write)
         except OSError as fault:
             self.arrivals.faults.report("persist", fault)
-            self._owes, failed, self.failure = True, self.failure, REFUSED
-            await offload(self.log.clear)
-            self.failure = failed
+            if physically or self.log.owes:
+                self._owes, failed, self.failure = True, self.failure, REFUSED
+                await offload(self.log.clear)
+                self.failure = failed
         self._owes = False
 
     async def _erase(self, owners: Sequence[bytes] | None) -> None:
         """What cannot be erased keeps nothing else from it; raises StoreFault in the end."""
         texts = self.directory / "texts"
         steps = (
-            partial(self._settle, self._kept(self.log.rewrite)),
+            partial(self._settle, self._kept(self.log.rewrite), physically=True),
             offloaded(self.log.erase_unread),
             offloaded(partial(texts.unlink, missing_ok=True)),
             offloaded(self._index.scrub),

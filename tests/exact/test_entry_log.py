@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cachelayer.exact.wire.entry_log import EntryLog
+from cachelayer.exact.wire.entry_parts import HEAD
 from cachelayer.types import Findable, Record
 
 PAYLOAD = 20_000
@@ -135,9 +136,9 @@ def test_a_log_that_is_cut_short_anywhere_gives_what_is_whole(tmp_path: Path) ->
     log.flush()
     log.close()
     data = path.read_bytes()
-    half = (len(data) - 8) // 2 + 8
-    for size in (0, 7, 8, 9, 20, half - 1, half, half + 1, half + 19, len(data) - 1):
+    half = (len(data) - HEAD) // 2 + HEAD
+    for size in (0, 7, 8, 9, HEAD, 20, half - 1, half, half + 1, half + 19, len(data) - 1):
         path.write_bytes(data[:size])
         assert [entry.id for entry in log.load()] == ([0] if size >= half else [])
         log.close()
-        assert path.stat().st_size == (half if size >= half else 8)
+        assert path.stat().st_size == (half if size >= half else HEAD)

@@ -1,32 +1,21 @@
-"""Entries on disk, for one process: an append-only file of what was kept and what is gone, each part checksummed.
+"""Entries on disk, for one process: an append-only file of what was kept, each part checksummed.
 
-A part that does not check is never believed: at the end it is torn, and cut; before others it is damaged, and passed
-over, since what is gone may stand behind it. What is dead is left behind when the file is written anew.
+What is gone is struck out where it stands (see `entry_parts`), and left behind when the file is written anew.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from struct import Struct
-from typing import BinaryIO
-
-import xxhash
 
 from ...types import Findable, Record
+from . import entry_parts as parts
 from .entry_body import Kept, body_of, kept_of
 
-_KIND = b"CLENTR"
-_MAGIC = _KIND + b"01"
-_PART = Struct("<IQ")
-"""Length of the body, id of the entry; a body of length 0 says that it is gone."""
-_SUM = Struct("<Q")
-_AT_ONCE = 2**20
-"""Bytes read and written at once: a whole file in memory would be twice as much again as all that is kept there."""
-Spans = dict[int, tuple[int, int]]
 _LEAST = 16 * 2**20
 """A file this long, and more than half dead, is worth writing anew."""
 
@@ -41,10 +30,15 @@ class EntryLog:
         self.aside = ""
         """The name under which another version's file, or another program's, was put out of the way then."""
         self._pending: dict[int, bytes] = {}
+        """Bodies to be written, by id."""
+        self._doomed: list[parts.Span] = []
+        """Parts that are to be struck out."""
+        self._places: dict[int, parts.Span] = {}
+        """The parts that are in the file, or on their way into it, by id."""
         self._live: dict[int, int] = {}
         """Bytes of what is alive, by id."""
         self._size = self._alive = 0
-        self._latest = 0  # the highest id in the file
+        self._mark = b""
         self._torn = False  # whether what could not be written may stand behind what counts
         self._file = -1
         self._lock = threading.Lock()
@@ -54,32 +48,39 @@ class EntryLog:
     def reset(self) -> None:
         """Let the file be: after a fork the parent writes it."""
         self._release()
-        self._pending, self._lock, self._writing = {}, threading.Lock(), threading.Lock()
+        self._pending, self._doomed = {}, []
+        self._lock, self._writing = threading.Lock(), threading.Lock()
 
     def load(self) -> list[Kept]:
         """Open the file, cut what is torn, and read what is alive, oldest first. Blocks."""
         self.close()
         kept: list[Kept] = []
-        alive: Spans = {}
-        whole = self.lost = 0
-        self.aside = ""
+        held = parts.Scan()
+        self.lost, self.aside = 0, ""
         if self.path.exists():
-            with self.path.open("rb", _AT_ONCE) as data:
-                whole, alive, damaged = _scan(data)
-                kept = [entry for key, span in alive.items() if (entry := kept_of(key, _read(data, span)))]
-                self.lost = data.seek(0, os.SEEK_END) - whole + damaged
+            with self.path.open("rb", parts.AT_ONCE) as data:
+                held = parts.scan(data)
+                kept = [
+                    e for key, span in held.alive.items() if (e := kept_of(key, parts.body_at(data, span)))
+                ]
+                self.lost = data.seek(0, os.SEEK_END) - held.whole + held.damaged
                 data.seek(0)
-                ours = _MAGIC.startswith(data.read(len(_MAGIC)))
+                ours = parts.MAGIC.startswith(data.read(len(parts.MAGIC)))
             if not ours:
                 self._set_aside()
         self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
-        if whole < len(_MAGIC):
+        if held.whole < parts.HEAD:
             os.ftruncate(self._file, 0)
-            whole = os.write(self._file, _MAGIC)
-        os.ftruncate(self._file, whole)
-        self._size = whole
-        self._live = {key: end - start for key, (start, end) in alive.items()}
-        self._alive, self._latest, self._torn = sum(self._live.values()), max(alive, default=0), False
+            held.mark, held.whole = parts.new_mark(), os.write(self._file, parts.MAGIC)
+            held.whole += os.write(self._file, held.mark)
+        os.ftruncate(self._file, held.whole)
+        self._mark, self._size, self._torn = held.mark, held.whole, False
+        self._places = held.alive
+        self._live = {key: span.length for key, span in held.alive.items()}
+        self._pending, self._doomed, self._alive = {}, held.doubled, sum(self._live.values())
+        if held.damaged:  # it might be read another time, when it was declared invalid meanwhile
+            with suppress(OSError):
+                self.rewrite()
         return kept
 
     def _set_aside(self) -> None:
@@ -93,7 +94,7 @@ class EntryLog:
         """Remove what was set aside of other versions of ours: nobody here can tell whose it is. Blocks."""
         for path in self.path.parent.glob(f"{self.path.name}.unread-*"):
             with path.open("rb") as data:
-                ours = data.read(len(_KIND)) == _KIND
+                ours = data.read(len(parts.KIND)) == parts.KIND
             if ours:
                 path.unlink()
 
@@ -101,17 +102,21 @@ class EntryLog:
         """Keep an entry under `key`, from the next flush on."""
         body = body_of(findable, record)
         with self._lock:
-            self._pending[key] = _part(key, body)
-            self._alive += len(body) - self._live.get(key, 0)
+            self._bury(key)
+            self._pending[key] = body
             self._live[key] = len(body)
+            self._alive += len(body)
 
     def drop(self, key: int) -> None:
         """An entry is gone; nothing where it is not here."""
         with self._lock:
-            size = self._live.pop(key, None)
-            if size is not None:
-                self._alive -= size
-                self._pending[key] = _part(key, b"")
+            self._bury(key)
+
+    def _bury(self, key: int) -> None:
+        self._alive -= self._live.pop(key, 0)
+        self._pending.pop(key, None)
+        if (span := self._places.pop(key, None)) is not None:
+            self._doomed.append(span)
 
     def ids(self) -> list[int]:
         """Of all entries that are kept, or were when the file was closed."""
@@ -126,7 +131,12 @@ class EntryLog:
     @property
     def due(self) -> bool:
         """Whether something waits to be written."""
-        return bool(self._pending)
+        return bool(self._pending or self._doomed)
+
+    @property
+    def owes(self) -> bool:
+        """Whether the file may still have something that is gone."""
+        return self._torn or bool(self._doomed)
 
     @property
     def wasteful(self) -> bool:
@@ -134,62 +144,88 @@ class EntryLog:
         return self._size > _LEAST and self._alive * 2 < self._size
 
     def flush(self) -> None:
-        """Write and sync what was collected. Blocks; on OSError the file is as before, and what it lost is not kept."""
+        """Write and sync what was collected. Blocks; on OSError what could not be written is not kept.
+
+        What is gone is gone from a full disk, too: see `owes`.
+        """
         with self._writing:
+            if self._file < 0:
+                return
             with self._lock:
                 pending, self._pending = self._pending, {}
-            if not (pending or self._torn) or self._file < 0:
-                return
+                doomed, self._doomed = self._doomed, []
+                made = self._placed(pending)
             try:
-                if self._torn:
-                    self._cut()
-                self._append(b"".join(pending.values()))
+                if made or doomed or self._torn:
+                    self._write(made, doomed)
             except OSError:
                 self._give_up(pending)
+                self._strike_out(doomed)
                 raise
-            self._latest = max(self._latest, *pending, 0)
+
+    def _placed(self, pending: dict[int, bytes]) -> list[bytes]:
+        """Parts one behind the other, from where the file ends."""
+        made, at = [], self._size
+        for key, body in pending.items():
+            span = self._places[key] = parts.Span(key, at, len(body))
+            made.append(parts.part_of(self._mark, key, body, at))
+            at = span.end
+        return made
 
     def _give_up(self, pending: dict[int, bytes]) -> None:
-        """Entries that could not be written are not kept; deaths must be written sooner or later."""
+        """Entries that could not be written are not kept."""
         with self._lock:
-            for key, part in pending.items():
-                if len(part) != _PART.size + _SUM.size and key not in self._pending:
-                    self._alive -= self._live.pop(key, 0)
-                if key <= self._latest:  # it, or an older version of it, may be in the file
-                    self._pending.setdefault(key, _part(key, b""))
+            for key in pending:
+                if key in self._places:  # else it went meanwhile, or is another by now
+                    self._alive -= self._live.pop(key)
+                    del self._places[key]
+            self._doomed = [span for span in self._doomed if span.at < self._size]
+
+    def _strike_out(self, doomed: list[parts.Span]) -> None:
+        """Where nothing can be added, take away; where that cannot be done either, it waits."""
+        if doomed:
+            try:
+                self._write([], doomed)
+            except OSError:
+                with self._lock:
+                    self._doomed = doomed + self._doomed
 
     def clear(self) -> None:
         """Forget everything; needs no room on the disk. Blocks; on OSError what was collected still waits."""
         with self._writing, self._lock:
             if self._file >= 0:
                 try:
-                    os.ftruncate(self._file, len(_MAGIC))
+                    os.ftruncate(self._file, parts.HEAD)
                     os.fsync(self._file)
                 except OSError:
                     self._begin_anew()
-                self._size, self._torn = len(_MAGIC), False
-            self._pending, self._live, self._alive = {}, {}, 0
+                self._size, self._torn = parts.HEAD, False
+            self._pending, self._places, self._live, self._alive, self._doomed = {}, {}, {}, 0, []
 
     def _begin_anew(self) -> None:
         """In the place of a file that cannot even be cut; one that is another process's by now stays."""
         if not self.astray:
             self.path.unlink()
-        file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+        file, mark = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), parts.new_mark()
         try:
-            os.write(file, _MAGIC)
+            os.write(file, parts.MAGIC + mark)
             os.fsync(file)
         except OSError:
             os.close(file)
             self.path.unlink()
             raise
         os.close(self._file)
-        self._file = file
+        self._file, self._mark = file, mark
         self._keep_name()
 
-    def _append(self, data: bytes) -> None:
-        """Write and sync, or leave the file as it was."""
-        at, view = self._size, memoryview(data)
+    def _write(self, made: Sequence[bytes], doomed: Sequence[parts.Span]) -> None:
+        """Write and sync, or leave the file as long as it was."""
+        at, view = self._size, memoryview(b"".join(made))
         try:
+            if self._torn:
+                self._cut()
+            for span in doomed:
+                os.pwrite(self._file, parts.death_of(self._mark, span), span.at)
             while view:
                 written = os.pwrite(self._file, view, at)
                 at, view = at + written, view[written:]
@@ -211,11 +247,11 @@ class EntryLog:
         with self._writing:
             if self._file < 0:
                 return  # closed meanwhile: the file may be another process's by now
-            aside = self.path.with_name(self.path.name + ".new")
+            aside, mark = self.path.with_name(self.path.name + ".new"), parts.new_mark()
             file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
             try:
-                with open(os.dup(self._file), "rb", _AT_ONCE) as data:  # by the name it may be gone
-                    size = _write_alive(file, data)
+                with open(os.dup(self._file), "rb", parts.AT_ONCE) as data:  # by the name it may be gone
+                    spans = parts.copy_alive(data, file, mark)
                 os.fsync(file)
                 aside.rename(self.path)
             except OSError:
@@ -223,8 +259,16 @@ class EntryLog:
                 aside.unlink(missing_ok=True)
                 raise
             os.close(self._file)
-            self._file, self._size, self._torn = file, size, False
+            self._file, self._mark, self._torn = file, mark, False
+            self._moved(spans)
             self._keep_name()
+
+    def _moved(self, spans: dict[int, parts.Span]) -> None:
+        """Everything stands elsewhere; what went meanwhile is to be struck out there."""
+        with self._lock:
+            self._size = max((span.end for span in spans.values()), default=parts.HEAD)
+            self._doomed = [span for key, span in spans.items() if key not in self._places]
+            self._places = {key: span for key, span in spans.items() if key in self._places}
 
     def _keep_name(self) -> None:
         """Else a machine that fails now comes back with the file that had the name before."""
@@ -244,53 +288,3 @@ class EntryLog:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-
-def _part(key: int, body: bytes) -> bytes:
-    head = _PART.pack(len(body), key) + body
-    return head + _SUM.pack(xxhash.xxh3_64_intdigest(head))
-
-
-def _scan(data: BinaryIO) -> tuple[int, Spans, int]:
-    """Where the last part that checks ends; where the bodies of what is alive lie, by id, oldest first; and how many
-    bytes before that end do not check."""
-    alive: Spans = {}
-    size = data.seek(0, os.SEEK_END)
-    data.seek(0)
-    if data.read(len(_MAGIC)) != _MAGIC:
-        return 0, alive, 0
-    at = whole = len(_MAGIC)
-    damaged = 0
-    while size >= at + _PART.size + _SUM.size:
-        head = data.read(_PART.size)
-        length, key = _PART.unpack(head)
-        start, end = at + _PART.size, at + _PART.size + length
-        if size < end + _SUM.size:
-            break
-        found = xxhash.xxh3_64(head)
-        found.update(data.read(length))
-        at = end + _SUM.size
-        alive.pop(key, None)
-        if _SUM.unpack(data.read(_SUM.size))[0] != found.intdigest():
-            continue
-        damaged += start - _PART.size - whole
-        whole = at
-        if length:
-            alive[key] = start, end
-    return whole, alive, damaged
-
-
-def _write_alive(file: int, data: BinaryIO) -> int:
-    """Write what is alive in `data`; how many bytes that are."""
-    with open(file, "wb", _AT_ONCE, closefd=False) as out:
-        size = out.write(_MAGIC)
-        for start, end in _scan(data)[1].values():
-            data.seek(start - _PART.size)
-            size += out.write(data.read(_PART.size + end - start + _SUM.size))
-    return size
-
-
-def _read(data: BinaryIO, span: tuple[int, int]) -> bytes:
-    start, end = span
-    data.seek(start)
-    return data.read(end - start)
