@@ -1,6 +1,7 @@
 """Pairs of requests that are kept apart, on disk: the latest of them, each of one size.
 
-They are few and independent of each other, so none has a checksum.
+They are few, and nobody reports a pair again that is lost, so there are two files of them: what one is damaged in is in
+the other. None has a checksum, since what it makes of damage are pairs of nobody's.
 """
 
 from __future__ import annotations
@@ -16,14 +17,17 @@ _MAGIC = b"CLPAIR01"
 
 
 class PairLog:
-    """One file of records of `size` bytes: at least the latest `most`. Thread-safe; blocks; raises OSError."""
+    """Two files of records of `size` bytes: at least the latest `most`. Thread-safe; blocks; raises OSError."""
 
     def __init__(self, path: Path, size: int, most: int) -> None:
         self.path, self._size, self._most = path, size, most
+        self._paths = path, path.with_name(f"{path.name}.twin")
         self._lock = forks.lock()
+        self.unlike = False
+        """Whether they were not the same when they were read last, as by damage; not one record, as by a kill."""
 
     def load(self) -> list[bytes]:
-        """The latest records, oldest first. A torn one at the end is cut, and a file that is no such log emptied."""
+        """The latest records, oldest first. A torn one at the end is cut, and a file that is no such log begun anew."""
         with self._lock:
             held, odd = self._read()
             if odd:
@@ -37,30 +41,37 @@ class PairLog:
             if odd or not self.path.exists():
                 self._write([*held, record])
                 return
-            with self.path.open("ab", buffering=0) as file:
-                file.write(record)
-                os.fsync(file)
+            for path in self._paths:
+                with path.open("ab", buffering=0) as file:
+                    file.write(record)
+                    os.fsync(file)
 
     def drop(self, beginnings: Sequence[bytes] | None) -> None:
         """Leave no record that begins so, or none at all."""
         with self._lock:
-            if self.path.exists():
+            if any(path.exists() for path in self._paths):
                 gone = () if beginnings is None else tuple(beginnings)
                 kept = [] if beginnings is None else [r for r in self._read()[0] if not r.startswith(gone)]
                 self._write(kept)
 
     def _read(self) -> tuple[list[bytes], bool]:
-        """The latest records, and whether the file holds anything else, or twice as many."""
-        if not self.path.exists():
-            return [], False
-        data = self.path.read_bytes()
+        """The latest records, and whether the files hold anything else, or twice as many, or not the same."""
+        one, other = (self._read_one(path) for path in self._paths)
+        if one == other:
+            return one[0][-self._most :], one[1] or len(one[0]) >= 2 * self._most
+        short, long = sorted((one[0], other[0]), key=len)
+        self.unlike = len(long) - len(short) > 1 or long[: len(short)] != short
+        return list(dict.fromkeys((*other[0], *one[0]))), True
+
+    def _read_one(self, path: Path) -> tuple[list[bytes], bool]:
+        """What is whole of a file, and whether it holds anything else."""
+        data = path.read_bytes() if path.exists() else b""
         whole = data.startswith(_MAGIC)
-        body = data[len(_MAGIC) :] if whole else b""
-        torn, number = len(body) % self._size, len(body) // self._size
-        first = max(number - self._most, 0)
-        records = [body[at * self._size : (at + 1) * self._size] for at in range(first, number)]
-        return records, not whole or torn > 0 or number >= 2 * self._most
+        records = [data[at : at + self._size] for at in range(len(_MAGIC), len(data), self._size)]
+        torn = bool(records) and len(records[-1]) < self._size
+        return (records[:-1] if torn else records) if whole else [], bool(data) and (torn or not whole)
 
     def _write(self, records: Sequence[bytes]) -> None:
-        with whole_file(self.path) as file:
-            file.write(b"".join((_MAGIC, *records)))
+        for path in self._paths:
+            with whole_file(path) as file:
+                file.write(b"".join((_MAGIC, *records)))

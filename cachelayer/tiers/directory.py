@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ..exact.wire.entry_log import EntryLog
+from ..semantic.pair_log import PairLog
 
 _log = logging.getLogger("cachelayer")
 
 
-def tell(log: EntryLog) -> None:
+def tell(log: EntryLog, reports: PairLog) -> None:
     """Once an opening, of what lay there and is not read."""
+    if reports.unlike:
+        _log.warning("%s and its twin are not alike: what either holds counts", reports.path)
     if log.aside:
         words = "%s holds what this version does not read: it was renamed to %s, and nothing of it is served"
         _log.warning(words, log.path, log.aside)

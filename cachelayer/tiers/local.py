@@ -83,11 +83,11 @@ class Local(Elsewhere):
             remedy = f"cannot be read and written: {fault.strerror or fault}"
             raise ConfigurationError("index", str(self.directory), remedy) from fault
         self._opened = True
-        directory.tell(self.log)
         await self._recall_texts()
         with self.arrivals.faults.guard("report"):
             for pair in await offload(self._reports.load):
                 similar.apart.add(pair)
+        directory.tell(self.log, self._reports)
         now = self.arrivals.clock.time()
         keeper.ids_from(int(now * 1e6))
         alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
@@ -294,4 +294,4 @@ class Local(Elsewhere):
         refused = getattr(self._index, "failure", "")
         failure = f"the disk refused vectors: {refused}" if refused else self.failure
         out = {"restored": self.restored, "discarded": self.discarded, "failure": failure}
-        return {**out, **self.arrivals.stats()}
+        return {**out, "lost": self.log.lost, **self.arrivals.stats()}

@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from same_words import SameWords
@@ -163,3 +164,23 @@ def test_a_log_of_pairs_holds_the_latest_and_survives_what_happens_to_its_file(t
     assert log.load() == []
     log.append(b"0021")
     assert PairLog(path, 4, 5).load() == [b"0021"]
+
+
+@pytest.mark.parametrize("which", ["pairs", "pairs.twin"])
+def test_pairs_are_held_whatever_happens_to_one_of_their_files(tmp_path: Path, which: str) -> None:
+    """A damaged byte lost a report for good, or all of them, and nothing was told."""
+    log, records = PairLog(tmp_path / "pairs", 4, 9), [b"%04d" % number for number in range(9)]
+    for record in records:
+        log.append(record)
+    file = tmp_path / which
+    data = file.read_bytes()
+    changed = [data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :] for at in range(len(data))]
+    for sick in (*changed, *(data[:at] for at in range(len(data) - 8)), bytes(len(data))):
+        file.write_bytes(sick)
+        log = PairLog(tmp_path / "pairs", 4, 9)
+        assert set(log.load()) >= set(records) and log.unlike
+        assert (tmp_path / "pairs").read_bytes() == (tmp_path / "pairs.twin").read_bytes()
+        for copy in ("pairs", "pairs.twin"):
+            (tmp_path / copy).write_bytes(data)
+    file.write_bytes(data[:-2])  # a kill while the last was written
+    assert log.load() == records and not log.unlike

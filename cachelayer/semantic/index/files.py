@@ -19,6 +19,7 @@ from .packed import PackedIndex
 from .snapshot import Corrupt, read_snapshot, whole_file, write_snapshot
 
 TAKEN = "another process keeps its index there"
+_NOTHING, _OTHER = "nothing there", "made for another model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was found: entries kept, bytes of journal that did not check, and why a start was empty ('' if not)."""
+    """What was found: entries kept, bytes that did not check, and why a start was empty ('' if not)."""
 
     entries: int
     lost: int
@@ -102,15 +103,19 @@ class IndexFiles:
         """Fill `index` and give the journal to go on with."""
         reason = self._read_snapshot(index)
         if reason:
+            lost = 0 if reason.startswith((_NOTHING, _OTHER)) else self._bytes()
             self._generation += 1
             for stale in self.directory.glob("journal-*"):
                 stale.unlink()
             journal = self._new_journal()
             self._write_manifest("")
             self._sweep()
-            return Loaded(0, 0, reason), journal
+            return Loaded(0, lost, reason), journal
         lost, journal = self._replay(index)
         return Loaded(len(index), lost, ""), journal
+
+    def _bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.directory.glob("*-*"))
 
     def left(self, journal: Journal) -> Left | None:
         """Where to go on after the directory was let go; None where not all is written."""
@@ -156,12 +161,12 @@ class IndexFiles:
             identity, dimension = manifest["identity"], manifest["dimension"]
             digest = manifest["snapshot"]
         except FileNotFoundError:
-            return "nothing there"
+            return _NOTHING
         except (ValueError, KeyError, TypeError) as fault:
             self._generation = max([0, *map(_number, self.directory.glob("*-*"))])
             return f"the manifest is damaged: {fault}"
         if (identity, dimension) != (self._identity, self._dimension):
-            return f"made for another model: {identity}, {dimension} dimensions"
+            return f"{_OTHER}: {identity}, {dimension} dimensions"
         if not digest:
             return ""
         path = self._path("snapshot")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from .files import TAKEN, IndexFiles, Left, Loaded
 from .journal import Event, Journal
 from .packed import Found, PackedIndex
 
+_log = logging.getLogger("cachelayer")
 _PENDING = 32 * 2**20
 """Bytes collected in memory before an add writes them itself."""
 _LEAST_JOURNAL = 64 * 2**20
@@ -125,6 +127,9 @@ class PersistentIndex:
             self.inner.remove(self.inner.ids())  # what an attempt that failed had read
             loaded, self._journal = self._files.restore(self.inner)
             self._whole = True
+            if loaded.lost:
+                words = "%s: %d bytes of vectors are torn or damaged, and are made anew where their texts are kept"
+                _log.warning(words, self._files.directory, loaded.lost)
             return loaded
 
     def _rejoin(self) -> Loaded:
