@@ -23,6 +23,8 @@ class PairLog:
         self.path, self._size, self._most = path, size, most
         self._paths = path, path.with_name(f"{path.name}.twin")
         self._lock = forks.lock()
+        self._owed: list[bytes] = []
+        """Records that the disk refused."""
         self.unlike = False
         """Whether they were not the same when they were read last, as by damage; not one record, as by a kill."""
 
@@ -35,24 +37,38 @@ class PairLog:
             return held
 
     def append(self, record: bytes) -> None:
-        """Keep one more; it is on the disk when this returns."""
+        """Keep one more; it is on the disk when this returns, and is kept for `settle` where this raises."""
         with self._lock:
+            self._owed = [*self._owed[1 - self._most :], record]
+        self.settle()
+
+    @property
+    def due(self) -> bool:
+        """Whether something was refused."""
+        return bool(self._owed)
+
+    def settle(self) -> None:
+        """Write what was refused before."""
+        with self._lock:
+            if not self._owed:
+                return
             held, odd = self._read()
             if odd or not self.path.exists():
-                self._write([*held, record])
-                return
-            for path in self._paths:
-                with path.open("ab", buffering=0) as file:
-                    file.write(record)
-                    os.fsync(file)
+                self._write(list(dict.fromkeys((*held, *self._owed))))
+            else:
+                for path in self._paths:
+                    with path.open("ab", buffering=0) as file:
+                        file.write(b"".join(self._owed))
+                        os.fsync(file)
+            self._owed = []
 
     def drop(self, beginnings: Sequence[bytes] | None) -> None:
         """Leave no record that begins so, or none at all."""
+        gone = (b"",) if beginnings is None else tuple(beginnings)
         with self._lock:
+            self._owed = [record for record in self._owed if not record.startswith(gone)]
             if any(path.exists() for path in self._paths):
-                gone = () if beginnings is None else tuple(beginnings)
-                kept = [] if beginnings is None else [r for r in self._read()[0] if not r.startswith(gone)]
-                self._write(kept)
+                self._write([record for record in self._read()[0] if not record.startswith(gone)])
 
     def _read(self) -> tuple[list[bytes], bool]:
         """The latest records, and whether the files hold anything else, or twice as many, or not the same."""

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from ..exact.wire.entry_log import EntryLog
+from ..keep.holdings import Invalidation
+from ..keep.keeper import Keeper
+from ..semantic.index.files import IndexFiles
 from ..semantic.pair_log import PairLog
+from .arrivals import Arrival
 
 _log = logging.getLogger("cachelayer")
 
 
-def tell(log: EntryLog, reports: PairLog) -> None:
+def tell(log: EntryLog, reports: PairLog | None = None) -> None:
     """Once an opening, of what lay there and is not read."""
-    if reports.unlike:
+    if reports is not None and reports.unlike:
         _log.warning("%s and its twin are not alike: what either holds counts", reports.path)
     if log.aside:
         words = "%s holds what this version does not read: it was renamed to %s, and nothing of it is served"
@@ -35,3 +41,39 @@ def keep(log: EntryLog, index: Any, write: Callable[[], None]) -> None:
             raise index.fault
         log.rewrite()
     write()
+
+
+def drop(keeper: Keeper, ids: set[int]) -> None:
+    """Drop from memory what another process took from the disk."""
+    for memory in keeper.memories if ids else ():
+        with keeper.lock:
+            for slot in [slot for slot in memory if slot.id in ids]:
+                keeper.drop(memory, slot)
+
+
+def forget(place: Path, turn: Lock, declared: Invalidation) -> int:
+    """Take entries from a directory that is not open, since no model could be loaded, say. Blocks; raises OSError.
+
+    What another process has there is its own.
+    """
+    files, log = IndexFiles(place / "vectors", "", 0), EntryLog(place / "entries")
+    with turn:
+        if not log.path.exists():
+            return 0
+        try:
+            files.take()
+            kept = [Arrival(entry.findable, entry.record, 0, entry.id) for entry in log.load()]
+            doomed = [entry.id for entry in kept if entry.id is not None and declared.covers(*entry.marks)]
+            tell(log)
+            for key in doomed:
+                log.drop(key)
+            try:
+                log.flush()
+            except OSError:
+                log.clear()
+            return len(doomed)
+        except BlockingIOError:
+            return 0
+        finally:
+            log.close()
+            files.release()

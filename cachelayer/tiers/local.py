@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import ConfigurationError, StoreFault
 from ..exact.memory.table import Slot
 from ..exact.wire.entry_log import EntryLog
+from ..flow import forks
 from ..flow.background import Busy, offload, offloaded
 from ..keep.call import Call
 from ..keep.holdings import Invalidation
@@ -47,7 +48,7 @@ class Local(Elsewhere):
         """Entries on the disk that were not taken in yet."""
         self._keys: dict[bytes, int] = {}
         """The same by key: those that no call claimed yet."""
-        self._opened, self._writing = False, Busy()
+        self._opened, self._writing, self._turn = False, Busy(), forks.lock()
         self._owes = False
         """Whether what was declared invalid could not be taken from the disk, nor the whole log: yet to be done."""
         self._since = 0
@@ -92,7 +93,7 @@ class Local(Elsewhere):
         keeper.ids_from(int(now * 1e6))
         alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
         await self._discard([entry.id for entry in kept if entry.id not in alive])
-        self._forget(held - alive.keys())
+        directory.drop(keeper, held - alive.keys())
         indexed = set(self._index.ids().tolist())
         await self._discard([key for key in indexed if key not in alive and not similar.knows(key)])
         new = [entry for key, entry in alive.items() if not similar.knows(key)]
@@ -106,14 +107,6 @@ class Local(Elsewhere):
         await self._take([entry for entry in entries if not entry.item.partition or entry.id in indexed])
         if later:
             self.arrivals.background.spawn_always(partial(self._take, later))
-
-    def _forget(self, ids: set[int]) -> None:
-        """Drop from memory what another process took from the disk."""
-        keeper = self.arrivals.keeper
-        for memory in keeper.memories if ids else ():
-            with keeper.lock:
-                for slot in [slot for slot in memory if slot.id in ids]:
-                    keeper.drop(memory, slot)
 
     @property
     def _index(self) -> Any:
@@ -217,6 +210,9 @@ class Local(Elsewhere):
         """Write what waits; leave the dead behind where they are the most."""
         failed = REFUSED
         try:
+            if self._reports.due:
+                with self.arrivals.faults.guard("report"):
+                    await offload(self._reports.settle)
             with self.arrivals.faults.guard("persist"):
                 write = self._kept(self.log.rewrite if self.log.wasteful else self.log.flush)
                 await (self._settle(write) if self._owes else offload(write))
@@ -234,6 +230,8 @@ class Local(Elsewhere):
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
         """What was dropped must not come back, whatever happens next; `physically`: nor be found on the disk."""
         if not self._opened:
+            with self.arrivals.faults.guard("persist"):
+                return await offload(partial(directory.forget, self.directory, self._turn, declared))
             return 0
         doomed = self.coming(declared)
         await self._discard(doomed)
