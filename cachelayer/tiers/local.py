@@ -80,6 +80,9 @@ class Local(Elsewhere):
         held, similar, keeper = set(self.log.ids()), self.arrivals.similar, self.arrivals.keeper
         try:
             kept = await offload(self.log.load)
+            if self._owes:  # since before a close: the disk refused it to the end
+                await offload(self.log.clear)
+                kept, self._owes = [], False
         except OSError as fault:
             remedy = f"cannot be read and written: {fault.strerror or fault}"
             raise ConfigurationError("index", str(self.directory), remedy) from fault

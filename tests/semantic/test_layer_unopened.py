@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,25 @@ async def test_what_another_process_has_open_is_its_own(tmp_path: Path) -> None:
         assert other.layer.stats()["faults"] == {}
         await other.layer.aclose()
     assert await Life(tmp_path, WordEmbedder()).all(QUESTIONS[:1]) == []
+
+
+async def test_what_a_disk_refused_until_the_close_is_carried_out_at_the_next_start(tmp_path: Path) -> None:
+    """A layer that was started again read it back from the disk, which was well by then, and served it."""
+    await Life(tmp_path, WordEmbedder()).all()
+    life, entries, aside = Life(tmp_path, WordEmbedder()), tmp_path / "entries", tmp_path / "aside"
+    await life.layer.start()
+    log = life.layer._engine.tiers.elsewhere.log  # type: ignore[attr-defined,union-attr]
+    sound, unwritable = os.dup(log._file), os.open(entries, os.O_RDONLY)
+    entries.rename(aside)
+    entries.mkdir()  # by its name it can be neither removed nor made
+    os.dup2(unwritable, log._file)
+    await life.layer.invalidate(tags=[f"about:{QUESTIONS[1]}"])
+    await life.layer.aclose()
+    entries.rmdir()
+    aside.rename(entries)
+    for file in (sound, unwritable):
+        os.close(file)
+    assert QUESTIONS[1] in await life.all()
 
 
 def test_a_report_that_the_disk_refused_is_written_when_it_can_be(tmp_path: Path) -> None:
