@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import MissingExtra, broken
 
@@ -10,9 +11,17 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+TELEMETRY_OFF: Final = "ORT_DISABLE_TELEMETRY"
+"""From version 1.29 on the runtime reports its use to its makers, by a thread that a forked child waits for in vain
+when it ends. It reads this variable once, when it is imported."""
+
 
 def open_session(model: str | bytes) -> InferenceSession:
-    """One thread per run; runs on several threads share the session's weights."""
+    """One thread per run; runs on several threads share the session's weights.
+
+    The runtime reports nothing to its makers, unless the environment has another ORT_DISABLE_TELEMETRY.
+    """
+    os.environ.setdefault(TELEMETRY_OFF, "1")
     try:
         import onnxruntime
     except ImportError as fault:
