@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from ..exact.answers.frozen import Frozen
 from ..exact.answers.joining import Joins
@@ -12,6 +12,23 @@ from ..flow.readers import Replay
 
 if TYPE_CHECKING:
     from .call import Function
+
+_READ_OTHERWISE: Final = ("read", "fetchone", "line_num")
+"""What files and responses, cursors, and readers of tables have beside their next chunk; a mock has it all."""
+
+
+def is_async_stream(answer: Any) -> bool:
+    """Whether a function's answer comes chunk by chunk, awaited; one that is read in other ways, too, is a whole."""
+    return isinstance(answer, AsyncIterator) and not _read_otherwise(answer)
+
+
+def is_plain_stream(answer: Any) -> bool:
+    """The same of a plain iterator."""
+    return isinstance(answer, Iterator) and not _read_otherwise(answer)
+
+
+def _read_otherwise(answer: Any) -> bool:
+    return any(hasattr(answer, name) for name in _READ_OTHERWISE)
 
 
 def stream_of(chunks: Sequence[Part | Alike], *, plain: bool) -> Frozen:

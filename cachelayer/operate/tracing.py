@@ -12,6 +12,7 @@ from ..exact.answers.usage import usage_of
 from ..flow.attempt import Faults
 from ..keep.accounts import model_of
 from ..keep.call import Call, Function, Landing
+from ..keep.streams import is_async_stream, is_plain_stream
 from ..observe.otel import Attributes, Tracer
 from ..types import Match, Reason, Source
 
@@ -139,7 +140,7 @@ class _Called:
 
     def __exit__(self, kind: object, fault: BaseException | None, trace: object) -> None:
         self._span._tracer.leave(self._token)
-        if hasattr(self.answer, "__next__") or hasattr(self.answer, "__anext__"):
+        if is_plain_stream(self.answer) or is_async_stream(self.answer):
             self.answer, self._span._streams = None, self
         else:
             self.ended(self.answer, fault)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from ..flow.within import Alone, Itself
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
+from ..keep.streams import is_async_stream, is_plain_stream
 from ..keep.terms import begin, staleness
 from ..protocols import Clock
 from ..tiers.tiers import Tiers
@@ -132,9 +133,9 @@ class Engine:
         try:
             answer = await call.invoke(*call.args, **call.kwargs)
             if type(answer) not in _VALUES:
-                if isinstance(answer, AsyncIterator):
+                if is_async_stream(answer):
                     return await self._begun(call, self.keeping.record(call, answer, started))
-                if call.function.plain and isinstance(answer, Iterator):  # made in a thread
+                if call.function.plain and is_plain_stream(answer):  # made in a thread
                     return await self._begun(call, self.keeping.record_now(call, answer, started))
         except Exception:
             stale = self._stale(call)
@@ -249,9 +250,8 @@ class Engine:
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call) and not self.portal.here:
             look = partial(self.tiers.find, call, patient=running_loop() is None)
-            found = self.faults.attempt_now(
-                "lookup", lambda: self.portal.run(look())
-            )  # another may close the layer
+            # another may close the layer
+            found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))
             if isinstance(found, Landing):
                 return found
             if not call.still(self.faults):
@@ -266,7 +266,7 @@ class Engine:
             raise
         if isinstance(answer, Landing):
             return answer
-        if isinstance(answer, Iterator):
+        if is_plain_stream(answer):
             landing = self.keeping.record_now(call, answer, started)
             stale = self._standing_in(call)
             return landing if stale is None or not landing.recording.failed_at_once() else stale

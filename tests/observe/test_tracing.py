@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -280,3 +281,15 @@ async def test_the_tensorrt_llm_adapter_sends_the_context_to_its_server() -> Non
     await transport.aclose()
     server.close()
     assert f"traceparent: 00-{7:032x}-{9:016x}-01".encode() in heads[0]
+
+
+def test_a_call_that_is_answered_with_a_file_has_its_span_at_once() -> None:
+    spans, layer = Spans(), CacheLayer(semantic=False)
+    layer.trace(spans.provider)
+
+    @layer.cached(name="ask")
+    def ask(question: str) -> io.StringIO:
+        return io.StringIO("one\ntwo")
+
+    assert ask("how?").read() == "one\ntwo"
+    assert len(spans.named("text_completion ask")) == 1
