@@ -87,6 +87,13 @@ def test_cells_may_hold_chat_bodies_and_pairs_may_be_a_table(tmp_path: Path) -> 
     assert first.truth == second.truth and third.truth != fourth.truth
 
 
+def test_a_table_holds_prompts_of_any_length(tmp_path: Path) -> None:
+    prompt = "word " * 100_000
+    (tmp_path / "log.csv").write_text(f'question,answer\n"{prompt}",A\n')
+    (one,) = read([tmp_path / "log.csv"]).asked
+    assert one.text.strip() == prompt.strip()
+
+
 @pytest.mark.parametrize(
     ("row", "named"),
     [

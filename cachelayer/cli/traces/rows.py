@@ -30,6 +30,8 @@ _FOREIGN = {
     ".xlsx": "read_excel",
     ".xls": "read_excel",
 }
+_CELL = 2**30
+"""Characters of a cell, of which Python's own limit is 2**17: a prompt with what was retrieved for it has more."""
 _JSONL = "write one JSON object per line, or remove the broken line"
 
 
@@ -174,6 +176,7 @@ def _no_object(row: Any, where: Where) -> LineError:
 
 
 def _table(lines: TextIO, path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
+    csv.field_size_limit(_CELL)
     head = lines.readline()
     delimiter = max(_DELIMITERS, key=head.count)
     names = [name.strip() for name in next(csv.reader([head], delimiter=delimiter), [])]
