@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, Generic
 
 from ..errors import ConfigurationError
@@ -271,6 +272,9 @@ def _told(cached: Any) -> dict[str, Any]:
 
 class Method(Generic[P, R]):
     """A wrapped function that lives in a class: binds like any method."""
+
+    # pydantic tells by isinstance what stands in a class, and takes for fields what is no function
+    __class__ = property(lambda self: FunctionType)
 
     def __init__(self, cached: Callable[P, R]) -> None:
         self.__wrapped__ = cached
