@@ -52,6 +52,8 @@ class Lookup:
         self._door: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Fills the index before the tier serves, where answers survive a restart."""
+        self.served: Callable[[], None] = lambda: None
+        """Told whenever it begins to serve."""
         self._faults, self._background = faults, background
         self.entries: dict[int, Entry] = {}
         self._talks = Conversations()
@@ -99,6 +101,7 @@ class Lookup:
         finally:
             self._loop = None
         self.state, self.failure = State.READY, ""
+        self.served()
 
     def warm(self) -> None:
         """Start to load the model in the background, once; again where the loop on which that was done ended."""

@@ -178,7 +178,9 @@ class Local(Elsewhere):
         self._write()
 
     def _put(self, call: Call, slot: Slot, item: Findable | None) -> None:
-        if item is None or not slot.resident:
+        if (
+            item is None or not slot.resident or slot.id in self.log
+        ):  # an earlier run's, if the clock was set back
             return
         record = self._record(call, slot)
         if isinstance(record, Record):

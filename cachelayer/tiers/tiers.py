@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ..exact.answers.admission import has_tool_calls, text_of
@@ -27,22 +26,12 @@ from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
 from .arrivals import Elsewhere, Indexed
+from .early import Early, Written
 from .meaning import Meaning
 from .rides import Found, Rides
 from .shadows import Shadows
 from .shared import SharedTier
 from .shortcuts import Shortcuts
-
-
-@dataclass(slots=True)
-class Written:
-    """A kept answer on its way behind the caller's back."""
-
-    call: Call
-    slot: Slot
-    made: bool
-    """By this process; what came from the shared store is only indexed."""
-
 
 LEARNED = 8
 """Answers that are learned from in one turn of the loop, a millisecond each."""
@@ -77,12 +66,15 @@ class Tiers:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
         self.meaning = Meaning(self.similar_to, keeper, self.shadows, faults, clock)
-        self.every: list[SimilarTier] = [] if similar is None else [similar]
+        self._early = Early()
+        self.every: list[SimilarTier] = []
         """The similar tier, and those of functions that bring vectors of their own."""
         self._complaints = Complaints()
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
         self.apart = similar.apart if similar is not None else Apart()
+        if similar is not None:
+            self.join(similar)
 
     def similar_to(self, function: Function) -> SimilarTier | None:
         """The similar tier that serves a function."""
@@ -90,7 +82,7 @@ class Tiers:
 
     def join(self, tier: SimilarTier) -> None:
         """One more similar tier, of a function that brings vectors of its own."""
-        tier.inflight, tier.apart = self.inflight, self.apart
+        tier.inflight, tier.apart, tier.served = self.inflight, self.apart, self._begin
         self.every.append(tier)
 
     def wanted(self, call: Call) -> bool:
@@ -206,19 +198,33 @@ class Tiers:
         if not self.writeback.offer(item, asyncio.get_running_loop(), urgent):
             self.let_go(item.call)
 
+    def _begin(self) -> None:
+        """A tier serves: what was answered while it loaded is written behind now."""
+        for item in self._early.take():
+            item.late = True
+            self._offer(item)
+
+    def _loads(self, call: Call) -> SimilarTier | None:
+        """The tier without which a call's answer is neither found by meaning nor kept on the disk."""
+        fit = self.meaning.unfit(call) is None
+        return self.similar_to(call.function) if fit else self.similar if self.lasting else None
+
     async def _write(self, batch: Sequence[Written]) -> None:
         if self.shared is not None:
-            await self.shared.write([(item.call, item.slot) for item in batch if item.made])
+            await self.shared.write([(item.call, item.slot) for item in batch if item.made and not item.late])
         made: list[Indexed] = []
+        held: set[int] = set()
         for number, item in enumerate(batch, 1):
-            if item.call.function.similar:
+            if self._early.holds(item, self._loads(item.call)):
+                held.add(item.slot.id)
+            elif item.call.function.similar:
                 await self.faults.attempt("write-back", self._index(item, made), None)
             self.rides.findable(item.call)
             if number % LEARNED == 0:
                 await asyncio.sleep(0)
         if self.elsewhere is not None:
-            indexed = {slot.id for _, _, slot in made}
-            others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in indexed]
+            done = held.union(slot.id for _, _, slot in made)
+            others = [(item.call, item.slot) for item in batch if item.made and item.slot.id not in done]
             await self.elsewhere.wrote(made, others)
         for tier in self.every:
             if tier.due:
@@ -277,6 +283,7 @@ class Tiers:
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""
+        self._early.drop(slot)
         for tier in self.every:
             tier.forget(slot.id)
         if self.elsewhere is not None:
@@ -287,4 +294,5 @@ class Tiers:
         self.keeper.behind.settle()
         done = await self.writeback.drain(timeout)
         await self.background.settle()
+        done = await self.writeback.drain(timeout) and done  # what waited for the model
         return await self.recorder.drain(timeout) and done

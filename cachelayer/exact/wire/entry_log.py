@@ -118,6 +118,9 @@ class EntryLog:
         if (span := self._places.pop(key, None)) is not None:
             self._doomed.append(span)
 
+    def __contains__(self, key: int) -> bool:
+        return key in self._live
+
     def ids(self) -> list[int]:
         """Of all entries that are kept, or were when the file was closed."""
         with self._lock:
