@@ -40,7 +40,7 @@ class WriteBack(Generic[T]):
     def reset(self) -> None:
         """Forget what is queued: after a fork it is the parent's to write."""
         self._queue: deque[T] = deque()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a dropped worker that the collector ends meanwhile comes here, too
         self._worker: asyncio.Task[None] | None = None
         self._workers: WeakSet[asyncio.Task[None]] = WeakSet()
         """Also those whose loops stand still."""
@@ -156,5 +156,5 @@ class WriteBack(Generic[T]):
             elif not alive:
                 return None
             self._urgent = self._urgent or bool(self._queue)
-            self._passed = self._passed or Future()
-            return self._passed
+            passed = self._passed = self._passed or Future()
+            return passed
