@@ -45,7 +45,7 @@ class Keeper(Holdings):
     ) -> None:
         super().__init__(gone, Behind(faults))
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
-        self._now = clock.monotonic
+        self._now, self._guard = clock.monotonic, faults.guard("keep")
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
         """Where to look for an entry by its canonical bytes, which prove it."""
         self._freezer = Freezer()
@@ -112,8 +112,8 @@ class Keeper(Holdings):
         """The same of a slot."""
         if slot.tokens is not None:
             return slot.tokens
-        seen = self.faults.attempt_now("view", seen_of, function, slot.answer)
-        slot.tokens = tokens = 0 if isinstance(seen, Reason) else tokens_of(seen)
+        found = self.faults.attempt_now("view", lambda: tokens_of(seen_of(function, slot.answer)))
+        slot.tokens = tokens = 0 if isinstance(found, Reason) else found
         return tokens
 
     # writing -----------------------------------------------------------------------------------------------------
@@ -289,5 +289,5 @@ class Keeper(Holdings):
         """Let the call's raw form lead straight to its entry next time."""
         function = call.function
         if function.linkable:
-            with self.lock:
+            with self._guard, self.lock:
                 function.lane_of(call.tenant).link(function.memory, slot, call.args, call.kwargs)

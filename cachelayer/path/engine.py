@@ -108,9 +108,13 @@ class Engine:
         """What one caller does for all who ask the same, where other tiers are asked first."""
         try:
             return await self.tiers.find_or(call, partial(self._in_turn, call))
+        except MemoryError as fault:
+            if not self.tiers.forgives(call, fault):
+                raise
         except BaseException:
             self.tiers.let_go(call)
             raise
+        return await self._in_turn(call)
 
     async def _in_turn(self, call: Call) -> Landing:
         """A real miss after a wait. What somebody changed meanwhile is answered for its caller alone, if that waits."""
@@ -204,16 +208,14 @@ class Engine:
         return answer if isinstance(answer, Landing) else self._passed(call, answer)
 
     def _passed(self, call: Call, answer: Any) -> Landing:
-        reason = call.reason or Reason.BYPASS
-        call.misses["memory"] = reason
+        call.misses["memory"] = reason = call.reason or Reason.BYPASS
         landing = Landing(BYPASS)
         landing.answer, landing.stored = answer, reason
         return landing
 
     def serve_now(self, call: Call) -> Outcome:
         """`serve` for a plain function."""
-        outcome: Outcome = self._path_now(call, self.delivery.outcome)
-        return outcome
+        return self._path_now(call, self.delivery.outcome)  # type: ignore[no-any-return]
 
     def answer_now(self, call: Call) -> Any:
         """`answer` for a plain function."""
@@ -233,8 +235,7 @@ class Engine:
             if hit.source is STALE and self._due(call):
                 self.portal.post(self.refresh, call.in_thread())
             return told(call, hit, True)
-        function = call.function
-        lead = partial(self._lead_now, call)
+        function, lead = call.function, partial(self._lead_now, call)
         try:
             key, proof = flight_key(call), call.canonical
             landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
@@ -249,8 +250,7 @@ class Engine:
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call) and not self.portal.here:
-            look = partial(self.tiers.find, call, patient=running_loop() is None)
-            # another may close the layer
+            look = partial(self.tiers.find, call, patient=running_loop() is None)  # which may be closed
             found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))
             if isinstance(found, Landing):
                 return found

@@ -34,6 +34,7 @@ class Keeping:
     ) -> None:
         self._keeper, self._tiers, self._flights = keeper, tiers, flights
         self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
+        self._guard = keeper.faults.guard("keep")
 
     def may_wait(self, call: Call) -> bool:
         """Whether a call's answer may be kept after its caller has it: nothing in this call waits for that."""
@@ -64,16 +65,25 @@ class Keeping:
             self._keeper.refuse(call, landing, Reason.CHANGED)
             self._tiers.let_go(call)
             return landing
+        with self._guard:  # the answer is its caller's, whatever becomes of the copy
+            self._keep(call, landing, now)
+            return landing
+        landing.due = None
+        if landing.slot is None:
+            self._keeper.refuse(call, landing, self._guard.reason)
+        self._keeper.faults.attempt_now("keep", self._tiers.let_go, call)
+        return landing
+
+    def _keep(self, call: Call, landing: Landing, now: float) -> None:
         fit = None if call.told else self._keeper.weigh(call, landing)
         if call.later or call.told:
             landing.due = now
             self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
-            return landing
+            return
         if fit:
-            self._keeper.place(call, landing, answer, now)
+            self._keeper.place(call, landing, landing.answer, now)
         if self._tiers.outlives(call) or call.function.comparison is not None:
             self._pass_on(call, landing)
-        return landing
 
     def _pass_on(self, call: Call, landing: Landing) -> None:
         if self._tiers.outlives(call):
@@ -101,13 +111,13 @@ class Keeping:
         shared, found = self._tiers.shared, self._keeper.by_id(entry)
         if found is None:
             digest = key_of(entry)
-            if digest is None or shared is None or not self._tiers.may_take(b"", by.principal):
+            if digest is None or shared is None or not self._tiers.reports.may_take(b"", by.principal):
                 return False
             return await shared.declared.forget(digest)
         memory, slot = found
         if by.tenant is not None and self._keeper.tenant_of(slot.scope) != by.tenant:
             return False
-        pair, heard = self._tiers.report_wrong(slot, asked_of(entry), by.principal)
+        pair, heard = self._tiers.reports.wrong(slot, asked_of(entry), by.principal)
         if heard:
             self._keeper.drop(memory, slot)
         if pair is not None and self._tiers.elsewhere is not None:

@@ -21,13 +21,13 @@ from ..keep.streams import seen_of
 from ..keep.terms import compared
 from ..protocols import Clock
 from ..semantic.apart import Apart
-from ..semantic.complaints import Complaints
 from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
 from .arrivals import Elsewhere, Indexed
 from .early import Early, Written
 from .meaning import Meaning
+from .reports import Reports
 from .rides import Found, Rides
 from .shadows import Shadows
 from .shared import SharedTier
@@ -69,10 +69,10 @@ class Tiers:
         self._early = Early()
         self.every: list[SimilarTier] = []
         """The similar tier, and those of functions that bring vectors of their own."""
-        self._complaints = Complaints()
         self.inflight = similar.inflight if similar is not None else InFlight()
         self.rides = Rides(self.inflight, faults, clock)
         self.apart = similar.apart if similar is not None else Apart()
+        self.reports = Reports(self.every, self.apart, clock.monotonic)
         if similar is not None:
             self.join(similar)
 
@@ -154,7 +154,7 @@ class Tiers:
         except BaseException:
             self.rides.landed(call, None)
             raise
-        self.rides.landed(call, landing)
+        self.faults.attempt_now("ride", self.rides.landed, call, landing)
         return landing
 
     async def _stored(self, call: Call, *, riders: bool = True) -> Landing | None:
@@ -176,6 +176,14 @@ class Tiers:
             self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
+
+    def forgives(self, call: Call, fault: MemoryError) -> bool:
+        """Whether that was no fault of the backend's, which was not asked yet; counted."""
+        self.let_go(call)
+        ours = not call.begun and call.reason is None
+        if ours:
+            self.faults.report("lookup", fault)
+        return ours
 
     def let_go(self, call: Call) -> None:
         """Nothing will be stored for this call: those who wait for it elsewhere go on."""
@@ -262,24 +270,6 @@ class Tiers:
         """Before anything is declared invalid: see `Elsewhere.ready`."""
         if self.elsewhere is not None:
             await self.elsewhere.ready(physically=physically)
-
-    def report_wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
-        """Somebody says that an entry's answer was wrong, for another request where that was `asked`.
-
-        Returns the pair of requests that are apart from now on, and whether the entry goes for everybody.
-        """
-        pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self.every]
-        if not any(tier.knows(slot.id) for tier in self.every):
-            return None, self.may_take(slot.scope, principal)
-        heard = [tier.report_wrong(slot.id, principal) for tier in self.every]
-        pair = next(filter(None, pairs), None)
-        if pair is not None:
-            self.apart.add(pair)
-        return pair, all(heard)
-
-    def may_take(self, scope: bytes, principal: str) -> bool:
-        """Whether a principal's report takes an answer from everybody that is not findable by meaning; counted."""
-        return self._complaints.heard(scope, principal, "", self.clock.monotonic())
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""

@@ -1,0 +1,36 @@
+"""Somebody says that an answer was wrong: what follows, and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..exact.memory.table import Slot
+from ..semantic.apart import Apart
+from ..semantic.complaints import Complaints
+from ..semantic.tier import SimilarTier
+
+
+class Reports:
+    """`tiers`: all that find answers by meaning; `apart`: their pairs of requests that never share an answer."""
+
+    def __init__(self, tiers: Sequence[SimilarTier], apart: Apart, now: Callable[[], float]) -> None:
+        self._tiers, self._apart, self._now = tiers, apart, now
+        self._complaints = Complaints()
+
+    def wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
+        """An entry's answer was wrong, for another request where that was `asked`.
+
+        Returns the pair of requests that are apart from now on, and whether the entry goes for everybody.
+        """
+        pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self._tiers]
+        if not any(tier.knows(slot.id) for tier in self._tiers):
+            return None, self.may_take(slot.scope, principal)
+        heard = [tier.report_wrong(slot.id, principal) for tier in self._tiers]
+        pair = next(filter(None, pairs), None)
+        if pair is not None:
+            self._apart.add(pair)
+        return pair, all(heard)
+
+    def may_take(self, scope: bytes, principal: str) -> bool:
+        """Whether a principal's report takes an answer from everybody that is not findable by meaning; counted."""
+        return self._complaints.heard(scope, principal, "", self._now())
