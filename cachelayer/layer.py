@@ -287,6 +287,6 @@ def _reset(mine: CacheLayer) -> None:
     tiers = mine._tiers
     for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
         part.reset()
-    for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere):
+    for tier in (tiers.writeback, tiers.recorder, tiers.shared, tiers.elsewhere, *tiers.every):
         if tier is not None:
             tier.reset()

@@ -111,6 +111,10 @@ class Lookup:
             if not self._background.spawn(self._warm):
                 self.state, self._loop = State.COLD, None
 
+    def reset(self) -> None:
+        """In a forked child nobody goes on loading the model."""
+        self.state = State.COLD if self.state is State.WARMING else self.state
+
     async def _warm(self) -> None:
         await self._faults.attempt("warm-up", self.start(), None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
@@ -10,8 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Reason
 from cachelayer.flow import forks
+from cachelayer.testing import WordEmbedder
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -81,6 +83,34 @@ def test_an_answer_that_a_thread_is_keeping_is_kept_before_the_process_forks() -
 
     good = in_a_fork(whole)
     keeping.join()
+    assert good
+
+
+def test_a_model_that_was_loading_as_the_process_forked_is_loaded_in_the_child() -> None:
+    """As where a server makes its workers from a process that has begun to answer."""
+    loading = threading.Event()
+
+    class Slow(WordEmbedder):
+        async def start(self) -> None:
+            await asyncio.to_thread(loading.wait)
+
+    layer = CacheLayer(embedder=Slow())
+
+    @layer.cached
+    def ask(question: str) -> str:
+        return question.upper()
+
+    def loads() -> bool:
+        loading.set()
+        ask("one")
+        asyncio.run(layer.flush())
+        return ask.outcome("two").misses["similar"] is not Reason.WARMING
+
+    ask("none")
+    good = in_a_fork(loads)
+    loading.set()
+    asyncio.run(layer.flush())
+    asyncio.run(layer.aclose())
     assert good
 
 
