@@ -108,8 +108,8 @@ async def test_a_stream_of_ten_thousand_words_is_kept_and_replayed_as_it_was(
     assert again.hit and app.asked == 1 and first.body == b"".join(app.events)
     known = re.compile(rb'"id": "[^"]*"|"created": ?[0-9]+')
     assert known.sub(b"", again.body) == known.sub(b"", first.body)
+    told = await asyncio.to_thread(lambda: body_of(chunks_in(first.body)))  # no callback's work
     whole = await c.chat("tell me all")
-    told = body_of(chunks_in(first.body))
     assert whole.hit and whole.json()["choices"] == told["choices"] and app.asked == 1
 
 
