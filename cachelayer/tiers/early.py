@@ -12,7 +12,7 @@ from ..semantic.tier import SimilarTier
 
 MOST: Final = 1000
 """Answers that wait at most; each holds the arguments that it was made for."""
-_LOADING: Final = frozenset({State.COLD, State.WARMING})
+LOADING: Final = frozenset({State.COLD, State.WARMING})
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class Early:
 
     def holds(self, item: Written, tier: SimilarTier | None) -> bool:
         """Whether `item` waits from now on: its tier does not serve yet."""
-        if tier is None or tier.state not in _LOADING or not item.slot.resident or len(self._held) >= MOST:
+        if tier is None or tier.state not in LOADING or not item.slot.resident or len(self._held) >= MOST:
             return False
         key = item.slot.id
         self._held[key] = item
         # it may serve since, and whatever waited was taken before this came
-        return tier.state in _LOADING or self._held.pop(key, None) is None
+        return tier.state in LOADING or self._held.pop(key, None) is None
 
     def drop(self, slot: Slot) -> None:
         """The entry left the memory."""

@@ -178,9 +178,8 @@ class Local(Elsewhere):
         self._write()
 
     def _put(self, call: Call, slot: Slot, item: Findable | None) -> None:
-        if (
-            item is None or not slot.resident or slot.id in self.log
-        ):  # an earlier run's, if the clock was set back
+        theirs = slot.id in self.log  # an earlier run's, if the clock was set back
+        if item is None or theirs or not slot.resident:
             return
         record = self._record(call, slot)
         if isinstance(record, Record):

@@ -25,7 +25,7 @@ from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
 from .arrivals import Elsewhere, Indexed
-from .early import Early, Written
+from .early import LOADING, Early, Written
 from .meaning import Meaning
 from .reports import Reports
 from .rides import Found, Rides
@@ -222,8 +222,9 @@ class Tiers:
             await self.shared.write([(item.call, item.slot) for item in batch if item.made and not item.late])
         made: list[Indexed] = []
         held: set[int] = set()
+        loading = any(tier.state in LOADING for tier in self.every)
         for number, item in enumerate(batch, 1):
-            if self._early.holds(item, self._loads(item.call)):
+            if loading and self._early.holds(item, self._loads(item.call)):
                 held.add(item.slot.id)
             elif item.call.function.similar:
                 await self.faults.attempt("write-back", self._index(item, made), None)

@@ -71,8 +71,8 @@ class EntryLog:
         self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         if held.whole < parts.HEAD:
             os.ftruncate(self._file, 0)
-            held.mark, held.whole = parts.new_mark(), os.write(self._file, parts.MAGIC)
-            held.whole += os.write(self._file, held.mark)
+            held.mark = parts.new_mark()
+            held.whole = os.write(self._file, parts.MAGIC + held.mark)
         os.ftruncate(self._file, held.whole)
         self._mark, self._size, self._torn = held.mark, held.whole, False
         self._places = held.alive
