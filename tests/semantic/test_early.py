@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
+from held_model import Held
 
 from cachelayer import CacheLayer, Reason, Source
 from cachelayer.layer import engine_of
 from cachelayer.testing import WordEmbedder
 
 ASKED, AGAIN = "how do I reset the hub", "the hub: how do I reset"
-
-
-class Loading(WordEmbedder):
-    """A model that takes its time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.loaded = asyncio.Event()
-
-    async def start(self) -> None:
-        await self.loaded.wait()
 
 
 def asking(layer: CacheLayer, **options: Any) -> Any:
@@ -46,11 +35,11 @@ async def loading(layer: CacheLayer, ask: Any) -> None:
 
 @pytest.mark.parametrize("started", [False, True], ids=["by the first lookup", "by start"])
 async def test_it_is_found_by_meaning_from_then_on(started: bool) -> None:
-    embedder = Loading()
+    embedder = Held()
     layer = CacheLayer(embedder=embedder)
     ask = asking(layer)
     await loading(layer, ask)
-    embedder.loaded.set()
+    embedder.let.set()
     if started:
         await layer.start()
     await layer.flush()
@@ -60,12 +49,12 @@ async def test_it_is_found_by_meaning_from_then_on(started: bool) -> None:
 
 
 async def test_it_is_on_the_disk_from_then_on(tmp_path: Path) -> None:
-    embedder = Loading()
+    embedder = Held()
     layer = CacheLayer(index=tmp_path, embedder=embedder)
     ask, count = asking(layer), layer.cached(len, name="count", key=str, semantic=False)
     await loading(layer, ask)
     assert await count.aio("abc") == 3
-    embedder.loaded.set()
+    embedder.let.set()
     await layer.flush()
     await layer.aclose()
     async with CacheLayer(index=tmp_path, embedder=WordEmbedder()) as later:
@@ -76,20 +65,20 @@ async def test_it_is_on_the_disk_from_then_on(tmp_path: Path) -> None:
 
 
 async def test_what_is_invalidated_meanwhile_is_let_go() -> None:
-    embedder = Loading()
+    embedder = Held()
     layer = CacheLayer(embedder=embedder)
     ask = asking(layer)
     await loading(layer, ask)
     assert waiting(layer) == 1
     assert await layer.erase() == 1 and waiting(layer) == 0
-    embedder.loaded.set()
+    embedder.let.set()
     await layer.flush()
     assert (await ask.outcome(AGAIN)).misses["similar"] is Reason.NO_CANDIDATE
     await layer.aclose()
 
 
 async def test_what_is_never_compared_by_meaning_waits_for_no_model() -> None:
-    layer = CacheLayer(embedder=Loading())
+    layer = CacheLayer(embedder=Held())
 
     @layer.cached(max_error_rate=0)
     async def ask(question: str) -> str:

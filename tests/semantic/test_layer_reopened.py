@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from held_model import Held
 from same_words import SameWords
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
@@ -16,17 +17,6 @@ from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.testing import WordEmbedder
 
 TOPICS = ("parcel", "refund", "invoice", "password", "garden", "engine", "violin", "harbour")
-
-
-class Held(WordEmbedder):
-    """Starts when it is let."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.let = asyncio.Event()
-
-    async def start(self) -> None:
-        await self.let.wait()
 
 
 async def answer(question: str) -> str:
