@@ -97,7 +97,7 @@ async def test_a_name_is_looked_up_anew_once_its_server_is_a_replica(own_server,
 
 async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
     """A program that computes for two seconds between two calls was cut off at each, before an answer could come."""
-    target, tasks = parse(server.url), Background()
+    target, tasks = parse(server.strict_url), Background()
     link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
     pipe = await link.ready()
     link.watch(1.0)
@@ -116,7 +116,7 @@ async def test_a_loop_that_stood_still_is_no_silence_of_the_server(server):
 
 async def test_what_a_connection_owed_is_not_laid_to_the_next_one(server):
     """Both were sent as much, the greeting alone."""
-    target, tasks = parse(server.url), Background()
+    target, tasks = parse(server.strict_url), Background()
     link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
     for moments in ((1.0, 2.5), (3.0,)):
         pipe = await link.ready(patient=True)
@@ -128,3 +128,35 @@ async def test_what_a_connection_owed_is_not_laid_to_the_next_one(server):
     assert reply.result() == b"PONG"
     link.close()
     await tasks.cancel()
+
+
+async def test_a_connection_bears_a_stall_for_as_long_as_the_lag_says(server):
+    """It was cut after a second, however long the network was said to stall, and what was being written was lost."""
+    target, tasks = parse(f"{server.strict_url}?lag=10s"), Background()
+    link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", server.port), tasks)
+    reply = (await link.ready()).send(pack(b"PING"))
+    for moment in (1.0, 7.0):
+        link.watch(moment)
+    assert await reply == b"PONG"
+    link.close()
+    await tasks.cancel()
+
+
+async def test_a_connection_that_is_still_taking_a_large_answer_does_not_stand_still(server):
+    """It was cut a second after the last reply, however fast the answer was leaving."""
+    async with FaultProxy(server.port) as proxy:
+        target, tasks = parse(proxy.url), Background()
+        link = Link(Dialer(target, target.context(), limit=4), ("127.0.0.1", proxy.port), tasks)
+        pipe = await link.ready()
+        proxy.hold = b"SET"
+        reply = pipe.send(pack(b"SET", b"large", bytes(2**26)))
+        await proxy.held.wait()  # what it and the system hold is full
+        link.watch(1.0)
+        before = pipe.transport.get_write_buffer_size()
+        proxy.hold = None
+        proxy.go.set()
+        await eventually(lambda: pipe.transport.get_write_buffer_size() < before)
+        link.watch(3.0)
+        assert await reply == b"OK"
+        link.close()
+        await tasks.cancel()

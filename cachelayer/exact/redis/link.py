@@ -17,13 +17,9 @@ from .pipe import BATCH, Pipe, pack
 from .url import Address, Target
 from .waiters import NONSENSE, mistaken
 
-DIAL = 1.0
-"""Seconds for connecting and greeting."""
 FIRST, LAST = 0.02, 1.0
 """Seconds between two attempts."""
-STALL = 1.0
-"""Seconds after which a connection that owes replies and sends no byte is cut."""
-NOTHING_OWED = (-1, 0.0)
+NOTHING_OWED = ((-1, -1), 0.0)
 """What a watch saw of a connection that owed nothing: the time counts from the first one that sees a debt, for
 the loop itself may have stood still since the last one."""
 
@@ -99,6 +95,7 @@ class Link:
         self.pipe: Pipe | None = None
         self.failures = 0  # attempts in a row
         self.fault: StoreFault | None = None
+        self._patience = dialer.target.patience
         self._open = self._closed = False
         self._news: list[asyncio.Future[None]] = []
         self._seen = NOTHING_OWED
@@ -142,29 +139,33 @@ class Link:
         self._tell()
 
     def watch(self, now: float) -> None:
-        """Cut the connection where it owes replies and has sent nothing for STALL seconds. Call now and then."""
+        """Cut the connection where it owes replies and neither said nor took anything for `Target.patience` seconds.
+
+        Call now and then.
+        """
         pipe = self.pipe
         if pipe is None:
             return
         stalled, since = self._seen
+        moved = pipe.bytes_in, pipe.transport.get_write_buffer_size()  # large answers leave slowly
         if not pipe.pending:
             self._seen = NOTHING_OWED
-        elif pipe.bytes_in != stalled:
-            self._seen = (pipe.bytes_in, now)
-        elif now - since > STALL:
+        elif moved != stalled:
+            self._seen = moved, now
+        elif now - since > self._patience:
             pipe.abort(StoreFault("Redis owes replies and sends nothing"))
 
     async def _keep(self) -> None:
         while not self._closed:
             self._hurried = False
             try:
-                pipe, replies = await within(DIAL, self._dial())
+                pipe, replies = await within(self._patience, self._dial())
                 self._stand(pipe, replies)
             except (OSError, StoreFault, UnicodeError) as fault:  # the last of a host that is no name
                 if self._hurried:
                     continue  # that attempt began before the word came
                 self.failures += 1
-                self.fault = StoreFault(f"cannot connect to Redis: {_why(fault)}")
+                self.fault = StoreFault(f"cannot connect to Redis: {_why(fault, self._patience)}")
                 self._tell()
                 pause = min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
                 self._rest = asyncio.get_running_loop().create_future()
@@ -216,12 +217,12 @@ class Link:
             wake(waiter)
 
 
-def _why(fault: Exception) -> str:
+def _why(fault: Exception, patience: float) -> str:
     """What a person needs to know to put it right."""
     if isinstance(fault, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {fault.verify_message}"
     if isinstance(fault, TimeoutError):
-        return f"no greeting within {DIAL:g} s; is it there, and does that port take TLS, or none, as the URL says?"
+        return f"no greeting within {patience:g} s; is it there, and does that port take TLS, or none, as the URL says?"
     return str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
 
 

@@ -16,7 +16,7 @@ from ...errors import StoreFault
 from ...flow.background import Background
 from ...protocols import Clock
 from .epochs import NOBODY
-from .link import STALL, Dialer, Link
+from .link import Dialer, Link
 from .names import Names
 from .pipe import Pipe, pack
 from .url import Address
@@ -56,7 +56,7 @@ class Node:
         leases: Callable[[list[bytes] | None], None],
     ) -> None:  # fmt: skip
         self.address, self._clock, self._loop = address, clock, asyncio.get_running_loop()
-        self._turned, self._silence = turned, dialer.target.silence
+        self._turned, self._silence, self._patient = turned, dialer.target.silence, dialer.target.patience
         self._cluster = dialer.target.cluster
         self.reader = Link(
             dialer, address, tasks, greeting=[pack(b"CLIENT", b"TRACKING", b"ON", b"OPTIN")], up=_agreed,
@@ -122,7 +122,7 @@ class Node:
         if self._asked is None:
             self._asked = now, self._clock.monotonic()
             pipe.post((TIME,), (Act(self._loop, self._told),))
-        elif now - self._asked[0] > max(STALL, self._silence):
+        elif now - self._asked[0] > self._patient:
             pipe.abort(StoreFault("Redis does not answer"))
         elif now - self._asked[0] > self._silence:
             # said at every beat: what was kept meanwhile may be outdated as well

@@ -58,6 +58,11 @@ class Target:
         return 0.65 * self.lag
 
     @property
+    def patience(self) -> float:
+        """Seconds that a connection may take to stand, and that one which owes replies may stand still."""
+        return max(1.0, self.silence)
+
+    @property
     def beat(self) -> float:
         """Seconds between two questions whether a server is there."""
         return min(0.025, self.lag / 4)
