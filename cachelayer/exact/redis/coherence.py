@@ -30,8 +30,8 @@ from .waiters import Act
 REMEMBERED = 4096
 """Deletions remembered, to compare with reads and writes under way."""
 TRIES = 4
-UNCONFIRMED_MS = 40
-"""How long an invalidation waits for a replica to have it."""
+WAIT = pack(b"WAIT", 1, 40)
+"""How long an invalidation waits for a replica to have it; milliseconds."""
 
 Wanted = tuple[bytes, float]
 """The name of a tag or scope, and until when its epoch must last."""
@@ -220,6 +220,16 @@ class Coherence:
         results = [result for result in results if not full(result)]
         for result in (*results, *await self._all(partial(self._declare, force=True), refused)):
             answers(result)
+        for node in {self._topology.route(self._names.epoch(digest_of(text))) for text in texts}:
+            await self._confirm(node)
+
+    async def _confirm(self, node: Node) -> None:
+        """Wait a moment for a replica to have what was written. Where none has, do without for a while: it holds up the
+        connection, and one wait for each name would hold it up for so long that it is taken for lost."""
+        if node.replicas and node.confirms:
+            with suppress(StoreFault):
+                node.confirms = number(await (await node.control.ready()).send(WAIT)) > 0
+        self.unconfirmed += bool(node.replicas) and not node.confirms
 
     async def _all(self, make: Callable[[bytes], Request], texts: Sequence[bytes]) -> list[Answers]:
         made: list[Request | StoreFault] = []
@@ -233,22 +243,12 @@ class Coherence:
         return [one if isinstance(one, StoreFault) else next(called) for one in made]
 
     def _declare(self, text: bytes, *, force: bool = False) -> Request:
-        digest = digest_of(text)
-        name = self._names.epoch(digest)
-        node = self._topology.route(name)
+        name = self._names.epoch(digest := digest_of(text))
+        node, known = self._topology.route(name), self.table.get(digest)
         epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
-        known = self.table.get(digest)
         lifetime = self._lifetime(known.until if known is not None else NEVER)
-        commands = [(forced if force else plainly)(name, epoch.pack(), lifetime)]
-        if node.replicas and node.confirms:
-            commands.append(pack(b"WAIT", 1, UNCONFIRMED_MS))
-        return Request(name, commands, partial(self._declared, digest, epoch))
-
-    def _declared(self, digest: bytes, epoch: Epoch, node: Node, reply: Any) -> None:
-        self._take(digest, node, epoch.pack())
-        if reply == 0:  # of WAIT: it would hold up the connection, so do without for a while
-            node.confirms = False
-        self.unconfirmed += bool(node.replicas) and not node.confirms
+        command = (forced if force else plainly)(name, epoch.pack(), lifetime)
+        return Request(name, [command], lambda node, reply: self._take(digest, node, epoch.pack()))
 
     async def bury(self, keys: Sequence[bytes], lifetime: float) -> int:
         """Delete entries and remember for `lifetime` seconds that they were, on a full server too; how many there were.
