@@ -140,22 +140,6 @@ async def test_a_reply_that_was_lost_does_not_shift_the_others(server, open_stor
     await recovers(store, "a", b"for a")
 
 
-async def test_a_replica_refuses_writes_and_still_answers(own_server, open_store):
-    server = own_server()
-    store = await open_store(server.url)
-    await store.put([record()])
-    server.do("REPLICAOF", "127.0.0.1", "1")
-    writes = {"put": [[record("b")]], "delete": [[record().key]]}
-    for name, arguments in writes.items():
-        with pytest.raises(StoreFault, match="READONLY"):
-            await getattr(store, name)(*arguments)
-    with pytest.raises(StoreFault, match="READONLY"):
-        await store.invalidate(tags=["t"])
-    assert await served(store) == b"answer"
-    server.do("REPLICAOF", "NO", "ONE")
-    assert await store.put([record("b")]) == 1
-
-
 async def test_what_is_no_entry_is_corrupt(pair, server):
     one = pair[0]
     for junk in (b"", b"junk", b"CL" + bytes(200)):

@@ -1,15 +1,51 @@
-"""Replicas: one that stands still holds up nobody."""
+"""Replicas: one that lost its primary hears of no invalidation, and one that stands still holds up nobody."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from redis_records import eventually
+import pytest
+from redis_records import eventually, record
 from redis_servers import Server
+
+from cachelayer.errors import StoreFault
 
 
 def followed(primary: Server) -> bool:
     return b"state=online" in primary.do("INFO", "replication")
+
+
+async def test_a_replica_refuses_writes_and_still_answers(own_server: Any, open_store: Any) -> None:
+    primary, replica = own_server("--repl-diskless-sync-delay", "0"), own_server()
+    writer = await open_store(primary.url)
+    await writer.put([record()])
+    replica.do("REPLICAOF", "127.0.0.1", str(primary.port))
+    await eventually(lambda: replica.do("ROLE")[3] == b"connected")
+    store = await open_store(replica.url, trust_reloaded=True)
+    for write, given in ((store.put, [record("b")]), (store.delete, [record().key])):
+        with pytest.raises(StoreFault, match="READONLY"):
+            await write(given)
+    with pytest.raises(StoreFault, match="READONLY"):
+        await store.invalidate(tags=["t"])
+    assert (await store.get(record().key, record().canonical)).payload == b"answer"
+
+
+async def test_a_replica_that_lost_its_primary_is_not_read_until_it_is_one_itself(
+    own_server: Any, open_store: Any
+) -> None:
+    """It served for good what had been declared invalid at the primary."""
+    server = own_server()
+    store = await open_store(server.url)
+    await store.put([record()])
+    server.do("REPLICAOF", "127.0.0.1", "1")
+    await eventually(lambda: not store.coherent)
+    with pytest.raises(StoreFault):
+        await store.get(record().key, record().canonical)
+    with pytest.raises(StoreFault, match=r"silent or away|looked up anew"):
+        await store.get(record().key, record().canonical)
+    server.do("REPLICAOF", "NO", "ONE")
+    await eventually(lambda: store.coherent)
+    assert (await store.get(record().key, record().canonical)).payload == b"answer"
 
 
 async def test_an_invalidation_of_many_tags_waits_once_for_a_replica_that_stands_still(

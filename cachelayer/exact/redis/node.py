@@ -80,6 +80,8 @@ class Node:
         """Reads of what was seen before, by budget."""
         self.replicas = 0
         self.confirms = True  # whether replicas keep up
+        self._adrift = False
+        """Whether it is a replica that hears of no invalidation, since it has lost its primary."""
         self._asked: tuple[float, float] | None = None
         self._leave, self._patience = float("inf"), PATIENCE
 
@@ -135,7 +137,7 @@ class Node:
         if not self._synchronize(reply, clock, self._clock.monotonic()):
             raise self._cut("Redis does not tell the time")
         self.confirmed = asked
-        if not self.coherent:
+        if not self.coherent and not self._adrift:
             self.coherent = True
             self._turned(self, Turn.HEARD)
 
@@ -187,13 +189,17 @@ class Node:
             self.incarnation, self.started = told[0], self.now() - told[1]
         self.reader.hurry()
         self.writer.hurry()
-        self.confirmed, self.coherent = self._loop.time(), True
+        self.confirmed, self.coherent = self._loop.time(), not self._adrift
         self._turned(self, Turn.UP)
 
     def take_role(self, reply: Any) -> None:
         """Count the replicas that an invalidation can be confirmed by. What became a replica, which takes no writes, is
         left after a while: by the name that we know another may be the primary now."""
         role = reply[0] if isinstance(reply, list) and reply else None
+        self._adrift = role == b"slave" and not self._cluster and reply[3:4] != [b"connected"]
+        if self._adrift and self.coherent:
+            self.coherent = False
+            self._turned(self, Turn.SILENT)
         primary = role == b"master" and isinstance(reply[-1], list)
         self.replicas, self.confirms = len(reply[-1]) if primary else 0, True
         if role != b"slave" or self._cluster:
