@@ -112,6 +112,16 @@ async def test_a_user_who_may_not_write_keeps_no_caller_waiting_and_is_told(
     )
 
 
+async def test_a_user_of_the_url_is_the_one_who_connects_without_a_password_too(
+    own_server: Any, open_store: Any
+) -> None:
+    """The default user did, whatever user the URL named."""
+    server = own_server()
+    server.do("ACL", "SETUSER", "cache", "on", "nopass", "~*", "+@all")
+    await open_store(server.url.replace("://", "://cache@"))
+    assert server.do("CLIENT", "LIST").count(b"user=cache") == 2
+
+
 async def test_a_lookup_waits_for_no_second_attempt_to_connect(own_server: Any, make_store: Any) -> None:
     store = make_store(own_server("--requirepass", "right").url)
     await refusal_of(store)

@@ -69,7 +69,7 @@ class Dialer:
     def greeting(self) -> list[bytes]:
         """RESP3, who we are, and the database."""
         target, words = self.target, [b"HELLO", b"3"]
-        if target.password:
+        if target.username or target.password:
             words += [b"AUTH", (target.username or "default").encode(), target.password.encode()]
         hello = pack(*words, b"SETNAME", b"cachelayer")
         return [hello, pack(b"SELECT", target.db)] if target.db else [hello]

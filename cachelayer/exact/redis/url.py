@@ -28,7 +28,7 @@ OPTIONS = (
     "ssl_check_hostname",
 )
 FILES = ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
-ESCAPED = "in a password write / ? # [ ] and @ as %2F %3F %23 %5B %5D and %40"
+ESCAPED = "in a password write / ? # [ ] @ and % as %2F %3F %23 %5B %5D %40 and %25"
 PASSWORD = re.compile(r"(?i)(password=)[^&]*")
 
 BRIEFEST = 0.02
@@ -116,7 +116,7 @@ def parse(url: str) -> Target:
         )
     return Target(
         () if unix else tuple(_address(url, host) for host in hosts.split(",")),
-        parts.path if unix else "",
+        unquote(parts.path) if unix else "",
         db,
         cluster,
         unquote(username),
