@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from cachelayer.errors import StoreError, Unusable
+import pytest
+
+from cachelayer.errors import StoreError, StoreFault, Unusable
 from cachelayer.exact.redis import Changed, RedisStore
 from cachelayer.types import Reason, Record
 
@@ -52,6 +54,13 @@ async def reason_of(store: RedisStore, wanted: Record) -> Reason | None:
     except Unusable as refusal:
         return refusal.reason
     return None if found is not None else Reason.ABSENT
+
+
+async def refusal_of(store: RedisStore) -> str:
+    """Why it cannot connect."""
+    with pytest.raises(StoreFault) as caught:
+        await store.start()
+    return str(caught.value)
 
 
 class Skewed:

@@ -66,7 +66,7 @@ async def test_a_server_that_cannot_be_used_is_told_in_the_log_with_its_reason_a
             ask = layer.wrap(Gate(opened=True), name="ask")
             assert await ask("a question") == "answer 1"
     assert "Redis >= 6 refused the greeting: ERR unknown command 'HELLO'" in caplog.text
-    assert "cannot connect to Redis: ConnectionRefusedError" in caplog.text
+    assert ": ConnectionRefusedError" in caplog.text
     assert "sesame" not in caplog.text and "a question" not in caplog.text
 
 

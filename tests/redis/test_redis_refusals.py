@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
-import ipaddress
 import re
 import socket
 import subprocess
@@ -12,16 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from fault_proxy import FaultProxy
-from redis_records import eventually, record
+from redis_records import eventually, record, refusal_of
 from redis_servers import BINARY, Server, free_port, hiredis
 
 from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.errors import StoreFault, Unusable
-from cachelayer.exact.redis import RedisStore
 from cachelayer.exact.redis.calls import checked, full
 from cachelayer.exact.redis.node import mode_in, parse_info
 from cachelayer.testing import Gate
@@ -32,50 +26,9 @@ def as_user(server: Server, rights: str) -> str:
     return server.url.replace("://", "://cache:secret@")
 
 
-async def refusal_of(store: RedisStore) -> str:
-    with pytest.raises(StoreFault) as caught:
-        await store.start()
-    return str(caught.value)
-
-
 def layer_on(url: str) -> CacheLayer:
     policy = Policy(max_bytes=0, rider_wait="1h", budgets=Budgets(store="2s"))
     return CacheLayer(policy=policy, store=url, semantic=False)
-
-
-def certificate(folder: Path, address: str, days: int) -> tuple[str, str]:
-    """One that vouches for itself, until `days` from now; and its key."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, address)])
-    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
-    made = (
-        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-        .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=9))
-        .not_valid_after(now + datetime.timedelta(days=days)).add_extension(here, critical=False)
-        .sign(key, hashes.SHA256())
-    )  # fmt: skip
-    cert, secret = folder / "cert.pem", folder / "key.pem"
-    cert.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
-    return str(cert), str(secret)
-
-
-@pytest.mark.parametrize(
-    ("address", "days", "told"), [("127.0.0.2", 1, "not valid for '127.0.0.1'"), ("127.0.0.1", -1, "has expired")]
-)  # fmt: skip
-async def test_why_a_certificate_is_not_accepted_is_told(
-    own_server: Any, make_store: Any, tmp_path: Path, address: str, days: int, told: str
-) -> None:
-    (cert, key), port = certificate(tmp_path, address, days), free_port()
-    files = ("--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert)
-    own_server("--tls-port", str(port), *files, "--tls-auth-clients", "no")
-    said = await refusal_of(make_store(f"rediss://127.0.0.1:{port}?ssl_ca_certs={cert}"))
-    assert "certificate is not accepted" in said and told in said
-
-
-async def test_a_certificate_that_cannot_be_read_is_named(make_store: Any) -> None:
-    assert "/none" in await refusal_of(make_store("rediss://127.0.0.1:1?ssl_ca_certs=/none"))
 
 
 async def test_a_node_of_a_cluster_that_is_named_as_one_server_is_told_so(

@@ -40,7 +40,7 @@ def test_meaning(url, target):
         "redis+cluster://u:secret@h/1", "unix://u:secret@?cluster=true", "unix://u:secret@",
         "redis://u:secret@h?ssl_certfile=x",
         "redis://u:secret@h:0", "redis://u:secret@h:99999", "rediss://u:secret@h?ssl_cert_reqs=maybe",
-        "rediss://u:secret@h?ssl_check_hostname=False",
+        "rediss://u:secret@h?ssl_check_hostname=False", "rediss://u:secret@h?ssl_keyfile=x",
         "redis://u:secret/secret@h:1/0", "redis://u:secret?secret@h:1/0", "redis://u:secret#secret@h:1/0",
         "redis://u:1#secret@h:1/0", "redis://u:secret[secret@h:1/0", "redis://u:secret/s@h?cluster=true",
         "redis://u:secret\u2100@h:1/0", "u:secret@h:1/0", "redis:u:secret@h:1/0", "redis://h?username=u&password=secret",

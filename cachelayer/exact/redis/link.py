@@ -19,6 +19,9 @@ from .waiters import NONSENSE, mistaken
 
 FIRST, LAST = 0.02, 1.0
 """Seconds between two attempts."""
+TLS = "does that port take TLS, or none, as the URL says?"
+CUT_OFF = "Connection reset by peer", "lost: closed"
+"""How the word of a connection ends that the server closed, as it does with one that does not speak as it does."""
 NOTHING_OWED = ((-1, -1), 0.0)
 """What a watch saw of a connection that owed nothing: the time counts from the first one that sees a debt, for
 the loop itself may have stood still since the last one."""
@@ -58,6 +61,8 @@ class Dialer:
     ) -> Pipe:
         if address is None:
             return (await loop.create_unix_connection(make, self.target.path))[1]
+        if self._context is not None:
+            self.target.present(self._context)
         host = address[0] if self._context is not None else None
         return (await loop.create_connection(make, *address, ssl=self._context, server_hostname=host))[1]
 
@@ -165,7 +170,7 @@ class Link:
                 if self._hurried:
                     continue  # that attempt began before the word came
                 self.failures += 1
-                self.fault = StoreFault(f"cannot connect to Redis: {_why(fault, self._patience)}")
+                self.fault = StoreFault(f"cannot connect to Redis at {self._where}: {self._why(fault)}")
                 self._tell()
                 pause = min(LAST, FIRST * 2 ** min(self.failures, 10)) * (0.5 + random.random() / 2)
                 self._rest = asyncio.get_running_loop().create_future()
@@ -211,19 +216,23 @@ class Link:
             pipe.abort(StoreFault("the greeting failed"))
             raise
 
+    @property
+    def _where(self) -> str:
+        return self._dialer.target.path if self.address is None else "{}:{}".format(*self.address)
+
+    def _why(self, fault: Exception) -> str:
+        """What a person needs to know to put it right."""
+        if isinstance(fault, ssl.SSLCertVerificationError):
+            return f"its certificate is not accepted: {fault.verify_message}"
+        if isinstance(fault, TimeoutError):
+            return f"no greeting within {self._patience:g} s; is it there, and {TLS}"
+        told = str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
+        return f"{told}; {TLS}" if told.endswith(CUT_OFF) else told
+
     def _tell(self) -> None:
         news, self._news = self._news, []
         for waiter in news:
             wake(waiter)
-
-
-def _why(fault: Exception, patience: float) -> str:
-    """What a person needs to know to put it right."""
-    if isinstance(fault, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted: {fault.verify_message}"
-    if isinstance(fault, TimeoutError):
-        return f"no greeting within {patience:g} s; is it there, and does that port take TLS, or none, as the URL says?"
-    return str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
 
 
 def _ignore(message: list[Any]) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -68,24 +69,36 @@ class Target:
         return min(0.025, self.lag / 4)
 
     def context(self) -> ssl.SSLContext | None:
-        """The TLS context, or None. Reads the certificate files; raises StoreFault that names them."""
-        try:
-            return self._context()
-        except (OSError, ValueError) as fault:  # ssl.SSLError is one
-            files = {name: file for name, file in (self.tls or {}).items() if name in FILES}
-            raise StoreFault(f"certificates cannot be read: {fault}: {files}") from fault
-
-    def _context(self) -> ssl.SSLContext | None:
+        """The TLS context, or None. Reads whom to trust; raises StoreFault that names the files."""
         if self.tls is None:
             return None
-        context = ssl.create_default_context(cafile=self.tls.get("ssl_ca_certs"))
+        with self._reading():
+            context = ssl.create_default_context(cafile=self.tls.get("ssl_ca_certs"))
         if self.tls.get("ssl_check_hostname") == "false" or self.tls.get("ssl_cert_reqs") == "none":
             context.check_hostname = False
         if self.tls.get("ssl_cert_reqs") == "none":
             context.verify_mode = ssl.CERT_NONE
-        if certfile := self.tls.get("ssl_certfile"):
-            context.load_cert_chain(certfile, self.tls.get("ssl_keyfile"))
         return context
+
+    def present(self, context: ssl.SSLContext) -> None:
+        """Read our own certificate as it stands now: those that live briefly are exchanged. Raises StoreFault."""
+        tls = self.tls or {}
+        if certfile := tls.get("ssl_certfile"):
+            with self._reading():
+                context.load_cert_chain(certfile, tls.get("ssl_keyfile"), password=_locked)
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError) as fault:  # ssl.SSLError is one
+            files = {name: file for name, file in (self.tls or {}).items() if name in FILES}
+            raise StoreFault(f"certificates cannot be read: {fault}: {files}") from fault
+
+
+def _locked() -> str:
+    """In place of the question for a pass phrase, on the terminal, which would hold up the event loop for good."""
+    raise ValueError("the key has a pass phrase, and nothing here can give it: name a file without one")
 
 
 def parse(url: str) -> Target:
@@ -144,6 +157,8 @@ def _tls(url: str, scheme: str, options: Mapping[str, str]) -> dict[str, str] | 
     tls = {name: value for name, value in options.items() if name.startswith("ssl_")}
     if tls and not scheme.startswith("rediss"):
         raise _bad(url, "ssl_ options need the scheme rediss")
+    if "ssl_keyfile" in tls and "ssl_certfile" not in tls:
+        raise _bad(url, "ssl_keyfile is the key of a certificate: name that by ssl_certfile")
     for name, known in (("ssl_cert_reqs", ("none", "required")), ("ssl_check_hostname", ("true", "false"))):
         if tls.get(name, known[0]) not in known:
             raise _bad(url, f"{name} takes {' or '.join(known)}")
