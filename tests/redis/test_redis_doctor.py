@@ -9,6 +9,8 @@ from fault_proxy import FaultProxy
 from redis_records import record
 
 from cachelayer.cli import main
+from cachelayer.exact.redis.doctor import _version
+from cachelayer.exact.redis.node import parse_info
 from cachelayer.exact.redis.rights import granting
 
 
@@ -49,6 +51,19 @@ async def test_trust_in_what_is_reloaded_needs_a_log_that_loses_nothing(own_serv
     server = own_server("--appendonly", "yes", "--appendfsync", fsync)
     report = await findings(await open_store(server.url, trust_reloaded=True))
     assert report["persistence"][0] == level
+
+
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("redis_version:7.0.15", "7.0.15"),
+        ("redis_version:7.2.4\nserver_name:valkey\nvalkey_version:9.1.2", "valkey 9.1.2, like redis 7.2.4"),
+        ("redis_version:7.2.4\nserver_name:other", "7.2.4"),
+    ],
+)
+def test_valkey_is_shown_by_its_own_name_and_version(told, shown):
+    found = _version(parse_info(f"# Server\n{told}\n"))
+    assert (found.level, found.found) == ("ok", shown)
 
 
 async def test_a_cluster_is_reported_node_by_node(cluster, open_store):

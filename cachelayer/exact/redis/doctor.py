@@ -67,13 +67,16 @@ def _version(facts: dict[str, str]) -> Finding:
     version = facts.get("redis_version", "unknown")
     if version.split(".")[0].isdecimal() and int(version.split(".")[0]) < 6:
         return Finding("problem", "version", version, "client-side tracking needs Redis 6 or later")
-    return Finding("ok", "version", version)
+    name = facts.get("server_name", "redis")  # Valkey tells its own beside the last of Redis that it is like
+    own = facts.get(f"{name}_version", version)
+    return Finding("ok", "version", version if own == version else f"{name} {own}, like redis {version}")
 
 
 def _role(facts: dict[str, str]) -> Finding:
     role = facts.get("role", "unknown")
     if role == "slave":
-        return Finding("problem", "role", "replica", "name the primary: a replica takes no writes")
+        found = f"replica, its link to the primary is {facts.get('master_link_status', 'unknown')}"
+        return Finding("problem", "role", found, "name the primary: a replica takes no writes")
     return Finding("ok", "role", f"primary with {facts.get('connected_slaves', '0')} replicas")
 
 
