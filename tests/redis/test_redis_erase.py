@@ -67,12 +67,14 @@ async def test_what_was_on_its_way_while_its_tenant_was_erased_is_taken_back(ser
         assert server.do("KEYS", "cachelayer:v:*") == [far._names.entry(record("b").key)]
 
 
-async def test_an_erasure_that_redis_refuses_is_not_said_to_be_done(own_server, open_store):
+@pytest.mark.parametrize("refused", ["unlink", "getrange", "exists"])
+async def test_an_erasure_that_redis_refuses_is_not_said_to_be_done(own_server, open_store, refused):
     """The rights of a user may change while it is connected."""
     server = own_server()
     server.do("ACL", "SETUSER", "cache", "on", ">secret", "~*", "&*", "+@all")
     store = await open_store(f"redis://cache:secret@127.0.0.1:{server.port}/0")
     await store.put([record("a", tags=("acme",))])
-    server.do("ACL", "SETUSER", "cache", "-unlink")
+    server.do("SET", store._names.near(record("b").key), "left behind")
+    server.do("ACL", "SETUSER", "cache", f"-{refused}")
     with pytest.raises(StoreFault, match="NOPERM"):
         await store.erase(tags=["acme"])

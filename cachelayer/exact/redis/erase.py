@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .calls import checked
+from .calls import checked, other_type
 from .lane import Lane
 from .names import Names, digest_of, scope_name, tag_name
 from .node import Node
@@ -77,14 +78,14 @@ class Eraser:
         entries = [name for name in names if name not in beside]
         pipe = await node.writer.ready()
         there = await pipe.ask([pack(b"EXISTS", entry) for entry in beside.values()])
-        left = [name for name, count in zip(beside, there, strict=True) if count == 0]
+        left = [name for name, count in zip(beside, map(_seen, there), strict=True) if count == 0]
         return [*left, *await self._matching(node, entries, wanted)]
 
     async def _matching(self, node: Node, names: list[bytes], wanted: set[bytes]) -> list[bytes]:
         pipe = await node.writer.ready()
         heads = await pipe.ask([pack(b"GETRANGE", name, 0, HEAD - 1) for name in names])
         doomed = []
-        for name, head in zip(names, heads, strict=True):
+        for name, head in zip(names, map(_seen, heads), strict=True):
             if isinstance(head, bytes):
                 if (size := head_size(head)) > HEAD:  # an entry of many tags
                     head = checked((await pipe.ask([pack(b"GETRANGE", name, 0, size - 1)]))[0])
@@ -97,3 +98,8 @@ class Eraser:
         if self._progress is not None:
             self._progress(state)
         return state
+
+
+def _seen(reply: Any) -> Any:
+    """The reply to a look; None for what is elsewhere by now, or nothing of ours. Raises StoreFault."""
+    return None if redirect(reply) or other_type(reply) else checked(reply)
