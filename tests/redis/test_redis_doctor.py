@@ -84,6 +84,8 @@ def as_user(server, name: str, rights: str) -> str:
         ("~cachelayer:* +@all -@write", "SET, UNLINK, PEXPIRE, XADD, XDEL"),
         ("~app:* +@all", "GET, SET"),
         ("~* +@all -eval", "EVAL"),
+        ("~* +@all -mget -exists", "MGET, EXISTS"),
+        ("~* +@all -exec -client|caching", "EXEC, CLIENT CACHING"),
     ],
 )
 async def test_what_the_user_may_not_do_is_found(own_server, open_store, rights, missing):

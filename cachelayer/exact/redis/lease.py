@@ -27,7 +27,7 @@ from .topology import Topology
 RENEW = (
     b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end return 0"
 )
-RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end return 0"
+RELEASE = b"if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('unlink',KEYS[1]) end return 0"
 CACHING = pack(b"CLIENT", b"CACHING", b"YES")
 
 

@@ -26,7 +26,7 @@ async def refused(pipe: Pipe, names: Names) -> list[str]:
 
 
 def _denied(reply: object) -> bool:
-    return isinstance(reply, Exception) and str(reply).startswith("NOPERM")
+    return isinstance(reply, Exception) and "NOPERM" in str(reply)  # EXEC: EXECABORT, and why
 
 
 def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
@@ -38,7 +38,9 @@ def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
         *([b"GET", name] for name in own),
         *([b"SET", name, b"", b"PX", none] for name in own),
         *([b"UNLINK", name] for name in own),
+        [b"MGET", entry, entry],
         [b"GETRANGE", entry, 0, 1],
+        [b"EXISTS", entry],
         [b"EVAL", b"return redis.call('get',KEYS[1])", 1, entry],
         [b"PTTL", entry],
         [b"PEXPIRE", entry, 1],
@@ -52,6 +54,13 @@ def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
         [b"TIME"],
         [b"ROLE"],
         [b"WAIT", 0, 1],
+        [b"ECHO", b""],
         [b"CLIENT", b"TRACKING", b"OFF"],
+        [b"CLIENT", b"CACHING", b"YES"],
     ]
-    return [(str(given[0], "ascii"), given) for given in words]  # type: ignore[arg-type]
+    return [(_called(given), given) for given in words]
+
+
+def _called(words: Sequence[bytes | int]) -> str:
+    shown = words[:2] if words[0] == b"CLIENT" else words[:1]
+    return " ".join(word.decode() for word in shown if isinstance(word, bytes))
