@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
+from fault_proxy import FaultProxy
 from redis_records import Skewed, reason_of, record
 
 from cachelayer import Reason
+from cachelayer.exact.redis.node import incarnation_in
 
 
 @pytest.mark.parametrize("hours", [-5, 5])
@@ -81,3 +84,28 @@ async def test_a_clock_that_is_set_costs_no_answer_and_changes_no_lifetime(serve
     assert found.created == pytest.approx(time.time(), abs=1)
     left = server.do("PTTL", f"cachelayer:v:{{{mine.key.hex()}}}") / 1000
     assert left == pytest.approx(mine.stale_until - clock.time(), abs=1)
+
+
+def an_hour_ahead(data: bytes) -> bytes:
+    """What a server says whose clock is."""
+    return re.sub(rb"\$10\r\n([0-9]{10})\r\n", lambda told: b"$10\r\n%d\r\n" % (int(told[1]) + 3600), data)
+
+
+async def test_a_server_whose_clock_was_set_back_serves_nothing_of_an_older_dump(own_server, open_store):
+    """What it read back seemed to have been written since it started, and had been declared invalid since."""
+    server = own_server()
+    async with FaultProxy(server.port) as proxy:
+        proxy.garble = an_hour_ahead
+        store = await open_store(f"{proxy.url}?lag=5s")
+        await store.put([record(tags=("t",))])
+        server.do("SAVE")
+        await store.invalidate(tags=["t"])
+        server.kill()
+        server.start()
+        assert await reason_of(await open_store(server.url), record()) is Reason.RELOADED
+
+
+def test_a_server_whose_clock_was_set_back_since_it_started_still_tells_its_run():
+    """It was younger than nothing, and taken for one that tells neither run nor age: restarts went unnoticed."""
+    facts = {"run_id": "0123456789abcdef" * 2, "uptime_in_seconds": "-3600"}
+    assert incarnation_in(facts) == (bytes.fromhex("0123456789abcdef"), -3600.0)

@@ -80,6 +80,8 @@ class Node:
         """Reads of what was seen before, by budget."""
         self.replicas = 0
         self.confirms = True  # whether replicas keep up
+        self._alone = False
+        """Whether it was never part of a replication."""
         self._adrift = False
         """Whether it is a replica that hears of no invalidation, since it has lost its primary."""
         self._asked: tuple[float, float] | None = None
@@ -109,9 +111,13 @@ class Node:
     def trusts(self, incarnation: bytes, written: float) -> bool:
         """Whether this server process has held in memory, ever since, what was written then.
 
-        What it read from disk, or got in a full copy, may lack invalidations that came later.
+        What it read from disk, or got in a full copy, may lack invalidations that came later. What another run wrote
+        comes by replication or from disk, and where there was no replication the clock, which may be set, is not asked.
         """
-        return incarnation == self.incarnation or written > self.started + SLACK
+        if incarnation == self.incarnation:
+            return True
+        told = NOBODY not in (incarnation, self.incarnation)
+        return not (told and self._alone) and written > self.started + SLACK
 
     def beat(self) -> None:
         """Call every `Target.beat` seconds."""
@@ -201,6 +207,7 @@ class Node:
             self.coherent = False
             self._turned(self, Turn.SILENT)
         primary = role == b"master" and isinstance(reply[-1], list)
+        self._alone = primary and not self._cluster and reply[1] == 0  # the offset
         self.replicas, self.confirms = len(reply[-1]) if primary else 0, True
         if role != b"slave" or self._cluster:
             self._leave, self._patience = float("inf"), PATIENCE
@@ -230,12 +237,12 @@ def mode_in(facts: dict[str, str]) -> str:
 
 
 def incarnation_in(facts: dict[str, str]) -> tuple[bytes, float] | None:
-    """Which run of the server INFO speaks of, and its age in seconds.
+    """Which run of the server INFO speaks of, and its age in seconds: less than none where its clock was set back.
 
     None where it tells neither, as a proxy or a hosted server may: then restarts of the server go unnoticed.
     """
     run, age = facts.get("run_id", ""), facts.get("uptime_in_seconds", "")
-    if not re.fullmatch("[0-9a-f]{16,}", run) or not re.fullmatch("[0-9]+", age):
+    if not re.fullmatch("[0-9a-f]{16,}", run) or not re.fullmatch("-?[0-9]+", age):
         return None
     return bytes.fromhex(run[:16]), float(age)
 
