@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
 
@@ -16,42 +16,17 @@ from ..exact.memory.table import Gone, Memory, Slot
 from ..flow import forks
 from ..flow.behind import Behind
 from .call import MAX_LANES, Call, Function
+from .invalidation import Invalidation, Wanted, within
 
 STEP = 256
 """Entries forgotten between two turns of the loop: two milliseconds."""
-Wanted = Mapping[str, str | None]
-"""Scopes of this "function", of this "tenant", or both; a tenant of None is nobody's."""
 _ENTRY, _KEY = re.compile(r"e([0-9a-f]{1,16})(?:\.([0-9a-f]{16}))?"), re.compile("k[0-9a-f]{32}")
 """The id of an outcome that stands for an entry, and for what other request it was served, or for what the store alone
 holds: `Keeper.id_of`."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
-
-
-@dataclass(frozen=True, slots=True)
-class Invalidation:
-    """What was declared invalid, and when in the order of declarations."""
-
-    epoch: int
-    tags: frozenset[str] = frozenset()
-    scopes: frozenset[bytes] = frozenset()
-    wanted: tuple[Wanted, ...] = ()
-    """Scopes by whose they are, those of which nothing is held yet too."""
-    digest: int | None = None
-    everything: bool = False
-    unheard: bool = False
-    """Nobody here heard whether anything was: memory keeps nothing of it, a store that checks by itself may."""
-
-    def covers(self, tags: Iterable[str], scope: bytes, digest: int) -> bool:
-        """Whether an answer under these tags, scope and key was declared invalid."""
-        if self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags):
-            return True
-        return bool(self.wanted and scope) and any(_within(scope, wanted) for wanted in self.wanted)
-
-
-def _within(scope: bytes, wanted: Wanted) -> bool:
-    function, tenant = decode(scope)
-    return bool(wanted.get("function", function) == function and wanted.get("tenant", tenant) == tenant)
+_KEYS = 16_384
+"""Keys remembered for the same, of which there may be many: of each answer that another process replaced, too."""
 
 
 class Holdings:
@@ -62,6 +37,8 @@ class Holdings:
         self.lock = forks.whole_lock()
         self._names: set[str] = set()
         self._log: deque[Invalidation] = deque()
+        self._keys: dict[int, int] = {}
+        """Those whose answer was declared invalid, and the epoch of it; in the order of it."""
         self._past = self.unheard = 0
         """Epochs of the latest invalidation that the log has lost, and of the latest that was `unheard`."""
         self._memories: list[Memory] = []
@@ -138,17 +115,27 @@ class Holdings:
                 self.unheard = self.epoch
                 return declared
             if len(self._log) == _LOG:
-                self._past = self._log.popleft().epoch
+                self._past = max(self._past, self._log.popleft().epoch)
             self._log.append(declared)
             return declared
+
+    def declare_key(self, digest: int) -> None:
+        """The same of what is answered under one key."""
+        self.behind.settle()
+        with self.lock:
+            self.epoch += 1
+            if len(self._keys) == _KEYS:
+                self._past = max(self._past, self._keys.pop(next(iter(self._keys))))
+            self._keys.pop(digest, None)
+            self._keys[digest] = self.epoch
 
     def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
         """Whether it was, or may have been unheard."""
         return epoch < self.unheard or self._declared_since(epoch, tags, scope, digest)
 
     def _declared_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
-        if epoch < self._past:
-            return True  # the log does not reach back that far
+        if epoch < max(self._past, self._keys.get(digest, 0)):
+            return True  # or the log does not reach back that far
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
     def gone_since(self, read: Mapping[str, int]) -> dict[str, int]:
@@ -187,7 +174,7 @@ class Holdings:
             return held
         begins = encode([wanted["function"]])[:-1] + b","
         return [
-            scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and _within(scope, wanted))
+            scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and within(scope, wanted))
         ]
 
     def matching(self, invalidation: Invalidation) -> Iterator[Slot]:
@@ -245,7 +232,7 @@ class Holdings:
         """Forget one call's answer, and keep none that is being made now; 0 or 1."""
         if call.identity is None:
             return 0
-        self.declare(digest=call.digest)
+        self.declare_key(call.digest)
         slot = self.peek(call)
         if slot is not None:
             self.drop(call.function.memory, slot)
@@ -263,7 +250,8 @@ class Holdings:
         return slot if slot is not None and slot.canonical == call.canonical else None
 
     def drop_digest(self, digest: int) -> None:
-        """Forget what lies under a digest, in every memory."""
+        """Forget what lies under a digest, in every memory, and keep none that is being made now."""
+        self.declare_key(digest)
         for memory in self.memories:
             slot = memory.at(digest)
             if slot is not None:

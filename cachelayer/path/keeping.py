@@ -124,7 +124,6 @@ class Keeping:
             await self._tiers.elsewhere.keep_apart(pair)
         if heard and shared is not None:
             await shared.declared.forget(slot.digest)
-            self._keeper.drop_digest(slot.digest)  # what was read from the store before it was told
         if heard:
             await self._tiers.carry_out(self._keeper.declared(digest=slot.digest))
         return heard or pair is not None

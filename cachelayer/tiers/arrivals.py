@@ -20,7 +20,7 @@ from ..exact.wire.writer import encodes
 from ..flow.attempt import Faults
 from ..flow.background import Background
 from ..keep.call import Call, Function
-from ..keep.holdings import Invalidation
+from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.streams import seen_of
 from ..protocols import Clock

@@ -59,6 +59,7 @@ class Declared:
         """Delete one entry for all processes; whether there was one."""
         keys = [digest.to_bytes(16, "big")]
         deleted = await self._faults.attempt("invalidate", self._store.delete(keys), TELL_BUDGET)
+        self._keeper.drop_digest(digest)  # what was read from the store before it was told
         if isinstance(deleted, Reason):
             self._owe((), keys)
         return deleted == 1

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 from ..exact.wire.entry_log import EntryLog
-from ..keep.holdings import Invalidation
+from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..semantic.index.files import IndexFiles
 from ..semantic.pair_log import PairLog

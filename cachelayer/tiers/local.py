@@ -16,7 +16,7 @@ from ..exact.wire.entry_log import EntryLog
 from ..flow import forks
 from ..flow.background import Busy, offload, offloaded
 from ..keep.call import Call
-from ..keep.holdings import Invalidation
+from ..keep.invalidation import Invalidation
 from ..semantic.apart import PAIR, REPORTED
 from ..semantic.asks import State
 from ..semantic.pair_log import PairLog

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from ..keep.holdings import Invalidation
+from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
 from ..semantic.asks import State
 from ..types import Findable, Record

@@ -14,7 +14,7 @@ from ..flow.background import Background
 from ..flow.portal import Portal
 from ..flow.writeback import WriteBack
 from ..keep.call import Call, Function, Landing
-from ..keep.holdings import Invalidation
+from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..keep.recorder import Recorder
 from ..keep.streams import seen_of

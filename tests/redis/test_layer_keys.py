@@ -1,0 +1,63 @@
+"""One call's answer is declared invalid: nothing that was made or read before is kept, in any process."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fault_proxy import FaultProxy
+from redis_servers import Server
+
+from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.testing import Gate
+
+
+def layer_on(url: str) -> CacheLayer:
+    return CacheLayer(policy=Policy(budgets=Budgets(store="5s")), store=url, semantic=False)
+
+
+async def test_what_another_process_was_computing_when_it_was_declared_invalid_is_not_kept_there(
+    server: Server,
+) -> None:
+    """It stayed in that process's memory until it expired; by a tag it did not."""
+    gate, quick = Gate(), Gate(lambda question: "new", opened=True)
+    async with layer_on(server.url) as one, layer_on(server.url) as two:
+        here, there = one.wrap(quick, name="ask"), two.wrap(gate, name="ask")
+        begun = asyncio.create_task(there("q"))
+        await gate.entered()
+        await here.invalidate("q")
+        gate.open()
+        assert await begun == "answer 1"
+        async with asyncio.timeout(20):
+            while (await there("q")) == "answer 1":  # until the word of it has come
+                await asyncio.sleep(0)
+
+
+async def test_what_is_read_while_the_store_is_being_told_is_not_kept(server: Server) -> None:
+    """The very process that had declared it invalid went on serving it from memory."""
+    gate = Gate(opened=True)
+    async with FaultProxy(server.port) as proxy, layer_on(f"{proxy.url}?lag=30s") as layer:
+        ask = layer.wrap(gate, name="ask")
+        await ask("q")
+        await layer.flush()
+        proxy.hold = b"UNLINK"
+        told = asyncio.create_task(ask.invalidate("q"))
+        await proxy.held.wait()
+        assert (await ask.outcome("q")).source is Source.REDIS
+        proxy.go.set()
+        await told
+        assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+async def test_of_very_many_answers_that_others_replaced_none_outdates_what_is_being_computed(
+    server: Server,
+) -> None:
+    gate = Gate()
+    async with layer_on(server.url) as layer:
+        ask = layer.wrap(gate, name="ask")
+        begun = asyncio.create_task(ask("q"))
+        await gate.entered()
+        for digest in range(4000):
+            layer._keeper.drop_digest(digest)
+        gate.open()
+        await begun
+        assert (await ask.outcome("q")).source is Source.MEMORY
