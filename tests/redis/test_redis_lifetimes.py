@@ -30,6 +30,16 @@ async def test_nothing_lies_in_redis_for_ever_and_what_tags_need_not_for_weeks(p
     ]  # a deletion, tag, scope, invalidation; tag and scope of the long one
 
 
+async def test_what_is_invalidated_again_and_again_lasts_no_longer_for_it(pair, server):
+    """Three times as long each time: Redis refused the 23rd invalidation of a tag, and all later ones."""
+    one, _ = pair
+    for n in range(40):
+        assert await one.put([record(f"q{n}", tags=("t",))]) == 1
+        await one.invalidate(tags=["t"])
+    days = [server.do("PTTL", name) / 86_400_000 for name in server.do("KEYS", "cachelayer:e:*")]
+    assert len(days) == 2 and min(days) > 0.9 and max(days) <= 1
+
+
 async def test_that_an_epoch_is_to_last_longer_is_no_news(pair):
     """Every other process dropped all that it held under the tag, about once a day."""
     one, two = pair

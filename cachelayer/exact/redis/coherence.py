@@ -31,7 +31,7 @@ REMEMBERED = 4096
 """Deletions remembered, to compare with reads and writes under way."""
 TRIES = 4
 WAIT = pack(b"WAIT", 1, 40)
-"""How long an invalidation waits for a replica to have it; milliseconds."""
+"""An invalidation waits so long for a replica, milliseconds."""
 
 Wanted = tuple[bytes, float]
 """The name of a tag or scope, and until when its epoch must last."""
@@ -224,8 +224,7 @@ class Coherence:
             await self._confirm(node)
 
     async def _confirm(self, node: Node) -> None:
-        """Wait a moment for a replica to have what was written. Where none has, do without for a while: it holds up the
-        connection, and one wait for each name would hold it up for so long that it is taken for lost."""
+        """Wait a moment, which holds up the connection, for a replica; where none keeps up, not again for a while."""
         if node.replicas and node.confirms:
             with suppress(StoreFault):
                 node.confirms = number(await (await node.control.ready()).send(WAIT)) > 0
@@ -246,7 +245,8 @@ class Coherence:
         name = self._names.epoch(digest := digest_of(text))
         node, known = self._topology.route(name), self.table.get(digest)
         epoch = Epoch(os.urandom(8), node.incarnation, node.now(), DECLARED, self._names.label(digest, text))
-        lifetime = self._lifetime(known.until if known is not None else NEVER)
+        left = known.until - self._clock.monotonic() if known is not None else 0.0
+        lifetime = int(1000 * max(TTL, left))  # more each time would soon be too much for Redis
         command = (forced if force else plainly)(name, epoch.pack(), lifetime)
         return Request(name, [command], lambda node, reply: self._take(digest, node, epoch.pack()))
 
