@@ -156,6 +156,16 @@ def test_what_a_script_of_redis_6_ran_into_is_told_as_what_a_command_did(
     assert fault.value.reason is reason and full([hiredis.ReplyError(SCRIPT + refusal)]) is (told == "OOM")
 
 
+def test_a_transaction_that_a_server_discards_since_it_is_full_by_now_is_told_as_that() -> None:
+    """It filled up between two commands: a deletion failed, where a full server is made to take it. As 7.0 says it."""
+    told = (
+        "EXECABORT Transaction discarded because of: OOM command not allowed when used memory > 'maxmemory'."
+    )
+    assert full([hiredis.ReplyError(told)])
+    with pytest.raises(StoreFault, match=r"answered EXECABORT$"):
+        checked(hiredis.ReplyError("EXECABORT Transaction discarded because of previous errors."))
+
+
 def test_valkey_tells_what_it_is_under_another_name() -> None:
     assert mode_in(parse_info("# Server\r\nredis_version:7.2.4\r\nserver_mode:cluster\r\n")) == "cluster"
     assert mode_in(parse_info("# Server\r\nredis_version:7.2.4\r\nredis_mode:sentinel\r\n")) == "sentinel"

@@ -23,8 +23,8 @@ FORCE = (
     b"local n=0 for i=2,#KEYS do n=redis.call('unlink',KEYS[i]) end return n"
 )
 """A full server lets a script write what is small once it has removed something, were it nothing."""
-WRAPPED = re.compile("ERR Error running script .*?: -(?=[A-Z]+ )")
-"""What Redis before version 7 puts before an error that a script ran into."""
+WRAPPED = re.compile("ERR Error running script .*?: -(?=[A-Z]+ )|EXECABORT .*?because of: (?=[A-Z]+ )")
+"""What Redis puts before why it carries no transaction out, and before version 7 before what a script ran into."""
 _READABLE = ("OOM ", "MISCONF ", "NOREPLICAS ")
 """Refusals of writes by a server that answers all the same: full, with a disk that failed, or too few replicas."""
 HOPS = 5
@@ -66,7 +66,7 @@ def checked(reply: Any) -> Any:
 
 
 def said(refusal: Exception) -> str:
-    """The text of an error that Redis answered; of a script's, what that ran into."""
+    """The text of an error that Redis answered; of a script's or a transaction's, what that ran into."""
     return WRAPPED.sub("", str(refusal))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from .calls import said
 from .names import Names
 from .pipe import Pipe, pack
 
@@ -26,7 +27,7 @@ async def refused(pipe: Pipe, names: Names) -> list[str]:
 
 
 def _denied(reply: object) -> bool:
-    return isinstance(reply, Exception) and "NOPERM" in str(reply)  # EXEC: EXECABORT, and why
+    return isinstance(reply, Exception) and said(reply).startswith("NOPERM")
 
 
 def _trials(names: Names) -> list[tuple[str, Sequence[bytes | int]]]:
