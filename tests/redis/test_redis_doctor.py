@@ -37,6 +37,7 @@ async def test_a_server_as_it_should_be(own_server, open_store):
         ((), "maxmemory", "problem"),
         (("--maxmemory", "100mb"), "maxmemory-policy", "problem"),
         (("--maxmemory", "100mb", "--maxmemory-policy", "allkeys-random"), "maxmemory-policy", "advice"),
+        (("--maxmemory", "100mb", "--maxmemory-policy", "volatile-ttl"), "maxmemory-policy", "problem"),
         (("--appendonly", "yes"), "persistence", "advice"),
         (("--replicaof", "127.0.0.1 1"), "role", "problem"),
     ],

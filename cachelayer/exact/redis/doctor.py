@@ -115,6 +115,11 @@ def _policy(facts: dict[str, str]) -> Finding:
             "advice", "maxmemory-policy", policy,
             "it evicts epochs in use and with them all their entries: use allkeys-lfu",
         )  # fmt: skip
+    if policy == "volatile-ttl":
+        return Finding(
+            "problem", "maxmemory-policy", policy,
+            "it evicts first what remembers deletions, so a deleted answer may come back: use allkeys-lfu",
+        )  # fmt: skip
     return Finding("ok", "maxmemory-policy", policy)
 
 
