@@ -142,6 +142,21 @@ def test_nanoseconds_of_durations_are_part_of_them() -> None:
     assert b"[0,7,0,7]" in encode(argument(Duration(seconds=7)))
 
 
+class NoTime(datetime.datetime):
+    """As pandas' NaT is: it has no zone, and cannot be asked for the name of one."""
+
+    def tzname(self) -> str | None:
+        raise ValueError("NaTType does not support tzname")
+
+    def isoformat(self, *args: object, **kwargs: object) -> str:
+        return "NaT"
+
+
+def test_a_time_that_is_none_can_be_part_of_a_key() -> None:
+    one, other = NoTime(1, 1, 1), datetime.datetime(1, 1, 1)
+    assert encode(argument([one])) == encode(argument([NoTime(1, 1, 1)])) != encode(argument([other]))
+
+
 @pytest.mark.parametrize(
     "make",
     [

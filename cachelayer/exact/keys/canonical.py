@@ -119,6 +119,8 @@ def _int(value: int) -> Tree:
 def _moment(value: datetime.datetime | datetime.time) -> Tree:
     """A time with its zone by name: two zones of one offset part at another time of the year."""
     zone, told = value.tzinfo, value.isoformat() + ("~" if value.fold else "")
+    if zone is None:  # pandas' NaT cannot be asked for more
+        return told
     name = getattr(zone, "key", None) or getattr(zone, "zone", None) or value.tzname()
     return told if name is None else [told, str(name)]
 
