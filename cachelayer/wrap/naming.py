@@ -118,7 +118,8 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     if key is None or is_method(fn):
         return options
     if behind is None:
-        raise ConfigurationError("self_key", key, f"{name_of(fn)} is not a method: leave it out")
+        remedy = f"{name_of(fn)} is not a method (its first parameter would be called self): leave it out"
+        raise ConfigurationError("self_key", key, remedy)
 
     def asked() -> Any:
         return [found for _, found in attributes(behind, key)]
