@@ -16,6 +16,7 @@ from .errors import ConfigurationError
 from .flow import forks
 from .flow.attempt import Faults
 from .flow.background import Background
+from .flow.loops import needed_loop
 from .flow.portal import Portal
 from .keep.call import Scope
 from .keep.entered import entered
@@ -233,6 +234,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
     async def start(self) -> None:
         """Load models: when it returns every tier serves."""
+        needed_loop()
         self._watching.start()
         if self._shared is not None:
             await self._shared.start()
@@ -243,6 +245,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
     async def flush(self) -> None:
         """Wait until all answers so far are stored, findable by meaning and shadow-checked."""
+        needed_loop()
         await self._tiers.settle()
         await self._portal.arun(self._tiers.settle)
 

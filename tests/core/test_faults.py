@@ -166,9 +166,11 @@ async def test_a_deadline_cuts_the_head_start_of_a_slow_lookup() -> None:
 
 
 def test_a_coroutine_without_a_loop_of_asyncio_is_told_what_to_do() -> None:
-    ask = CacheLayer(semantic=False).wrap(Gate(opened=True), name="ask")
-    with pytest.raises(CacheLayerError, match="no asyncio loop runs here"):
-        ask("a question").send(None)  # as trio would
+    layer = CacheLayer(semantic=False)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    for asked in ask("a question"), layer.start(), layer.flush():
+        with pytest.raises(CacheLayerError, match="no asyncio loop runs here"):
+            asked.send(None)  # as trio would
 
 
 async def test_a_plain_function_on_a_loops_thread_waits_for_no_thread_that_needs_this_loop() -> None:
