@@ -16,7 +16,7 @@ from ..exact.answers.copies import fixed
 from ..exact.answers.fields import attributes
 from ..exact.answers.kinds import Kinds
 from ..exact.keys.canonical import NotKeyable, argument, encode
-from ..exact.keys.chat import absent
+from ..exact.keys.parameters import says_nothing
 from ..policy import strings
 from ..signatures import signature, signature_of
 
@@ -144,7 +144,7 @@ def settled(fn: Any, ignore: Sequence[str]) -> bool:
     """Whether no default that is part of a call's identity can change between two calls."""
     kinds, parameters = Kinds(), signature_of(fn).parameters
     defaults = [p.default for n, p in parameters.items() if n not in ignore and p.default is not p.empty]
-    return all(absent(value) or fixed(value, kinds) for value in defaults)
+    return all(says_nothing(value) or fixed(value, kinds) for value in defaults)
 
 
 _JSON = (str, int, float, bool, list, dict, tuple, type(None))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cachelayer import CacheLayer, Reason
+from cachelayer import CacheLayer, ConfigurationError, Reason
 
 
 def with_session(fn: Callable[..., Awaitable[str]]) -> Callable[..., Awaitable[str]]:
@@ -49,3 +49,28 @@ async def test_a_call_that_the_function_refuses_is_told_by_it_alone(caplog: pyte
     with pytest.raises(TypeError, match="question"):
         await refused()
     assert not caplog.records
+
+
+MISSING = object()
+
+
+class Omit:
+    """As the openai client's word for what is not given."""
+
+
+omit = Omit()
+
+
+async def test_an_argument_whose_default_says_that_it_was_not_given_is_as_good_as_not_given() -> None:
+    @CacheLayer(semantic=False).cached
+    async def ask(question: str, seed: Any = MISSING, top: Any = omit) -> str:
+        return f"{question} {'any' if seed is MISSING else seed} {'all' if top is omit else top}"
+
+    assert await ask("a") == "a any all" and await ask("a", 7) == "a 7 all"
+    assert await ask("a", None, 1) == "a None 1"
+    assert (await ask.outcome("a", top=omit, seed=MISSING)).match == "exact"
+    assert (await ask.outcome("a", 7)).answer == "a 7 all"
+    with pytest.raises(
+        ConfigurationError, match=r"argument 'question' cannot be part of a key \(builtins.object"
+    ):
+        await CacheLayer(semantic=False).cached(ask.function.fn)(MISSING)

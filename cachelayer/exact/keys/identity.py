@@ -91,6 +91,7 @@ class Identifier:
         parameters = Parameters(signature)
         self.arguments, named, self._positional = parameters.bind, parameters.named, parameters.positional
         """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        self._markers = parameters.markers
         for unknown in (n for n in ignore if n not in named and not parameters.extra):
             raise ConfigurationError(
                 "ignore", unknown, f"{name} has no such parameter; it has {', '.join(named)}"
@@ -124,6 +125,8 @@ class Identifier:
         bound = self.arguments(args, kwargs)
         if bound is None or (self._wire and chat.acts(bound)):
             return None
+        if self._markers:
+            bound = {n: value for n, value in bound.items() if value is not self._markers.get(n, self)}
         if (head := self._heads.get(tenant)) is None or self._vary:
             head = self._head(tenant)
         if self._exact:

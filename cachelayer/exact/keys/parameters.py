@@ -5,6 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from .chat import absent
+
+
+def says_nothing(default: Any) -> bool:
+    """Whether a default only marks that its argument was not given: a bare `object()`, the openai client's words."""
+    return type(default) is object or absent(default)
+
 
 class Parameters:
     """The parameters of one signature, sorted once by how they take arguments."""
@@ -17,6 +24,7 @@ class Parameters:
         "_rest",
         "_simple",
         "extra",
+        "markers",
         "named",
         "positional",
     )
@@ -36,6 +44,8 @@ class Parameters:
         self._foreign = {n for n, p in self.named.items() if p.kind is p.POSITIONAL_ONLY} | {f"*{self._rest}"}
         """Names that stand for something else where they come as keywords: `f(1, a=2)` of `f(a, /, **more)`."""
         self._defaults = {n: p.default for n, p in self.named.items() if p.default is not p.empty}
+        self.markers = {n: default for n, default in self._defaults.items() if says_nothing(default)}
+        """Defaults that identify nothing: an argument that has its own is as good as not given."""
         self._required = [n for n, p in self.named.items() if p.default is p.empty]
         self._simple = len(self.positional) == len(self.named)
         """Whether arguments given by position alone, as many as there are parameters, are all of them."""
