@@ -169,7 +169,9 @@ class CacheLayerMiddleware:
             pace=pace,
             name=b"cachelayer",
         )
-        served = [Served(route, app, layer, settings, name) for route in _each_once(routes)]
+        served = [
+            Served(route, app, layer, settings, name) for route in _first(layer, name, _each_once(routes))
+        ]
         self._served = {one.route.path: one for one in served if one.route.template is None}
         self._templates = [one for one in served if one.route.template is not None]
         self._lifespan = Lifespan(app, layer) if lifespan else app
@@ -230,6 +232,17 @@ def _check(
         number("pace", pace, unit="seconds between two events")
     if not (authorize is None or callable(authorize)):
         raise ConfigurationError("authorize", authorize, "give a callable of the scope, or an ASGI app")
+
+
+def _first(layer: CacheLayer, name: str, routes: list[Route]) -> list[Route]:
+    """The routes, where no middleware of this layer serves any of them under this name."""
+    if any(layer.known(f"{name}:{route.path}") is not None for route in routes):
+        raise ConfigurationError(
+            "name", name,
+            "another middleware of this layer has it: make a layer for each app, as for each test's; wrap the app "
+            "itself where its framework makes a middleware for each route (Litestar); or give each its own name",
+        )  # fmt: skip
+    return routes
 
 
 def _each_once(routes: Iterable[Route]) -> list[Route]:

@@ -215,6 +215,15 @@ def test_a_wrong_option_is_named(upstream: Upstream, layer: CacheLayer, option: 
         CacheLayerMiddleware(upstream, **options)
 
 
+def test_a_second_middleware_of_a_layer_is_told_to_have_a_name(upstream: Upstream, layer: CacheLayer) -> None:
+    CacheLayerMiddleware(upstream, layer=layer)
+    with pytest.raises(
+        ConfigurationError, match="name='asgi': another middleware of this layer has it: make a layer"
+    ):
+        CacheLayerMiddleware(upstream, layer=layer)
+    CacheLayerMiddleware(upstream, layer=layer, name="other")
+
+
 @pytest.mark.parametrize("make", [
     lambda: Header(""), lambda: Header("x user"), lambda: Header("é"),
     lambda: JwtClaim("org", key="k" * 32, header="a b"),
