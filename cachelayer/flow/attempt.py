@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..errors import ConfigurationError, StoreFault, Unusable
+from ..errors import ConfigurationError, Unusable
 from ..protocols import Clock
 from ..types import Reason
 
@@ -90,7 +90,9 @@ def _more(fault: BaseException, owners: str | None) -> str:
 
     `owners`: what failed where that is a function, or a template, of the owner's.
     """
-    if isinstance(fault, StoreFault):
+    if isinstance(
+        getattr(fault, "reason", None), Reason
+    ):  # written here: of classes and servers, not of prompts
         return f" ({fault})"
     if owners is None:
         number = fault.errno if isinstance(fault, OSError) else None

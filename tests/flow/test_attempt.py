@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import dataclass
 
 import pytest
 
 from cachelayer.errors import ConfigurationError, Unusable
+from cachelayer.exact.wire.codec import Codec, ForeignClass
 from cachelayer.flow.attempt import QUIET, Faults
 from cachelayer.testing import ManualClock
 from cachelayer.types import Reason
+
+
+@dataclass
+class Invoice:
+    total: int
 
 
 def test_faults_of_ever_new_kinds_are_not_counted_without_end_and_known_ones_still_are() -> None:
@@ -31,6 +38,16 @@ def test_a_stage_that_keeps_failing_is_logged_once_a_minute(caplog: pytest.LogCa
         clock.advance(QUIET)
         faults.report("embed", ValueError("a prompt"))
     assert len(caplog.records) == 2 and "a prompt" not in caplog.text
+
+
+def test_a_class_that_may_not_leave_the_process_is_named_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(ForeignClass) as raised:
+        Codec().encode(Invoice(7))
+    assert Faults(ManualClock()).report("encode", raised.value) is Reason.FOREIGN_CLASS
+    assert (
+        "Invoice may not leave the process; types=[Invoice] on the layer, or a return annotation"
+        in caplog.text
+    )
 
 
 async def test_a_stage_s_fault_is_a_reason_but_what_is_wrongly_configured_or_called_off_is_raised() -> None:
