@@ -24,7 +24,13 @@ except ImportError as fault:
     raise MissingExtra("cachelayer.adapters.openai", "openai", "openai", broken("openai", fault)) from fault
 
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
-_CACHED = ("chat.completions.create", "completions.create", "responses.create", "embeddings.create")
+_TEXTS = {
+    "chat.completions.create": "messages",
+    "completions.create": "prompt",
+    "responses.create": "input",
+    "embeddings.create": "input",
+}
+"""What is cached, and the field compared by meaning."""
 _HELPERS = ("chat.completions.parse", "chat.completions.stream", "responses.parse", "responses.stream")
 _ALIASES = {"beta.chat": "chat"}
 """Where what is cached is found under an older name."""
@@ -86,9 +92,13 @@ class _Endpoints:
         if known is None:
             more = self.options.get("ignore", ())
             ignored = more if isinstance(more, str) else ["create", *more]  # a text is refused by name
-            options = {**self.options, "name": name, "ignore": ignored, "view": _VIEWS.get(path)}
-            if path != "chat.completions.create":
-                options["text"] = "prompt" if path == "completions.create" else "input"
+            options = {
+                **self.options,
+                "name": name,
+                "ignore": ignored,
+                "view": _VIEWS.get(path),
+                "text": _TEXTS[path],
+            }
             if path == "embeddings.create":
                 options["semantic"] = False
             asking: Any = _awaited() if self.awaited else _plain()
@@ -144,7 +154,7 @@ class _Wrapped:
         path = _ALIASES.get(path, path)
         if name in _PASSED:
             return found
-        if path in _CACHED:
+        if path in _TEXTS:
             return self._endpoints.cached(path, self._client, found)
         if path in _HELPERS:
             which = f"{self._path}.create", self._client, self._inner.create
@@ -153,7 +163,7 @@ class _Wrapped:
             return getattr(_helping(self._inner, create, forget, self._endpoints.awaited), name)
         if not self._path and name in _COPIES:
             return lambda *a, **k: _Wrapped(found(*a, **k), "", self._endpoints)
-        if any(known.startswith(f"{path}.") for known in (*_CACHED, *_ALIASES)):
+        if any(known.startswith(f"{path}.") for known in (*_TEXTS, *_ALIASES)):
             return _Wrapped(found, path, self._endpoints, self._client)
         return found
 

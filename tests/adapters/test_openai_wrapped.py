@@ -9,9 +9,11 @@ import openai
 import pytest
 from cachelayer.adapters.openai import wrap
 from openai_upstream import HELLO, Responding, plain
+from same_words import SameWords
 from upstream import Server, Upstream
 
-from cachelayer import CacheLayer, ConfigurationError
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
+from cachelayer.testing import WordEmbedder
 
 TOOL: Any = {
     "type": "function",
@@ -43,6 +45,25 @@ def test_whole_answers_and_streams(url: str, upstream: Upstream, layer: CacheLay
         assert len(upstream.requests) == 2
         other = client.with_options(timeout=5).chat.completions.create(model="m", messages=HELLO)
         assert other == first and len(upstream.requests) == 2
+
+
+async def test_the_question_is_compared_by_meaning_and_not_the_server(url: str, upstream: Upstream) -> None:
+    policy = Policy(max_error_rate=0.05, budgets=Budgets(embed=5, search=5, verify=5), shadow=0)
+    async with (
+        CacheLayer(policy=policy, embedder=WordEmbedder(), verifier=SameWords()) as layer,
+        wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client,
+    ):
+        for stream in (False, True):
+            for words in ("how do I return it", "it return I do how"):
+                said: list[Any] = [{"role": "user", "content": words}]
+                answer: Any = await client.chat.completions.create(model="m", messages=said, stream=stream)
+                assert not stream or [chunk async for chunk in answer]
+                await layer.flush()
+        assert len(upstream.requests) == 2  # one for each form
+        await client.with_options(project="p").chat.completions.create(model="m", messages=said)
+        assert len(upstream.requests) == 3
+        (told,) = layer.stats()["functions"].values()
+        assert told["similar_hits"] == 2
 
 
 def test_a_stream_with_usage_is_not_replayed_to_who_did_not_ask_for_it(
