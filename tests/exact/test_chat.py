@@ -151,6 +151,16 @@ complete.cachelayer_wire = True  # type: ignore[attr-defined]
 WIRE = CacheLayer(semantic=False).wrap(complete).function.identifier
 
 
+def test_to_the_openai_client_a_message_is_what_it_sends_of_it() -> None:
+    def asked(answer: Any) -> Identity | None:
+        return WIRE.identify((), {"messages": [user("a"), answer, user("b")]}, None)
+
+    answer = ChatCompletionMessage(role="assistant", content=" yes", annotations=[], refusal=None)
+    one, other = asked(answer), asked({"role": "assistant", "content": "yes", "annotations": []})
+    assert one is not None and other is not None and one.canonical == other.canonical
+    assert asked(ChatCompletionMessage(role="assistant", content="yes")) != one
+
+
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [

@@ -49,8 +49,11 @@ def acts(body: Mapping[str, Any]) -> bool:
     return here or (isinstance(more, Mapping) and acts(more))
 
 
-def message_trees(messages: Any, fold: Fold) -> list[Tree] | None:
-    """The messages as trees: null fields left out, texts folded. None for what is no list of messages with roles."""
+def message_trees(messages: Any, fold: Fold, *, sent: bool = False) -> list[Tree] | None:
+    """The messages as trees: null fields left out, texts folded. None for what is no list of messages with roles.
+
+    `sent`: models, such as the openai client's own, are what that client sends of them: the fields that were set.
+    """
     if not isinstance(messages, list | tuple) or not messages:
         return None
     out: list[Tree] = []
@@ -66,8 +69,10 @@ def message_trees(messages: Any, fold: Fold) -> list[Tree] | None:
         elif _role(message) is None:
             return None
         elif not isinstance(message, Mapping):
-            out.append(tree(message))
-            continue
+            if not (sent and hasattr(type(message), "model_dump")):
+                out.append(tree(message))
+                continue
+            message = message.model_dump(exclude_unset=True)
         fields = {k: v for k, v in dict(message).items() if v is not None}
         content = fields.get("content")
         if type(content) is str:

@@ -193,7 +193,7 @@ class Identifier:
         if type(value) is str:
             text = self._fold(value)
             return _identity(head, {**fields, name: text}, fields, text)
-        trees = chat.message_trees(value, self._fold) if name == "messages" else None
+        trees = chat.message_trees(value, self._fold, sent=self._wire) if name == "messages" else None
         if trees is not None:
             parts = chat.split(trees)
             whole = {**fields, name: trees}
