@@ -198,7 +198,10 @@ def test_what_is_compared_by_meaning_is_settled_at_decoration() -> None:
     async def chat(messages: list[Any], question: str = "") -> str:
         return ""
 
-    for unclear in (by_id, two):
+    async def beside(server: str, **body: Any) -> str:
+        return ""
+
+    for unclear in (by_id, two, beside):
         with pytest.raises(ConfigurationError, match=r"give text='name'.*semantic=False"):
             layer.cached(unclear)
         layer.cached(semantic=False)(unclear)

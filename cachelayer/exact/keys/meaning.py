@@ -40,7 +40,7 @@ def compared(
                 raise ConfigurationError("text", None, remedy)
             return name
     strings = [n for n in candidates if named[n].annotation in (str, "str")]
-    if len(strings) == 1:
+    if len(strings) == 1 and not extra:  # where other keywords are taken, the text may be one of them
         return strings[0]
     if required and candidates:
         raise ConfigurationError(
