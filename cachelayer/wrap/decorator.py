@@ -17,7 +17,8 @@ from ..flow.readers import Closable
 from ..keep.call import Scope
 from ..observe.pace import timed
 from ..tiers.shortcuts import Shortcuts
-from .handles import Handle, InThread, Method, PlainHandle
+from .handles import Handle, InThread, PlainHandle
+from .methods import Method
 from .naming import is_method
 
 ScopeOf = Callable[[], Scope | None]

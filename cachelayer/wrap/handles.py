@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from operator import attrgetter
-from types import FunctionType
-from typing import Any, Generic
+from typing import Any
 
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable
@@ -20,7 +17,6 @@ from ..path.engine import Engine
 from ..path.explain import Explanation, explain
 from ..signatures import stand_for
 from ..types import Outcome, Reason, Undivided
-from .wrapped import P, R
 
 _MISFIT = (
     "arguments do not fit its signature, though it takes them: a decorator adds or drops some, and tells the signature "
@@ -235,61 +231,3 @@ class InThread(Handle, Undivided):
     async def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The answer."""
         return (await self.outcome(*args, **kwargs)).answer
-
-
-class Bound(partial[Any]):
-    """A wrapped method bound to its object: called, and asked, without naming the object again."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__self__":
-            return self.args[0]
-        if name.startswith("__"):
-            if name not in ("__name__", "__qualname__", "__annotations__", "__annotate__", "__globals__"):
-                raise AttributeError(name)
-            return getattr(inspect.unwrap(self.func), name)
-        attribute = getattr(self.func, name)
-        if isinstance(attribute, InThread):
-            bound = Bound(attribute, *self.args)
-            bound.__dict__.update(_told(attribute))
-            return bound
-        return partial(attribute, *self.args) if callable(attribute) else attribute
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bound) and self.func is other.func and self.args[0] is other.args[0]
-
-    def __hash__(self) -> int:
-        return hash((self.func, id(self.args[0])))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        path = f"{self.__name__}.aio" if isinstance(self.func, InThread) else self.__name__
-        return attrgetter(path), self.args
-
-
-def _told(cached: Any) -> dict[str, Any]:
-    """What a class says of its objects unless they say it themselves."""
-    return {"__module__": cached.__module__, "__doc__": cached.__doc__}
-
-
-class Method(Generic[P, R]):
-    """A wrapped function that lives in a class: binds like any method."""
-
-    # pydantic tells by isinstance what stands in a class, and takes for fields what is no function
-    __class__ = property(lambda self: FunctionType)
-
-    def __init__(self, cached: Callable[P, R]) -> None:
-        self.__wrapped__ = cached
-        self.__name__ = cached.__name__
-        self.__doc__ = cached.__doc__
-        # a class of its own holds them, so that binding costs no more
-        self._bound = type(Bound.__name__, (Bound,), _told(cached))
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        return self.__wrapped__ if instance is None else self._bound(self.__wrapped__, instance)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self.__wrapped__(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__wrapped__":
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from types import ModuleType
 from typing import Any
@@ -171,3 +172,16 @@ def test_two_functions_under_one_name_are_refused(notebook: Any) -> None:
         layer.wrap(module.a, name="one")
     with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
         make("b")
+
+
+def test_a_method_that_is_reloaded_in_place_is_the_new_one(notebook: Any) -> None:
+    """IPython's autoreload keeps what stands in a class, and gives it the dict of what a new class has there."""
+    cell = BOT.replace("{super().hello()}", "hello")
+    kept = notebook(cell).Bot
+    old, bot = vars(kept)["greet"], kept()
+    assert bot.greet("ann") == "hello ann"
+    new = notebook(cell.replace('{name}"', '{name}!"')).Bot
+    old.__dict__ = new.greet.__dict__
+    assert bot.greet("ann") == "hello ann!" == bot.greet.outcome("ann").answer
+    assert bot.greet.outcome("ann").match == "exact"
+    assert pickle.loads(pickle.dumps(new.greet)) is new.greet
