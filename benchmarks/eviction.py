@@ -26,6 +26,7 @@ from eviction_plot import plot
 from eviction_traces import recorded, synthetic, zipf
 from record import heading, keep, page, parser_of, table
 
+from cachelayer.exact.memory.invariants import check
 from cachelayer.exact.memory.table import Memory, Slot, weight_of
 
 UNIT = 1 << 20
@@ -68,7 +69,7 @@ def cachelayer(
         table[key] = slot
         if not memory.put(slot, now):
             del table[key]
-    memory.check()
+    check(memory)
     return hits
 
 

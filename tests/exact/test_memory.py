@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_slots import canonical, digest, slot_for
 
+from cachelayer.exact.memory.invariants import check
 from cachelayer.exact.memory.lane import Lane
 from cachelayer.exact.memory.slot import weight_of_raw
 from cachelayer.exact.memory.table import MAX_LINKS, Memory, Raws, Slot
@@ -31,7 +32,7 @@ def test_two_requests_under_one_digest_never_share_an_answer() -> None:
     assert memory.put(second, 0.0)
     assert memory.get(digest(0), canonical(0)) is None and not first.resident
     assert memory.get(digest(1), canonical(1)) is second
-    memory.check()
+    check(memory)
 
 
 def test_two_raw_forms_under_one_digest_never_share_an_answer() -> None:
@@ -51,7 +52,7 @@ def test_a_slot_keeps_its_latest_raw_forms_only() -> None:
     weight = slot.weight
     for form in range(100):
         assert memory.link(slot, raws, form, b"%04d" % form)
-        memory.check()
+        check(memory)
     assert list(raws) == list(range(100 - MAX_LINKS, 100))
     assert slot.weight == weight + MAX_LINKS * weight_of_raw(b"0000")
 
@@ -61,7 +62,7 @@ def test_a_raw_form_may_be_a_text_and_is_weighed_at_its_widest() -> None:
     texts: Raws = {}
     assert memory.link(slot, texts, "größer 日本", "größer 日本")
     assert texts["größer 日本"][1] is slot
-    memory.check()
+    check(memory)
     "größer 日本".encode()  # may make the object grow
     memory.remove(slot)
     assert not texts and memory.bytes == 0
@@ -80,7 +81,7 @@ def test_too_heavy_an_item_is_refused_and_its_predecessor_forgotten(nbytes: int)
     assert memory.put(slot_for(2, "old"), 0.0)
     assert not memory.put(slot_for(2, "new", nbytes), 0.0)
     assert memory.get(digest(2), canonical(2)) is None and len(memory) == 0
-    memory.check()
+    check(memory)
 
 
 def test_a_raw_form_that_makes_an_item_too_heavy_is_refused() -> None:
@@ -95,13 +96,13 @@ def test_tags_count_against_the_budget() -> None:
     memory = Memory(20_000, max_item_bytes=20_000)
     slot = slot_for(2, "answer", tags=tuple(f"tag {i}" for i in range(100)))
     assert not memory.put(slot, 0.0) and memory.bytes == 0
-    memory.check()
+    check(memory)
 
 
 def test_a_large_item_takes_the_place_of_as_many_small_ones_as_it_needs() -> None:
     memory, _ = memory_with(*range(0, 100, 2))
     assert memory.put(slot_for(200, "large", 60_000), 1.0)
-    memory.check()
+    check(memory)
     assert 1 < len(memory) < 51
 
 
@@ -133,7 +134,7 @@ def test_buckets_of_expiry_are_few_however_many_lifetimes_there_are() -> None:
         now = 0.01 * i
         ttl = 86_400 * (1 + 0.1 * (i * 7919 % 1000) / 1000)
         memory.put(slot_for(2 * i, i, stale_until=now + ttl), now)
-    memory.check()
+    check(memory)
     assert len(memory._buckets) < 20
 
 
@@ -172,7 +173,7 @@ def test_hits_from_threads_while_slots_come_and_go_read_whole_answers() -> None:
     stop.set()
     for thread in threads:
         thread.join()
-    memory.check()
+    check(memory)
     assert not wrong
     memory.clear()
     assert not raws

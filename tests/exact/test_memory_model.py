@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from memory_slots import canonical, digest, slot_for
 
+from cachelayer.exact.memory.invariants import check
 from cachelayer.exact.memory.table import MAX_LINKS, Gone, Memory, Raws, Slot
 
 KEYS = st.integers(0, 19)
@@ -134,7 +135,7 @@ class MemoryMachine(RuleBasedStateMachine):
     @invariant()
     def intact(self) -> None:
         if hasattr(self, "memory"):
-            self.memory.check()
+            check(self.memory)
             assert len(self.memory) == len(self.model) and set(self.memory) == set(self.model.values())
             assert self.memory.bytes <= self.memory.max_bytes
             held = Counter(pair[1] for raws in self.raws for pair in raws.values())

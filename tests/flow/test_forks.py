@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from cachelayer import CacheLayer, Reason
+from cachelayer.exact.memory.invariants import check
 from cachelayer.flow import forks
 from cachelayer.testing import WordEmbedder
 
@@ -78,7 +79,7 @@ def test_an_answer_that_a_thread_is_keeping_is_kept_before_the_process_forks() -
     assert Slow.inside.wait(10)
 
     def whole() -> bool:
-        layer._keeper.memories[0].check()
+        check(layer._keeper.memories[0])
         return len(layer._keeper.memories[0]) == 2 and ask("another") == "ANOTHER"
 
     good = in_a_fork(whole)

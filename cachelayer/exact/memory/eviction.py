@@ -59,14 +59,18 @@ class Eviction:
         self.stubbornness = -1.0
         """Above 0 newcomers are put on probation; -1 to 1."""
         self._small = max_bytes // _SMALL
-        self._window, self._main, self._probation = Calendar(WINDOW), Calendar(MAIN), Calendar(PROBATION)
-        self._queues = (self._window, self._window, self._main, self._probation)
         self._ghosts = Ghosts()
         self._gone = [1.0, 1.0]  # recent evictions from the window and from the main queue
         self._reach = 0.0  # age of the oldest slot at the last eviction
-        self._count = 0
         self._room = 0  # slots that there are enough ghosts for
         self._density = 0.0  # seconds per byte of a mean newcomer
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing is held any more; what was learnt stays."""
+        self._window, self._main, self._probation = Calendar(WINDOW), Calendar(MAIN), Calendar(PROBATION)
+        self._queues = (self._window, self._window, self._main, self._probation)
+        self._count = 0
 
     def add(self, slot: Slot, now: float, again: bool = False) -> None:
         """`slot` came at `now`; `again` where it took the place of an older answer to the same request."""
