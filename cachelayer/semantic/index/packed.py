@@ -133,7 +133,7 @@ class PackedIndex:
                 yield Part(home.key, np.concatenate(ids), blocks)
 
     def adopt(self, key: bytes, ids: NDArray[np.int64], vectors: Vectors) -> None:
-        """Take a partition over as `export` gave it, its vectors where they are: mapped from a file, say."""
+        """Take a partition over as `export` gave it, its vectors where they are."""
         home = Partition(key, self._slab)
         pages = []
         for at in range(0, len(ids), PAGE):

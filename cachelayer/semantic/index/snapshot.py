@@ -1,4 +1,6 @@
-"""All vectors of an index in one file: read by mapping it into memory, believed only where its checksum holds.
+"""All vectors of an index in one file, believed only where its checksum holds.
+
+It is read, never mapped into memory: a file that is cut under a mapping, or a disk that fails, kills the process.
 
 Layout: head; table of partitions (length of key, rows); keys; ids (int64); vectors (float32, row after row); then
 xxh3-128 over everything before it. Ids and vectors begin at multiples of 64 bytes.
@@ -11,7 +13,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import xxhash
@@ -23,7 +25,6 @@ _MAGIC = b"CLSNAP01"
 _HEAD = struct.Struct("<8sIIQQ")
 _TABLE = np.dtype([("key", "<u4"), ("rows", "<u8")])
 _ALIGN = 64
-_CHUNK = 16 * 2**20
 
 
 class Part(NamedTuple):
@@ -81,39 +82,46 @@ def _for_the_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def read_snapshot(
-    path: Path, dimension: int, digest: str
-) -> Iterator[tuple[bytes, NDArray[np.int64], Vectors]]:
-    """Partitions with ids and read-only mapped vectors. Raises Corrupt before the first where anything is off."""
-    if path.stat().st_size < _HEAD.size + 16:
-        raise Corrupt(f"{path.name} is too short")
-    data = np.memmap(path, np.uint8, mode="r")
-    found = xxhash.xxh3_128()
-    for at in range(0, len(data) - 16, _CHUNK):
-        found.update(data[at : min(at + _CHUNK, len(data) - 16)].data)
-    if found.digest() != data[-16:].tobytes() or found.hexdigest() != digest:
-        raise Corrupt(f"{path.name} does not match its checksum")
-    magic, width, count, rows, size = _HEAD.unpack(data[: _HEAD.size].tobytes())
-    if magic != _MAGIC or width != dimension:
-        raise Corrupt(f"{path.name} has format {magic!r} and dimension {width}, not {dimension}")
-    at = _HEAD.size
-    table = data[at : at + count * _TABLE.itemsize].view(_TABLE)
-    at += count * _TABLE.itemsize
-    keys = data[at : at + size].tobytes()
-    at = _aligned(at + size)
-    ids = data[at : at + 8 * rows].view(np.int64)
-    at = _aligned(at + 8 * rows)
-    vectors = data[at : at + 4 * rows * width].view(np.float32).reshape(rows, width)
-    return _parts(table, keys, ids, vectors)
+def read_snapshot(path: Path, dimension: int, digest: str) -> list[tuple[bytes, NDArray[np.int64], Vectors]]:
+    """Partitions with ids and vectors. Raises Corrupt where anything is off."""
+    with path.open("rb") as file:
+        data = _Checked(file)
+        magic, width, count, _, size = _HEAD.unpack(data.take(np.uint8, _HEAD.size).data)
+        if magic != _MAGIC or width != dimension:
+            raise Corrupt(f"{path.name} has format {magic!r} and dimension {width}, not {dimension}")
+        table = data.take(_TABLE, count)
+        keys = data.take(np.uint8, size).tobytes()
+        data.align()
+        ids = [data.take(np.int64, rows) for rows in table["rows"].tolist()]
+        data.align()
+        vectors = [data.take(np.float32, len(part) * width).reshape(-1, width) for part in ids]
+        if file.read() != data.sum.digest() or data.sum.hexdigest() != digest:
+            raise Corrupt(f"{path.name} does not match its checksum")
+    ends = np.cumsum(table["key"], dtype=np.int64).tolist()
+    names = [keys[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return list(zip(names, ids, vectors, strict=True))
 
 
-def _parts(
-    table: NDArray[np.void], keys: bytes, ids: NDArray[np.int64], vectors: Vectors
-) -> Iterator[tuple[bytes, NDArray[np.int64], Vectors]]:
-    key = row = 0
-    for width, count in table.tolist():
-        yield keys[key : key + width], ids[row : row + count], vectors[row : row + count]
-        key, row = key + width, row + count
+class _Checked:
+    """A file with a running checksum of what was read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.sum = xxhash.xxh3_128()
+        self._file = file
+        self._left = os.fstat(file.fileno()).st_size
+
+    def take(self, kind: Any, count: int) -> NDArray[Any]:
+        """The next `count` of a kind. Whatever damage says, no more memory is asked for than the file is long."""
+        self._left -= count * np.dtype(kind).itemsize
+        if self._left < 0:
+            raise Corrupt(f"{Path(self._file.name).name} is too short")
+        out = np.empty(count, kind)
+        self._file.readinto(out)  # type: ignore[attr-defined]
+        self.sum.update(out.data)
+        return out
+
+    def align(self) -> None:
+        self.take(np.uint8, -self._file.tell() % _ALIGN)
 
 
 class _Summed:
@@ -130,8 +138,4 @@ class _Summed:
         self._at += len(data)
 
     def align(self) -> None:
-        self.write(bytes(_aligned(self._at) - self._at))
-
-
-def _aligned(at: int) -> int:
-    return -(-at // _ALIGN) * _ALIGN
+        self.write(bytes(-self._at % _ALIGN))
