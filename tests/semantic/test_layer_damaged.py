@@ -38,3 +38,20 @@ async def test_damaged_vectors_are_told_and_made_anew(
     caplog.clear()
     assert (await asked(tmp_path)).source is Source.MEMORY
     assert caplog.text == ""
+
+
+def contents(directory: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in directory.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("damage", [b"?", bytes(8), bytes(512)], ids=["a byte", "its kind", "a block"])
+async def test_an_erasure_takes_a_log_whose_beginning_is_damaged(tmp_path: Path, damage: bytes) -> None:
+    """It was put aside as another program's file, and what was erased stayed there for good."""
+    await asked(tmp_path)
+    log = tmp_path / "entries"
+    log.write_bytes(damage + log.read_bytes()[len(damage) :] + b"about violins")
+    outcome = await asked(tmp_path)
+    assert (outcome.source is Source.MEMORY) is (len(damage) < 512)
+    async with CacheLayer(index=tmp_path, embedder=WordEmbedder()) as layer:
+        await layer.erase()
+    assert b"violin" not in contents(tmp_path)

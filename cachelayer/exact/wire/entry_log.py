@@ -65,8 +65,8 @@ class EntryLog:
                 ]
                 self.lost = data.seek(0, os.SEEK_END) - held.whole + held.damaged
                 data.seek(0)
-                ours = parts.MAGIC.startswith(data.read(len(parts.MAGIC)))
-            if not ours:
+                torn = parts.MAGIC.startswith(data.read(len(parts.MAGIC)))
+            if not (held.whole or torn):
                 self._set_aside()
         self._file = os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600)
         if held.whole < parts.HEAD:
@@ -91,11 +91,11 @@ class EntryLog:
         self.aside = free.name
 
     def erase_unread(self) -> None:
-        """Remove what was set aside of other versions of ours: nobody here can tell whose it is. Blocks."""
+        """Remove what was set aside of ours, newer or without a beginning: nobody can tell whose it is. Blocks."""
         for path in self.path.parent.glob(f"{self.path.name}.unread-*"):
             with path.open("rb") as data:
-                ours = data.read(len(parts.KIND)) == parts.KIND
-            if ours:
+                begins = data.read(len(parts.KIND))
+            if begins == parts.KIND or not any(begins):
                 path.unlink()
 
     def put(self, key: int, findable: Findable, record: Record) -> None:

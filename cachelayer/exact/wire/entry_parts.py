@@ -92,11 +92,14 @@ def scan(data: BinaryIO) -> Scan:
     found, size = Scan(), data.seek(0, os.SEEK_END)
     data.seek(0)
     head = data.read(HEAD)
-    if len(head) < HEAD or not head.startswith(MAGIC):
-        return found
-    found.mark, found.whole = head[len(MAGIC) :], HEAD
-    marks, at = (found.mark, _struck(found.mark)), HEAD
-    while size - at >= _PART.size:
+    mark, at = head[len(MAGIC) :], HEAD
+    marks = mark, _struck(mark)
+    if not head.startswith(MAGIC) or len(head) < HEAD:  # a damaged beginning is told from another program's
+        if head.startswith(KIND) or _part_at(data, HEAD, size, marks)[0] is None:
+            return found
+        found.damaged = len(MAGIC)
+    found.mark, found.whole = mark, HEAD
+    while at < size:
         span, alive = _part_at(data, at, size, marks)
         if span is None:
             at = _next(data, at + 1, marks)
@@ -112,6 +115,8 @@ def scan(data: BinaryIO) -> Scan:
 
 def _part_at(data: BinaryIO, at: int, size: int, marks: tuple[bytes, bytes]) -> tuple[Span | None, bool]:
     """The part that begins there, if one does that checks; and whether it is alive. What is gone needs no body."""
+    if size - at < _PART.size:
+        return None, False
     data.seek(at)
     head = data.read(_PART.size)
     mark, length, key, _ = _PART.unpack(head)
