@@ -35,9 +35,8 @@ class EntryLog:
         """Parts that are to be struck out."""
         self._places: dict[int, parts.Span] = {}
         """The parts that are in the file, or on their way into it, by id."""
-        self._live: dict[int, int] = {}
-        """Bytes of what is alive, by id."""
-        self._size = self._alive = 0
+        self._size = 0
+        self._alive = 0  # bytes of the bodies in `_places`
         self._mark = b""
         self._torn = False  # whether what could not be written may stand behind what counts
         self._file = -1
@@ -76,8 +75,8 @@ class EntryLog:
         os.ftruncate(self._file, held.whole)
         self._mark, self._size, self._torn = held.mark, held.whole, False
         self._places = held.alive
-        self._live = {key: span.length for key, span in held.alive.items()}
-        self._pending, self._doomed, self._alive = {}, held.doubled, sum(self._live.values())
+        self._alive = sum(span.length for span in held.alive.values())
+        self._pending, self._doomed = {}, held.doubled
         if held.damaged:  # it might be read another time, when it was declared invalid meanwhile
             with suppress(OSError):
                 self.rewrite()
@@ -104,8 +103,6 @@ class EntryLog:
         with self._lock:
             self._bury(key)
             self._pending[key] = body
-            self._live[key] = len(body)
-            self._alive += len(body)
 
     def drop(self, key: int) -> None:
         """An entry is gone; nothing where it is not here."""
@@ -113,18 +110,18 @@ class EntryLog:
             self._bury(key)
 
     def _bury(self, key: int) -> None:
-        self._alive -= self._live.pop(key, 0)
         self._pending.pop(key, None)
         if (span := self._places.pop(key, None)) is not None:
+            self._alive -= span.length
             self._doomed.append(span)
 
     def __contains__(self, key: int) -> bool:
-        return key in self._live
+        return key in self._pending or key in self._places
 
     def ids(self) -> list[int]:
         """Of all entries that are kept, or were when the file was closed."""
         with self._lock:
-            return list(self._live)
+            return [*self._places, *self._pending]
 
     @property
     def astray(self) -> bool:
@@ -155,9 +152,8 @@ class EntryLog:
             if self._file < 0:
                 return
             with self._lock:
-                pending, self._pending = self._pending, {}
-                doomed, self._doomed = self._doomed, []
-                made = self._placed(pending)
+                pending, doomed, made = self._pending, self._doomed, self._placed(self._pending)
+                self._pending, self._doomed = {}, []
             try:
                 if made or doomed or self._torn:
                     self._write(made, doomed)
@@ -172,6 +168,7 @@ class EntryLog:
         for key, body in pending.items():
             span = self._places[key] = parts.Span(key, at, len(body))
             made.append(parts.part_of(self._mark, key, body, at))
+            self._alive += span.length
             at = span.end
         return made
 
@@ -179,9 +176,10 @@ class EntryLog:
         """Entries that could not be written are not kept."""
         with self._lock:
             for key in pending:
-                if key in self._places:  # else it went meanwhile, or is another by now
-                    self._alive -= self._live.pop(key)
-                    del self._places[key]
+                if (
+                    span := self._places.pop(key, None)
+                ) is not None:  # else it went meanwhile, or is another by now
+                    self._alive -= span.length
             self._doomed = [span for span in self._doomed if span.at < self._size]
 
     def _strike_out(self, doomed: list[parts.Span]) -> None:
@@ -203,7 +201,7 @@ class EntryLog:
                 except OSError:
                     self._begin_anew()
                 self._size, self._torn = parts.HEAD, False
-            self._pending, self._places, self._live, self._alive, self._doomed = {}, {}, {}, 0, []
+            self._pending, self._places, self._alive, self._doomed = {}, {}, 0, []
 
     def _begin_anew(self) -> None:
         """In the place of a file that cannot even be cut; one that is another process's by now stays."""
@@ -272,6 +270,7 @@ class EntryLog:
             self._size = max((span.end for span in spans.values()), default=parts.HEAD)
             self._doomed = [span for key, span in spans.items() if key not in self._places]
             self._places = {key: span for key, span in spans.items() if key in self._places}
+            self._alive = sum(span.length for span in self._places.values())
 
     def _keep_name(self) -> None:
         """Else a machine that fails now comes back with the file that had the name before."""
