@@ -19,6 +19,13 @@ from cachelayer.testing import Gate
 T = TypeVar("T")
 
 
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """What loops that were closed leave open is found now, and warned of in no other test."""
+    yield
+    gc.collect()
+
+
 def test_what_is_invalidated_between_two_runs_of_a_loop_is_served_by_none(server: Server) -> None:
     layer = CacheLayer(store=server.url, semantic=False, policy=Policy(budgets=Budgets(store="2s")))
     ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
