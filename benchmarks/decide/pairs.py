@@ -49,6 +49,7 @@ LATE = Path(__file__).with_name("late_pairs.txt")
 NATURAL = Path(__file__).with_name("natural_pairs.txt")
 LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
 FRESH_NATURAL = Path(__file__).with_name("fresh_natural_pairs.txt")
+USUAL = Path(__file__).with_name("unread_usual_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -155,6 +156,8 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
     for name, path in natural.items():
         out += await run_pairs(handmade(path), f"{name} natural pairs", 0.05)
         out += await run_pairs(handmade(path), f"{name} natural pairs{STRICTER}", 0.01)
+    out += await run_pairs(handmade(USUAL), "usual pairs", 0.05)
+    out += await run_pairs(handmade(USUAL), f"usual pairs{STRICTER}", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
@@ -67,7 +68,16 @@ def _apart(orders: Signature, other: Signature) -> bool:
         return ordered(orders) != ""
     if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
         return stem(ordered(orders)) in rooted(other.stems)
-    return _wished(orders, other)
+    return _wished(orders, other) or (asks in _REQUESTS and _of_any(orders, other))
+
+
+def _of_any(orders: Signature, other: Signature) -> bool:
+    """'Cancel my order' / 'Can you cancel orders?'."""
+    verb, words = ordered(orders), other.words
+    if not verb or words[2:3] != (verb,) or not POSSESSORS.keys().isdisjoint(words[2:]):
+        return False
+    mine = {stem(thing) for whose, thing in pairwise(orders.words) if whose in _MINE}
+    return any(stem(thing) in mine and thing not in orders.vocabulary for thing in words[3:5])
 
 
 def _told(orders: Signature, other: Signature) -> bool:

@@ -6,12 +6,17 @@ from collections.abc import Set
 from typing import Final
 
 from ..text.frames import BESIDE, FRAMES, TELLING
-from ..text.lexemes import stem
+from ..text.lexemes import NONE, stem
+from ..text.lexicon import FUNCTION_WORDS
+from ..text.phrasebook import ANY, COUNTERPARTS
 from ..text.reading import Reading
-from ..text.variants import COMMON, SAYING, VARIANTS
+from ..text.repeats import CONTRACTED
+from ..text.variants import COMMON, FORMS
 
-_TELLING: Final = TELLING | SAYING
-_OTHERWISE: Final = TELLING | VARIANTS | BESIDE
+_FREE: Final = FUNCTION_WORDS.union(FRAMES, TELLING, BESIDE, CONTRACTED, FORMS, FORMS.values())
+"""Words that may come, go or be others."""
+APART: Final = 8
+"""Words of one text alone, besides these, at most."""
 
 
 def reframed(a: Reading, b: Reading) -> bool:
@@ -19,16 +24,10 @@ def reframed(a: Reading, b: Reading) -> bool:
 
     What they do not share must be such words, and one verb in two forms at most: a look before any is reframed.
     """
-    mine = a.signature.vocabulary
-    differ = mine ^ b.signature.vocabulary
-    apart = differ - FRAMES
-    if apart and (len(apart) != 2 or not _one_verb(apart)):
-        if apart.isdisjoint(_TELLING) or apart <= mine or apart.isdisjoint(mine):
-            return False
-        apart -= _OTHERWISE
-        if apart and (len(apart) != 2 or not _one_verb(apart)):
-            return False
-    return a is not b and a.plain == b.plain != () and not _named(differ & COMMON, a, b)
+    mine, theirs = a.signature.vocabulary, b.signature.vocabulary
+    if not (_explained(mine, theirs) and _explained(theirs, mine)):
+        return False
+    return a is not b and a.says(b) and not _named((mine ^ theirs) & COMMON, a, b)
 
 
 def _named(words: Set[str], a: Reading, b: Reading) -> bool:
@@ -37,7 +36,17 @@ def _named(words: Set[str], a: Reading, b: Reading) -> bool:
     return bool(names) and any(stem(word) in names for word in words)
 
 
-def _one_verb(words: Set[str]) -> bool:
-    """Whether two words may be forms of one."""
-    one, other = words
-    return one[0] == other[0]
+def _explained(mine: Set[str], theirs: Set[str]) -> bool:
+    """Whether words that `mine` alone has may belong to a frame or a phrase, or be forms of words of `theirs`."""
+    apart = mine - theirs - _FREE
+    if len(apart) > APART:
+        return False
+    for word in apart:
+        others = COUNTERPARTS.get(word, NONE)
+        if (
+            ANY not in others
+            and others.isdisjoint(theirs)
+            and not any(o[0] == word[0] for o in theirs - mine)
+        ):
+            return False
+    return True

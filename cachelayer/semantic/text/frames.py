@@ -101,23 +101,24 @@ _TIMES: Final = _begins(
     r"(how often|how long|when|where) (can|could|should|must) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
     r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
 )
-_SAID: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
-    (_begins(f"how (much|{'|'.join(_OLD.values())}) are "), r"how \1 is "),
-    (_begins(rf"what{_IS} the causes? (?:of|for|behind) "), "what causes "),
-    (_begins("which (?!of |one |ones )"), "what "),
-    (_begins(rf"what{_IS} the best ways to "), "what is the best way to "),
-    (_begins(rf"what{_IS} the differences "), "what is the difference "),
-    (_begins("what are some (?:of the )?"), "what are the "),
-    (_begins(rf"where (?:(?:can|could) (?:i|we|one) (?!{_STAYING})|(?:do we|does one) )"), "where do I "),
-    (_begins(r"what (?:can|should) (?=(?:i|we) do(?: (?:if|when|about|after|now)\b| *[?.!]*$))"), "what do "),
-    (
-        _begins(
-            "(?:is it|would it be) possible (?:for me )?to ", "is there (?:a|any) way to ", "am i able to "
+_SAID: Final[tuple[tuple[frozenset[str], re.Pattern[str], str], ...]] = tuple(
+    (frozenset(hints.split()), _begins(*frames), plain)
+    for hints, plain, *frames in (
+        ("are", r"how \1 is ", f"how (much|{'|'.join(_OLD.values())}) are "),
+        ("cause causes", "what causes ", rf"what{_IS} the causes? (?:of|for|behind) "),
+        ("which", "what ", "which (?!of |one |ones )"),
+        ("ways", "what is the best way to ", rf"what{_IS} the best ways to "),
+        ("differences", "what is the difference ", rf"what{_IS} the differences "),
+        ("some", "what are the ", "what are some (?:of the )?"),
+        ("where", "where do I ", rf"where (?:(?:can|could) (?:i|we|one) (?!{_STAYING})|(?:do we|does one) )"),
+        ("do", "what do ", r"what (?:can|should) (?=(?:i|we) do(?: (?:if|when|about|after|now)\b| *[?.!]*$))"),
+        (
+            "possible way able", "can I ", "(?:is it|would it be) possible (?:for me )?to ",
+            "is there (?:a|any) way to ", "am i able to ",
         ),
-        "can I ",
-    ),
-)
-"""Frames that are replaced as they stand."""
+    )
+)  # fmt: skip
+"""Frames that are replaced as they stand; a text has one of the words before each."""
 _PARTICIPLES: Final = dict(
     pair.split("/")
     for pair in """sent/send paid/pay made/make done/do written/write shown/show built/build held/hold cut/cut set/set
@@ -147,7 +148,8 @@ _SHOWING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
 def framed(text: str, known: Container[str]) -> str:
     """`text` with its question in the commonest frame; `text` as it is where it shows something or speaks of words.
     `known`: words that there are."""
-    if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(_WORD.findall(text.lower())):
+    words = frozenset(_WORD.findall(text.lower()))
+    if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(words):
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if found := _EXPLAIN.match(said):
@@ -156,11 +158,11 @@ def framed(text: str, known: Container[str]) -> str:
         said = f"{found[2]} {found[1]}?"
     if found := _WISH.search(said):
         return f"{said[: found.start()]}how do I {found[1]}?"
-    for frame, reframed in _REFRAMED:
-        if found := frame.search(said):
+    for hints, frame, reframed in _REFRAMED:
+        if not hints.isdisjoint(words) and (found := frame.search(said)):
             return reframed(said, found, known)
-    for frame, plain in _SAID:
-        if found := frame.search(said):
+    for hints, frame, plain in _SAID:
+        if not hints.isdisjoint(words) and (found := frame.search(said)):
             return said[: found.start()] + found.expand(plain) + said[found.end() :]
     return said
 
@@ -207,14 +209,14 @@ def _price(text: str, found: re.Match[str], known: Container[str]) -> str:
 
 
 Reframe = Callable[[str, re.Match[str], Container[str]], str]
-_REFRAMED: Final[tuple[tuple[re.Pattern[str], Reframe], ...]] = (
-    (_PASSIVE, _active),
-    (_HOW, _how),
-    (_PRICE, _price),
-    (_TIMES, _timed),
-    (_MEASURE, _measured),
-    (_WEIGHT, _weighs),
-    (_DOER, _did),
+_REFRAMED: Final[tuple[tuple[frozenset[str], re.Pattern[str], Reframe], ...]] = (
+    (frozenset(("be",)), _PASSIVE, _active),
+    (frozenset("how do way step steps process procedure".split()), _HOW, _how),
+    (frozenset(("cost", "price")), _PRICE, _price),
+    (frozenset(("be",)), _TIMES, _timed),
+    (frozenset(_OLD), _MEASURE, _measured),
+    (frozenset(("weigh",)), _WEIGHT, _weighs),
+    (frozenset(_DID).union(doer + "s" for doer in _DID), _DOER, _did),
 )
 
 

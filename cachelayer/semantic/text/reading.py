@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .asked import asked
+from .frames import LONGEST as FRAMED
 from .frames import framed
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
@@ -84,6 +85,15 @@ class Reading:
         """Make what every comparison asks for."""
         _ = self.vectors, self.signature.vocabulary
 
+    def says(self, other: Reading) -> bool:
+        """Whether both say one thing in the plainest words. Of a text that cools only a hash of these is kept."""
+        return self._gist() == other._gist() and self.plain == other.plain != ()
+
+    def _gist(self) -> int:
+        if self.signature.gist is None:
+            self.signature.gist = hash(self.plain)
+        return self.signature.gist
+
     def __getattr__(self, name: str) -> object:
         if name in _OF_WORDS:
             self._weigh()
@@ -112,11 +122,11 @@ class Reading:
         return getattr(self, name)
 
     def _frame(self) -> tuple[str, ...]:
-        said, spelling = self.said, self._table.spelling
-        if not self.signature.english:
+        spelling = self._table.spelling
+        if not self.signature.english or len(self.said) > FRAMED or self.signature.formal:
             return self.core
-        text = framed(said, spelling.common)
-        if text == said:
+        text = framed(self.said, spelling.common)
+        if text == self.said:
             return unvaried(self.core)
         return unvaried(core(text, signature(text, self._table.lexemes).words, spelling))
 

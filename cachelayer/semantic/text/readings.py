@@ -13,7 +13,7 @@ from .words import Words
 
 HOT: Final = 3000
 """Words of the last texts of which everything that was made stays, a third of a KiB each: about 250 questions."""
-_OVERHEAD, _WORD, _STRANGE, _SET, _NAME, _PAIR = 450, 16, 80, 200, 40, 80
+_OVERHEAD, _WORD, _STRANGE, _SET, _NAME, _PAIR = 490, 16, 80, 200, 40, 80
 """Bytes per text beside its characters: dictionary slot, headers; per word, more per word that is not shared; per set
 that is not empty and its members; per pair. Measured with tracemalloc."""
 

@@ -106,6 +106,8 @@ _LONG_FORMS: Final = {
     "shouldn't": "should not", "haven't": "have not", "hasn't": "has not", "hadn't": "had not",
 }  # fmt: skip
 _EXPANDED: Final = {short: long.split() for short, long in _LONG_FORMS.items()}
+CONTRACTED: Final = frozenset(_EXPANDED)
+"""'I'm', 'don't', 'whats'."""
 _TYPED: Final = {
     "teh": "the", "hte": "the", "adn": "and", "waht": "what", "whta": "what", "wehn": "when", "hwo": "how",
     "taht": "that", "u": "you", "ur": "your",

@@ -53,6 +53,8 @@ class Signature:
     """`words` as a set. This and `stems` are made when they are first asked for."""
     stems: frozenset[str] = field(init=False, repr=False, compare=False)
     """`content` as a set."""
+    gist: int | None = field(default=None, repr=False, compare=False)
+    """A hash of what the text says in the plainest words, once that was asked for."""
 
     def __getattr__(self, name: str) -> frozenset[str]:
         if name not in ("vocabulary", "stems"):

@@ -1,0 +1,152 @@
+"""The phrasebook: what its lines say is the same is read as one, and what they only seem to say is not."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.guards.moods import moods
+from cachelayer.semantic.pairs.verifier import forbidding, late, reframed
+from cachelayer.semantic.text.particles import joined
+from cachelayer.semantic.text.phrasebook import TEXT, Beside, book, lines
+from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.signature import signature
+from cachelayer.semantic.text.variants import unvaried
+from cachelayer.semantic.text.words import words
+
+PHRASES = [(said, beside) for said, beside in lines(TEXT) if "{" not in str(said)]
+SAME = [
+    ("Turn on the lights", "Switch the lights on"),
+    ("Turn the living room lights off at 9", "Switch off the living room lights at 9"),
+    ("Can you tell me a joke?", "Tell me a joke"),
+    ("How do I enable dark mode?", "How do I turn on dark mode?"),
+    ("What are your opening hours?", "When are you open?"),
+    ("What are your opening hours on Sunday?", "When are you open on Sundays?"),
+    ("Are you open on Sunday?", "Are you open on Sundays?"),
+    ("How do I contact support?", "How can I reach customer service?"),
+    ("What is the largest lake in Africa?", "Which lake in Africa is the biggest?"),
+    ("When did the Berlin Wall fall?", "In which year did the Berlin Wall fall?"),
+    ("What is the population of Canada?", "How many people live in Canada?"),
+    ("How far is it from Rome to Florence?", "What's the distance between Florence and Rome?"),
+    ("How long does delivery take?", "What is the delivery time?"),
+    ("When will my order arrive?", "When can I expect my order?"),
+    ("My order hasn't arrived", "I haven't received my order"),
+    ("I forgot my password", "I can't remember my password"),
+    ("The app keeps crashing", "The app crashes all the time"),
+    ("My phone won't charge", "My phone isn't charging"),
+    ("Who painted Guernica?", "By whom was Guernica painted?"),
+    ("Convert 10 miles to km", "How many km are 10 miles?"),
+    ("Set a timer for 10 minutes", "Start a 10 minute timer"),
+    ("How do I merge two PDFs?", "How do I combine 2 PDF files?"),
+    ("I'd like to speak to an agent", "Let me talk to a human"),
+    ("Is breakfast included?", "Does the room rate include breakfast?"),
+    ("Do you have a gym?", "Is there a gym?"),
+    ("How do I sort a list in Python?", "How do I sort a list with Python?"),
+]
+OTHER = [
+    ("Turn on the lights", "Turn up the lights"),
+    ("Put the pan on the stove", "Put on the pan of the stove"),
+    ("Can you play chess?", "Play chess"),
+    ("Can you speak French?", "Speak French"),
+    ("How do I enable the lamp?", "How do I turn on the lamp?"),
+    ("When are you open?", "Are you open?"),
+    ("When do you open?", "When are you open?"),
+    ("What day did the Berlin Wall fall?", "What year did the Berlin Wall fall?"),
+    ("What time does the season start?", "When does the season start?"),
+    ("How far is it from Rome to Florence by train?", "How far is it from Florence to Rome by train?"),
+    ("What is the delivery date?", "What is the shipping date?"),
+    ("How do you use my data?", "How do I use my data?"),
+    ("How do you make your bread?", "How do I make my bread?"),
+    ("Cancel my subscription", "Pause my subscription"),
+    ("Which lake is the biggest?", "Which lake is the deepest?"),
+    ("Which lake was the biggest?", "Which lake is the biggest?"),
+    ("Is parking included?", "Is parking free?"),
+    ("Do you have insurance?", "Do you offer insurance?"),
+    ("How do I exit the motorway?", "How do I quit the motorway?"),
+    ("Set a timer for 10 minutes", "Set a timer for 10 hours"),
+    ("How much time do I have to return it?", "How much time do I need to return it?"),
+    ("Will you tell my boss?", "Tell my boss"),
+    ("Would you recommend a used car?", "Can you recommend a used car?"),
+    ("Can you play the piano?", "Play the piano"),
+    ("Can you turn off a fan without tools?", "Turn off a fan without tools"),
+    ("How do you make decisions?", "How do I make decisions?"),
+    ("When will my policy end?", "What year will my policy end?"),
+    ("When does the pool open this summer?", "What time does the pool open this summer?"),
+    ("When are you open again?", "What are your opening hours again?"),
+    ("Do you have a car?", "Do you have a car available?"),
+    ("Are weekends included?", "Does the price include weekends?"),
+    ("How do I replace SQL with Python?", "How do I replace SQL in Python?"),
+    ("How do I cancel my return flight?", "How do I cancel my round trip flight?"),
+    ("How do I remove my account from this phone?", "How do I delete my account from this phone?"),
+    ("Is there an app for tracking sleep?", "Do you have an app for tracking sleep?"),
+    ("Do you have any openings on Tuesday?", "Are you hiring on Tuesday?"),
+    ("How do I get rid of old tires?", "How do I remove old tires?"),
+    ("What is the best library for logging in Python?", "What is the best library for signing in Python?"),
+    ("Who can access my account?", "Who can log in to my account?"),
+    (
+        "How do I turn off my phone without losing notifications?",
+        "How do I disable my phone without losing notifications?",
+    ),
+    ("Why did I stop getting the newsletter?", "Why did I unsubscribe from the newsletter?"),
+    ("Who do I work for?", "Who should I work for?"),
+    ("How do I update my password manager?", "How do I change my password manager?"),
+    ("How do I talk to a person in a coma?", "How do I talk to a representative in a coma?"),
+    ("Why does my dog wake me up at 5?", "Why does my dog set an alarm for 5?"),
+    ("Can I bring my dog chocolate?", "Are dogs allowed chocolate?"),
+    ("I forgot my medication, what now?", "I do not remember my medication, what now?"),
+    ("Who discovered America?", "Who discovered the United States?"),
+    ("I need to drink alcohol every day", "I want to drink alcohol every day"),
+    ("Do I work on Friday?", "Do I work on Fridays?"),
+    ("My wife does not work, can I get benefits?", "My wife will not work, can I get benefits?"),
+    ("SELECT * FROM films WHERE year > 2000", "SELECT * FROM movies WHERE year > 2000"),
+    ("drop table movies", "drop table films"),
+    ("What does sudo reboot do?", "What does sudo restart do?"),
+    ("When was Someone Like You released?", "When was Somebody Like You released?"),
+]
+
+
+@pytest.mark.parametrize(("said", "beside"), PHRASES, ids=lambda x: str(x)[:60])
+def test_each_phrase_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
+    if beside.one and "$" in str(said):
+        return  # nothing may stand behind it
+    phrases = [each.strip(" ^$").split() for each in said]
+    assert len({unvaried([*phrase, *sorted(beside.one)[:1]]) for phrase in phrases}) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_what_says_the_same_is_read_as_one_and_no_guard_objects(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert reframed(a, b) and reframed(b, a)
+    assert not forbidding(a, b, words()) and not late(a, b, words())
+
+
+@pytest.mark.parametrize(("one", "other"), OTHER)
+def test_what_says_something_else_is_not(one: str, other: str):
+    a, b = read(one, words()), read(other, words())
+    assert not reframed(a, b) and not reframed(b, a)
+
+
+@given(st.lists(st.sampled_from(sorted(set(re.findall(r"[a-z0-9']+", TEXT)))), max_size=12))
+def test_a_text_that_was_read_is_read_the_same_again(said: list[str]):
+    once = unvaried(said)
+    assert all(once) and joined(list(said)) == joined(joined(list(said)))
+
+
+def test_a_long_text_of_phrasal_verbs_is_read():
+    assert joined(["turn", "the", "tv", "on", "and"] * 5000)[:3] == ["turn", "on", "the"]
+
+
+def test_a_line_whose_sentence_lacks_a_slot_is_refused_with_its_words():
+    with pytest.raises(ValueError, match="'what is it' has no slot"):
+        book("how big is {a}, what is it")
+
+
+@pytest.mark.parametrize(
+    "asks", ["Can you cancel orders?", "Can I cancel orders?", "Could you cancel orders?"]
+)
+def test_whether_it_is_done_at_all_is_no_wish_that_it_be_done(asks: str):
+    assert moods(signature("Cancel my order"), signature(asks))
+    assert not moods(signature("Cancel my order"), signature(asks.replace("orders", "my order")))
