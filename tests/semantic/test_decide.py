@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cachelayer.protocols import Decider, Verifier
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.neighbours import Metric
-from cachelayer.semantic.pairs.verifier import ThresholdVerifier
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Decision, Query, Reason, Turn
 
 VECTOR = np.zeros(4, np.float32)
@@ -68,7 +68,7 @@ class World:
 
 def test_it_offers_the_doors() -> None:
     assert isinstance(decider(), Decider)
-    assert isinstance(ThresholdVerifier(), Verifier)
+    assert isinstance(PairVerifier(), Verifier)
 
 
 def test_recurring_answers_are_served_within_the_bound() -> None:

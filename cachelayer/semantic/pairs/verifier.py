@@ -24,7 +24,7 @@ from ..guards.strangers import compounds, strangers
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
-from ..text.signature import Signature, signature
+from ..text.signature import Signature
 from ..text.slips import moved, respaced, slipped
 from ..text.unaccented import retyped
 from ..text.words import Words, words
@@ -273,25 +273,3 @@ def forbidding(a: Reading, b: Reading, table: Words) -> str:
     if courses(a, b, table):
         return "relations"
     return "slot" if slot(a, b, table) else ""
-
-
-class ThresholdVerifier:
-    """Cosine above a high threshold and no guard that objects: nothing learned, for comparison and for foreign texts.
-
-    Between `threshold` and 1 the probability rises linearly from .9; below it stays under .9 in proportion.
-    """
-
-    def __init__(self, threshold: float = 0.93) -> None:
-        self.threshold = threshold
-        self.identity = f"threshold-{threshold}"
-
-    def judge(self, query: Query, candidates: Sequence[Candidate]) -> list[tuple[float, str]]:
-        mine = signature(query.text)
-        return [self._pair(c.similarity, veto(mine, signature(c.text))) for c in candidates]
-
-    def _pair(self, similarity: float, guard: str) -> tuple[float, str]:
-        if guard:
-            return 0.0, guard
-        if similarity < self.threshold:
-            return max(0.0, 0.9 * similarity / self.threshold), ""
-        return 0.9 + 0.1 * (similarity - self.threshold) / (1.0 - self.threshold), ""
