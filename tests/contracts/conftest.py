@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from index_rows import DIMENSION
 from numpy_device import CpuGpu, NumpyGpu
+from oracle_index import NumpyIndex
 
 from cachelayer.protocols import VectorIndex
 from cachelayer.semantic.index.packed import PackedIndex
-from cachelayer.semantic.index.reference import NumpyIndex
 
 
 def faiss_cpu(dimension: int) -> VectorIndex:

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from index_rows import DIMENSION, ids, unit
-
-from cachelayer.semantic.index.reference import NumpyIndex
+from oracle_index import NumpyIndex
 
 CLOSE = 2e-3  # float16 rows under a graph
 PARTS = (b"a", b"b", b"")

@@ -12,11 +12,12 @@ from numpy_device import CpuGpu, NumpyDevice, NumpyGpu
 
 pytest.importorskip("faiss")
 
+from oracle_index import NumpyIndex
+
 from cachelayer.semantic.index.codes import Codes
 from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, OnDevice, unavailable
 from cachelayer.semantic.index.gpu_rows import LISTS_SCRATCH, GpuLists, GpuRows
 from cachelayer.semantic.index.pages import PAGE
-from cachelayer.semantic.index.reference import NumpyIndex
 
 ROWS = unit(np.random.default_rng(21), 6000)
 NAMES = np.arange(6000, dtype=np.int64)

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from oracle_index import NumpyIndex
 
 from cachelayer.semantic.index.packed import PackedIndex
 from cachelayer.semantic.index.pages import SMALL
-from cachelayer.semantic.index.reference import NumpyIndex
 from cachelayer.semantic.index.slab import Held, Slab
 
 rng = np.random.default_rng(5)

@@ -1,13 +1,13 @@
-"""The oracle: the shortest index that is right. Every other index is tested against it."""
+"""The oracle: the shortest vector index that is right. Every other index is tested against it."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...flow import forks
-from ...types import Vectors
-from .checks import check_k, check_queries, check_rows
+from cachelayer.flow import forks
+from cachelayer.semantic.index.checks import check_k, check_queries, check_rows
+from cachelayer.types import Vectors
 
 
 class NumpyIndex:
