@@ -44,7 +44,7 @@ class Ahead(Aside):
         if self._watch is not None:
             self._watch.end()  # servers say that the client is gone once the last part was sent
         start = self._start(exchange, stored=True)
-        call.told = True
+        call.sent_ahead = True
         self._hand(start, {"type": BODY, "body": exchange.body, "more_body": False})
 
     async def piece(self, exchange: Exchange, piece: bytes) -> None:

@@ -175,8 +175,8 @@ class Call:
     """The lease in the shared store: while it is held, other processes wait for this call's answer."""
     judged: tuple[Any, Reason | None] | None = None
     """(answer, why it must not be kept or None), where that was decided before `keep`."""
-    told = False
-    """Whether the caller gets the answer before it is kept."""
+    sent_ahead = False
+    """Whether a transport sends the caller its answer before it is kept."""
     stale: Slot | None = None
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None
@@ -272,7 +272,7 @@ class Landing:
     """The epoch in which its backend call began; 0 where it was made elsewhere."""
     due: float | None = None
     """When it was made, in monotonic seconds, while it is still to be kept; else None."""
-    told = False
+    delivered = False
     """Whether its caller has it already, and is counted when it is kept."""
     build: Build | None = None
 

@@ -22,7 +22,7 @@ _MADE = frozenset({BACKEND, Source.REDIS, Source.INDEX})
 
 
 class Delivery:
-    """Hands landings to callers; `led`: whether this caller's own work brought it."""
+    """Hands landings to callers. `led`: whether this caller led the flight that brought the landing."""
 
     def __init__(self, clock: Clock, keeper: Keeper, recorder: Recorder) -> None:
         self._now, self._keeper, self._recorder = clock.monotonic, keeper, recorder
@@ -30,7 +30,7 @@ class Delivery:
     def answer(self, call: Call, landing: Landing, led: bool) -> Any:
         """This caller's own answer."""
         if landing.due is not None and led:
-            landing.told = True
+            landing.delivered = True
             return landing.answer
         self.count(call, landing, led)
         answer = landing.answer
@@ -55,10 +55,10 @@ class Delivery:
         return self.outcome(call, landing, led), landing.slot
 
     def handed(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome | None, Slot | None]:
-        """The same, but no outcome of what this caller was told already, who is counted when it is kept."""
-        if led and call.told:
-            landing.told = landing.due is not None and call.span is None and call.parent is None
-            if not landing.told:
+        """The same; no outcome where the caller was sent the answer already: it is counted when the answer is kept."""
+        if led and call.sent_ahead:
+            landing.delivered = landing.due is not None and call.span is None and call.parent is None
+            if not landing.delivered:
                 self.count(call, landing, led)
             return None, None
         return self.with_slot(call, landing, led)
@@ -66,7 +66,7 @@ class Delivery:
     def count(
         self, call: Call, landing: Landing, led: bool, at: float | None = None
     ) -> tuple[Source, Match | None]:
-        """Count one caller, who had the answer `at` that time, else has it now; the source and match told."""
+        """Count one caller, who got the answer `at` that time or now; returns the source and match to report."""
         source, function = landing.source, call.function
         stats = function.stats
         if call.parent is not None and not function.closed:
@@ -76,7 +76,7 @@ class Delivery:
         if source is BACKEND or source is BYPASS:
             match, result = landing.match, "miss"
             stats.passed[source] = passed = stats.passed[source] + 1
-            if call.unkeyable:  # which is told of calls that the function takes
+            if call.unkeyable:  # logged, since the function accepted the call
                 self._keeper.tell(function, call.unkeyable)
             if passed >= stats.differ_at and call.identity is not None:
                 stats.scope_differs(call.identity.scope)
@@ -85,9 +85,9 @@ class Delivery:
             stats.hits[source, match] += 1
             stats.saved_seconds += landing.seconds
             stats.saved_tokens += self._keeper.tokens(function, landing)
-        streams = landing.recording is not None  # whose readers are timed at their ends
+        streams = landing.recording is not None  # their readers are timed at their ends
         stats.add(call.misses, call.timings, "" if streams else result, (at or self._now()) - call.arrived)
-        passing = led and streams and source is BACKEND  # it is told, and its bill comes, at its end
+        passing = led and streams and source is BACKEND  # recorded and billed at its end
         if function.records and not passing:
             self._recorder.add(call, landing, source, match)
         if stats.ledger is not None and not passing:

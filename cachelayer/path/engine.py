@@ -29,11 +29,11 @@ from .delivery import Delivery
 from .keeping import Keeping, flight_key
 
 T = TypeVar("T")
-Told = Callable[[Call, Landing, bool], Any]
-"""What a caller is told of a landing: of which call, and whether the caller led."""
-Served = Callable[[Call], Coroutine[Any, Any, T]]
+Deliver = Callable[[Call, Landing, bool], Any]
+"""Makes what a caller gets of a landing, given the call and whether its caller led the flight."""
+Serve = Callable[[Call], Coroutine[Any, Any, T]]
 _VALUES = ATOMS | {dict, list, tuple}
-"""Classes that are no streams, told by one look."""
+"""Classes whose values are never streams: one look is enough."""
 BYPASS, STALE = Source.BYPASS, Source.STALE
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
 
@@ -52,37 +52,37 @@ class Engine:
         self.keeping = Keeping(keeper, tiers, self.flights, self.delivery, noting)
         self.keep = self.keeping.keep
 
-        self.serve: Served[Outcome] = partial(self._path, self.delivery.outcome)
+        self.serve: Serve[Outcome] = partial(self._path, self.delivery.outcome)
         """The answer and how it came to be."""
         self._bare = self.delivery.answer
-        self.answer: Served[Any] = partial(self._path, self._bare)
+        self.answer: Serve[Any] = partial(self._path, self._bare)
         """The answer alone."""
-        self.landed: Served[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
+        self.landed: Serve[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
         """The outcome, and the entry that stands behind it."""
-        self.handed: Served[tuple[Outcome | None, Slot | None]] = partial(self._path, self.delivery.handed)
-        """The same, but no outcome of an answer that its caller was told already (`Call.told`)."""
+        self.handed: Serve[tuple[Outcome | None, Slot | None]] = partial(self._path, self.delivery.handed)
+        """The same; no outcome where the caller was sent the answer already (`Call.sent_ahead`)."""
 
-    async def _path(self, told: Told, call: Call) -> Any:
+    async def _path(self, deliver: Deliver, call: Call) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""
         function, shared = call.function, self.tiers.shared
         if function.tracing is not None and call.span is None:
             span = function.tracing.begin(call, plain=False)
             if span is not None:
                 with span:
-                    return await self._path(told, call)
+                    return await self._path(deliver, call)
         if call.reason is not None:
-            return told(call, await self._bypass(call), True)
+            return deliver(call, await self._bypass(call), True)
         hit, key = self.keeper.recall(call, call.arrived), flight_key(call)
         if hit is None and shared is not None and key not in self.flights:
-            asked = shared.ask(call)  # what follows is done while the question is away
-            call.later = told is self._bare and self.keeping.may_wait(call)
+            asked = shared.ask(call)  # the request travels while the next lines run
+            call.later = deliver is self._bare and self.keeping.may_wait(call)
             hit = await shared.find(call, asked=asked)
             if hit is None and self.keeper.at(call) is not None:  # landed meanwhile
                 hit = self.keeper.recall(call, self.clock.monotonic(), link=False)
         if hit is not None:
             if hit.source is STALE and self._due(call):
                 self.refresh(call)
-            return told(call, hit, True)
+            return deliver(call, hit, True)
         late = self._lead if (first := self.tiers.first(call)) else self._in_turn
         lead = late if first or shared is not None else self._answer
         try:
@@ -92,7 +92,7 @@ class Engine:
             landing, led = ride if type(ride) is tuple else await ride  # type: ignore[misc]
         except Itself:
             call.reason = Reason.RECURSIVE
-            return told(call, await self._bypass(call), True)
+            return deliver(call, await self._bypass(call), True)
         except Alone:
             landing, led = await late(call), True
         except BaseException:
@@ -102,10 +102,10 @@ class Engine:
             self.keeper.behind.settle()
             if not landing.shareable:
                 landing, led = await late(call), True
-        return told(call, landing, led)
+        return deliver(call, landing, led)
 
     async def _lead(self, call: Call) -> Landing:
-        """What one caller does for all who ask the same, where other tiers are asked first."""
+        """What the leader of a flight does where other tiers are asked before the backend."""
         try:
             return await self.tiers.find_or(call, partial(self._in_turn, call))
         except MemoryError as fault:
@@ -117,7 +117,7 @@ class Engine:
         return await self._in_turn(call)
 
     async def _in_turn(self, call: Call) -> Landing:
-        """A real miss after a wait. What somebody changed meanwhile is answered for its caller alone, if that waits."""
+        """A real miss after a wait; if its arguments changed meanwhile, for its own caller alone, if still there."""
         if call.still(self.faults):
             return await self._answer(call)
         if call.held:
@@ -180,7 +180,7 @@ class Engine:
         return self.keeper.landing(slot, STALE, now)
 
     async def _begun(self, call: Call, landing: Landing) -> Landing:
-        """A stream's landing; where a stale answer may stand in for it, once its source had its chance to fail."""
+        """A stream's landing; or a stale answer's, if one may stand in and the stream fails before its first chunk."""
         if call.stale is None or self._standing_in(call) is None:
             return landing
         failed = landing.recording.failed_at_once
@@ -221,37 +221,37 @@ class Engine:
         """`answer` for a plain function."""
         return self._path_now(call, self.delivery.answer)
 
-    def _path_now(self, call: Call, told: Told) -> Any:
+    def _path_now(self, call: Call, deliver: Deliver) -> Any:
         """The path for a plain function, in its caller's thread; tiers that need a loop run on the portal's."""
         if call.function.tracing is not None and call.span is None:
             span = call.function.tracing.begin(call, plain=True)
             if span is not None:
                 with span:
-                    return self._path_now(call, told)
+                    return self._path_now(call, deliver)
         if call.reason is not None:
-            return told(call, self._bypass_now(call), True)
+            return deliver(call, self._bypass_now(call), True)
         hit = self.keeper.recall(call, call.arrived)
         if hit is not None:
             if hit.source is STALE and self._due(call):
                 self.portal.post(self.refresh, call.in_thread())
-            return told(call, hit, True)
+            return deliver(call, hit, True)
         function, lead = call.function, partial(self._lead_now, call)
         try:
             key, proof = flight_key(call), call.canonical
             landing, led = self.flights.ride_sync(key, lead, function.rider_wait, function.flight_age, proof)
         except Itself:
             call.reason = Reason.RECURSIVE
-            return told(call, self._bypass_now(call), True)
+            return deliver(call, self._bypass_now(call), True)
         except Alone:
             landing, led = lead(), True
         if not led and not landing.shareable:
             landing, led = lead(), True
-        return told(call, landing, led)
+        return deliver(call, landing, led)
 
     def _lead_now(self, call: Call) -> Landing:
         if self.tiers.wanted(call) and not self.portal.here:
-            look = partial(self.tiers.find, call, patient=running_loop() is None)  # which may be closed
-            found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))
+            look = partial(self.tiers.find, call, patient=running_loop() is None)
+            found = self.faults.attempt_now("lookup", lambda: self.portal.run(look()))  # it may be closed
             if isinstance(found, Landing):
                 return found
             if not call.still(self.faults):
@@ -273,14 +273,14 @@ class Engine:
         return self.keep(call, answer, started)
 
     def _due(self, call: Call) -> bool:
-        """Whether a stale entry is made fresh by this call; then it asks what it asks now, whatever its caller does."""
+        """Whether this call refreshes the stale entry; if so, its arguments are held as they are now."""
         if not call.policy.pure or flight_key(call) in self.flights:
             return False
         self.faults.attempt_now("refresh", call.hold)
         return True
 
     def refresh(self, call: Call) -> None:
-        """Make a stale entry fresh on the running loop, unless a flight for it is up already."""
+        """Refresh a stale entry on the running loop, unless a flight for it is under way."""
         self.flights.launch(
             flight_key(call),
             partial(self._refreshed, call),

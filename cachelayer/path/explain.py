@@ -13,7 +13,7 @@ from ..types import Reason
 from .engine import Engine
 
 PATIENCE = 1.0
-"""Seconds that the shared store is waited for: nobody waits for an answer."""
+"""Seconds to wait for the shared store; no caller is waiting for an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ async def explain(engine: Engine, call: Call) -> Explanation:
 
 
 def _not_stored(call: Call) -> str:
-    told = ", ".join(f"{reason} {n}" for reason, n in dict(call.function.stats.kept_out).items())
-    return f"of the answers so far, not stored: {told}" if told else ""
+    counts = ", ".join(f"{reason} {n}" for reason, n in dict(call.function.stats.kept_out).items())
+    return f"of the answers so far, not stored: {counts}" if counts else ""
 
 
 def _recalled(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:
@@ -103,7 +103,7 @@ def _recalled(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:
 
 
 async def _shared(engine: Engine, call: Call) -> tuple[float | None, Reason | None]:
-    """The same of the shared store, which is asked and told nothing."""
+    """The same for the shared store, which is only read."""
     shared = engine.tiers.shared
     assert shared is not None
     if call.tightening.no_cache:

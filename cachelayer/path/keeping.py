@@ -37,7 +37,7 @@ class Keeping:
         self._guard = keeper.faults.guard("keep")
 
     def may_wait(self, call: Call) -> bool:
-        """Whether a call's answer may be kept after its caller has it: nothing in this call waits for that."""
+        """Whether the answer may be kept after its caller has it, since nothing in this call needs it kept first."""
         function, noting = call.function, self._noting.on or call.parent is not None
         watched = (
             call.span is not None or function.stats.ledger is not None or function.comparison is not None
@@ -53,8 +53,8 @@ class Keeping:
     def keep(self, call: Call, answer: Any, started: float) -> Landing:
         """Judge a backend's answer and copy it at once, before its caller can change it; then keep it, now or `later`.
 
-        Where `call.told` is set a transport has sent the answer already, and nobody changes it: the copy is made later,
-        too. `started`: when the backend was called, monotonic seconds.
+        Where `call.sent_ahead` is set, a transport has sent the answer already and nobody can change it, so the copy is
+        made later, too. `started`: when the backend was called, monotonic seconds.
         """
         now = self._now()
         landing = Landing(BACKEND, call)
@@ -75,8 +75,8 @@ class Keeping:
         return landing
 
     def _keep(self, call: Call, landing: Landing, now: float) -> None:
-        fit = None if call.told else self._keeper.weigh(call, landing)
-        if call.later or call.told:
+        fit = None if call.sent_ahead else self._keeper.weigh(call, landing)
+        if call.later or call.sent_ahead:
             landing.due = now
             self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
             return
@@ -100,13 +100,13 @@ class Keeping:
                 self._keeper.place(call, landing, landing.answer, made)
             self._pass_on(call, landing)
         finally:
-            if landing.told:
+            if landing.delivered:
                 self._delivery.count(call, landing, True, made)
 
     async def report_wrong(self, entry: str, by: Scope) -> bool:
-        """Keep the entry of an outcome's id from the request that it was wrong for, and drop it in every process.
+        """Drop the entry named by an outcome's id in every process, and keep it from the request that it was wrong for.
 
-        False where it is gone, not the tenant's of `by`, or where its principal reported too much (`Complaints`).
+        False if it is gone, if it is another tenant's, or if the principal of `by` reported too much (`Complaints`).
         """
         shared, found = self._tiers.shared, self._keeper.by_id(entry)
         if found is None:
@@ -137,7 +137,7 @@ class Keeping:
         return landing
 
     def record_now(self, call: Call, source: Iterator[Any], started: float) -> Landing:
-        """The same for the stream of a plain function, which its readers' threads draw."""
+        """The same for the stream of a plain function, drawn by its readers' threads."""
         landing = Landing(BACKEND, call)
         landing.entry = self._keeper.new_id()
         landing.recording = Tee(source, **self._streamed(call, landing, started).hooks())

@@ -1,4 +1,4 @@
-"""What becomes of a stream that the backend answers with: kept if it ended well, paid for in any case."""
+"""What becomes of a stream that the backend answers with: kept if it ended well, accounted for in any case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _END = 8
 
 
 class Streamed:
-    """Told by a stream's recording what happens to it: see `hooks`."""
+    """Hears from the recording of one stream what happens to it; see `hooks`."""
 
     __slots__ = (
         "_call",
@@ -49,12 +49,12 @@ class Streamed:
         tiers: Tiers,
         leave_flight: Callable[[], object],
     ) -> None:
-        """`started`: when the backend was called, monotonic seconds. `leave_flight`: whoever asks now calls anew."""
+        """`started`: when the backend was called, monotonic seconds. `leave_flight`: later callers call anew."""
         self._call, self._landing, self._started = call, landing, started
         self._keeper, self._tiers, self._leave_flight = keeper, tiers, leave_flight
         self._oversized = self._closed = False
         self._why: list[Reason] = []
-        """Why a chunk could not be kept, of the first such."""
+        """Why the first chunk that cannot be kept cannot be; empty while all can."""
         self._last: deque[Frozen | Alike] = deque(maxlen=_END)
 
     def hooks(self) -> dict[str, Any]:
@@ -139,11 +139,11 @@ class Streamed:
 
     def _settle_unkept(self) -> None:
         """The same for a stream that was too large to keep: its token counts are read from its last chunks."""
-        told = Landing(Source.BACKEND, self._call)
-        told.recording, told.seconds = self._landing.recording, self._seconds()
-        self._call.function.stats.took("backend", told.seconds)
-        told.answer = [chunk.answer() for chunk in self._last]
-        self._settle(told)
+        ended = Landing(Source.BACKEND, self._call)
+        ended.recording, ended.seconds = self._landing.recording, self._seconds()
+        self._call.function.stats.took("backend", ended.seconds)
+        ended.answer = [chunk.answer() for chunk in self._last]
+        self._settle(ended)
 
 
 def _passing(
@@ -151,7 +151,7 @@ def _passing(
 ) -> Freeze:
     """Freezes a live stream's chunks; the first that cannot be kept ends the recording, as one too large does.
 
-    Such a chunk goes to its readers as it is; `why` is told the reason.
+    Such a chunk goes to its readers as it is; its reason is added to `why`.
     """
 
     def frozen(chunk: Any) -> Frozen | Alike:
