@@ -32,7 +32,7 @@ from .semantic.tier import SimilarTier
 from .tiers import wiring
 from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
-from .wrap.naming import told
+from .wrap.naming import mark_of
 from .wrap.registry import Registry
 from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 
@@ -168,7 +168,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are taken to have
         OpenAI's parameters: those that do not affect the answer are left out of the key.
         """
-        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or told(fn, "wire", False)
+        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or mark_of(fn, "wire", False)
         return self._registry.wrap(fn, options=options, wire=wire)
 
     # scope -------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
     def stats(self) -> dict[str, Any]:
         """Counters, latencies and states, as plain dicts, numbers and texts."""
-        functions = {name: told.summary() for name, told in self._watching.counters.items()}
+        functions = {name: counters.summary() for name, counters in self._watching.counters.items()}
         return {"functions": functions, **self._states()}
 
     def _states(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Keeper(Holdings):
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
         """Where to look for an entry by its canonical bytes, which prove it."""
         self._freezer = Freezer()
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def id_of(self, call: Call, landing: Landing) -> str:
         """The id of the entry behind an outcome; of its key where the store alone holds it; else one of its own."""
@@ -145,13 +145,13 @@ class Keeper(Holdings):
         function, landing.seconds = call.function, seconds
         function.stats.took("backend", seconds)
         landing.frozen = stream = stream_of(chunks, plain=function.plain)
-        told = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
-        if (reason := self._admit(call, told)) is not None:
+        seen = whole(stream) if function.policy.cache_if is not None else short(stream, function.joins)
+        if (reason := self._admit(call, seen)) is not None:
             self.refuse(call, landing, reason)
             return
         if function.ttl_reads and function.policy.cache_if is None:
-            told = whole(stream)
-        self.place(call, landing, told, self.clock.monotonic())
+            seen = whole(stream)
+        self.place(call, landing, seen, self.clock.monotonic())
 
     def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
         """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.
@@ -236,8 +236,7 @@ class Keeper(Holdings):
         ttl *= 1.0 - function.policy.ttl_jitter * self.random()
         if call.build is not None:
             tags = tags_with(tags, call.build)
-        told = landing.entry or None
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, told)
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.entry or None)
         with self.lock:
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)
@@ -275,8 +274,8 @@ class Keeper(Holdings):
 
     def tell(self, function: Function, fault: Exception | str) -> None:
         """Say in the log, once a function, why calls go uncached: their callers see no difference."""
-        if function.name not in self._told:
-            self._told.add(function.name)
+        if function.name not in self._warned:
+            self._warned.add(function.name)
             _log.warning("calls of %s are not cached: %.300s", function.name, fault)
 
     @staticmethod

@@ -138,5 +138,5 @@ def _line(served: Served, trace: Trace) -> bytes | None:
         0 if answer is None else tokens_of(answer),
         None if reason is None else str(reason),
     )
-    told = row(seen, trace)
-    return None if told is None else line_of(told)
+    fields = row(seen, trace)
+    return None if fields is None else line_of(fields)

@@ -19,30 +19,30 @@ def staleness(call: Call, most: float) -> float:
 
 
 def lifetime(call: Call, answer: Any, faults: Faults) -> float:
-    """Seconds for which `answer` is fresh, before any jitter; 0 where that cannot be told."""
+    """Seconds for which `answer` is fresh, before any jitter; 0 if the owner's function failed."""
     function = call.function
-    ttl = function.ttl if function.ttl is not None else _told(call, answer, faults)
+    ttl = function.ttl if function.ttl is not None else _owners_ttl(call, answer, faults)
     if call.identity is not None and call.identity.text is not None:
         passing = faults.attempt_now("fresh", function.passing, call.identity)
-        if passing:  # a fault's reason, too: where it cannot be told, short is safe
+        if passing:  # also if the owner's function failed: short is safe
             return min(ttl, function.fresh_ttl)
     return ttl
 
 
-def _told(call: Call, answer: Any, faults: Faults) -> float:
-    """What the owner's function says of the answer."""
-    ttl: Any = call.policy.ttl
+def _owners_ttl(call: Call, answer: Any, faults: Faults) -> float:
+    """The TTL that the owner's function gives this answer."""
+    of_answer: Any = call.policy.ttl
     try:
-        given = faults.attempt_now("ttl", ttl, answer, of=call.function.name)
-        told = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
-        return min(told, LONGEST)
-    except ConfigurationError as fault:  # found too late for that: the caller has paid for the answer
+        given = faults.attempt_now("ttl", of_answer, answer, of=call.function.name)
+        ttl = 0.0 if isinstance(given, Reason) else seconds("ttl(answer)", given, most=inf)
+        return min(ttl, LONGEST)
+    except ConfigurationError as fault:  # too late to raise: the caller has paid for the answer
         faults.report("ttl", fault, call.function.name)
         return 0.0
 
 
 def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
-    """The tags of a call's answer; a reason where they cannot be told, without which nobody could invalidate it."""
+    """The tags of a call's answer; a reason if they cannot be made: without them, nobody could invalidate it."""
     function = call.function
     if call.tags is not None or not function.templated:
         return function.tags if call.tags is None else call.tags
@@ -50,7 +50,7 @@ def own_tags(call: Call, faults: Faults) -> tuple[str, ...] | Reason:
 
 
 def begin(call: Call, epoch: int, faults: Faults) -> None:
-    """The backend is about to be asked, in this epoch, by a function that may change its arguments."""
+    """The backend is about to be called, in this epoch; the function may change its arguments."""
     call.epoch, call.begun = epoch, True
     if call.function.own is not None:
         faults.attempt_now("vector", compared, call)
@@ -59,7 +59,7 @@ def begin(call: Call, epoch: int, faults: Faults) -> None:
 
 
 def compared(call: Call) -> Any:
-    """The argument that the owner's vectors compare, as it was when this was first asked; None where texts are."""
+    """The argument that the owner's vectors compare, as it was when first looked at; None if texts are compared."""
     name, identifier = call.function.identifier.text, call.function.identifier
     if call.compared is None and call.function.own is not None and isinstance(name, str):
         bound = identifier.arguments(call.args, call.kwargs) or {}

@@ -59,7 +59,7 @@ class Span:
         self._names, self._tracer, self._parent = names, names.tracer, parent
         self._function, self._identity, self._misses = call.function, call.identity, call.misses
         self._stages = call.timings = Stages()
-        self._told: Attributes | None = None
+        self._attributes: Attributes | None = None
         self._links: tuple[Any, ...] = ()
         self._streams: _Called | None = None
         call.invoke = partial(self._backend_now if plain else self._backend, call.invoke)
@@ -77,7 +77,7 @@ class Span:
                 name, kind_of = names[stage]
                 times = max(at - int(seconds * 1e9), started), at
                 emit(name, tracer.child(context), context, times, {"openinference.span.kind": kind_of})
-        attributes = self._told or {}
+        attributes = self._attributes or {}
         attributes["cachelayer.function"] = self._function.name
         attributes["openinference.span.kind"] = "CHAIN"
         for tier, reason in self._misses.items():
@@ -88,25 +88,25 @@ class Span:
 
     def arrived(self, landing: Landing, source: Source, match: Match | None) -> None:
         """The caller is being given this landing."""
-        told: Attributes = {"cachelayer.source": source.value}
+        attributes: Attributes = {"cachelayer.source": source.value}
         if match is not None:
-            told["cachelayer.match"] = match
+            attributes["cachelayer.match"] = match
         for name, value in (
             ("cachelayer.similarity", landing.similarity),
             ("cachelayer.confidence", landing.confidence),
             ("cachelayer.age", landing.age),
         ):
             if value is not None:
-                told[name] = value
+                attributes[name] = value
         if source not in _MADE:
-            told["cachelayer.saved_seconds"] = landing.seconds
+            attributes["cachelayer.saved_seconds"] = landing.seconds
         leader = landing.span
         if leader is not None and leader is not self:
             self._links = (self._tracer.link(leader.context, **{"cachelayer.link": "leader"}),)
         if self._tracer.prompts and landing.recording is None:
             answer = landing.answer if landing.frozen is None else landing.frozen.answer()
-            told["output.value"] = self._names.read(text_of, self._function, answer) or ""
-        self._told = told
+            attributes["output.value"] = self._names.read(text_of, self._function, answer) or ""
+        self._attributes = attributes
 
     def streamed(self, chunks: list[Any] | None, fault: BaseException | None = None) -> None:
         """The backend's stream is over: it ended well with these chunks, or broke off, or all who read it left."""

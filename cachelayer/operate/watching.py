@@ -128,7 +128,7 @@ class Watching:
             function.tracing = tracing
             stats.trace_hit, stats.look_at = tracing.hit, 0
 
-    def told(self, hit: Hit, right: bool) -> None:
+    def judged(self, hit: Hit, right: bool) -> None:
         """Somebody judged a hit."""
         found = self._functions.get(hit.function)
         if found is not None:
@@ -239,7 +239,7 @@ class Watched:
         quality = self._watching.judge_hits(200)
         judged = [(hit, right) for hit, right in verdicts(path) if quality.judged(hit)]
         for hit, right in judged:
-            self._watching.told(hit, right)
+            self._watching.judged(hit, right)
             quality.checked(hit, right)
             if not right:
                 await self.report_wrong(hit.id)

@@ -52,7 +52,7 @@ class Declared:
 
     async def invalidate(self, tags: Sequence[str]) -> None:
         """Declare for all processes."""
-        if not await self._told(tags):
+        if not await self._tell_store(tags):
             self._owe(tags, ())
 
     async def forget(self, digest: int) -> bool:
@@ -74,7 +74,7 @@ class Declared:
             remedy = "all of it left memory; see the log, and call erase again once the store answers"
             raise StoreFault(f"not erased from the store {self._store.name}: {remedy}")
 
-    async def _told(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
+    async def _tell_store(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
         attempt, done = self._faults.attempt, True
         if tags:
             done = not isinstance(
@@ -109,7 +109,7 @@ class Declared:
             [one for one in paid if isinstance(one, str)],
             [one for one in paid if isinstance(one, bytes)],
         )
-        if await self._told(tags, keys):
+        if await self._tell_store(tags, keys):
             await self._forget(tags, keys)  # what others made findable here meanwhile
             self._owed = {one: turn for one, turn in self._owed.items() if paid.get(one) != turn}
             if not self.owed:

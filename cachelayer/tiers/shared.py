@@ -81,8 +81,8 @@ class SharedTier:
         None where `find` is to ask by itself.
         """
         ask = self._ask
-        told = call.looked is not None or call.tightening.no_cache or self.declared.listening.loop is None
-        if ask is None or told or call.deadline is not None or self.breaker.state is not CLOSED:
+        settled = call.looked is not None or call.tightening.no_cache or self.declared.listening.loop is None
+        if ask is None or settled or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
             return ask(call.digest.to_bytes(16, "big"), call.function.store_budget)
@@ -230,8 +230,8 @@ class SharedTier:
 
     def stats(self) -> dict[str, Any]:
         """State of breaker and store."""
-        told: Callable[[], dict[str, Any]] = getattr(self.store, "stats", dict)
-        shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": told()}
+        store: dict[str, Any] = getattr(self.store, "stats", dict)()
+        shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": store}
         return {**shown, "listening": self.declared.listening.loop is not None, "owed": self.declared.owed}
 
     async def aclose(self) -> None:

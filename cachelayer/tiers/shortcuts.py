@@ -83,7 +83,7 @@ class Shortcuts:
         own = None if scope.lane is None else function.lanes.get(scope.lane)
         return None if own is None else own.find(args, kwargs)
 
-    def told(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
+    def served(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
         """(True, the caller's own answer), counted; else (False, why not), where the path goes on.
 
         None for a reason: what the path finds there is its own to judge. `at`: when the caller came.

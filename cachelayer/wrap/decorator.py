@@ -72,7 +72,7 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
 def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
     """Answers for a function that keeps nothing in process: by raw form from the shared store, else by the path."""
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
-    find, told, breaker = shortcuts.find, shortcuts.told, shortcuts.breaker
+    find, serve, breaker = shortcuts.find, shortcuts.served, shortcuts.breaker
     ask, budget = shortcuts.recall.ask, function.store_budget
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
@@ -82,7 +82,7 @@ def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
             try:
                 reply = ask(known.meta, budget)
                 if reply is not None:
-                    served, looked = told(function, known.meta, await reply, at)
+                    served, looked = serve(function, known.meta, await reply, at)
                     if served:
                         return looked
             except StoreFault as fault:

@@ -27,7 +27,7 @@ class Bound(partial[Any]):
         attribute = getattr(self.func, name)
         if isinstance(attribute, InThread):
             bound = Bound(attribute, *self.args)
-            bound.__dict__.update(_told(attribute))
+            bound.__dict__.update(_from_class(attribute))
             return bound
         return partial(attribute, *self.args) if callable(attribute) else attribute
 
@@ -42,7 +42,7 @@ class Bound(partial[Any]):
         return attrgetter(path), self.args
 
 
-def _told(cached: Any) -> dict[str, Any]:
+def _from_class(cached: Any) -> dict[str, Any]:
     """What a class says of its objects unless they say it themselves."""
     return {"__module__": cached.__module__, "__doc__": cached.__doc__}
 
@@ -57,7 +57,7 @@ class Method(Generic[P, R]):
         stand_for(cached, self)
         self.__wrapped__ = cached
         # a class of its own holds them, so that binding costs no more
-        self._bound = type(Bound.__name__, (Bound,), _told(cached))
+        self._bound = type(Bound.__name__, (Bound,), _from_class(cached))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         # itself where its class is asked: IPython's autoreload gives an old method the dict of what it finds there

@@ -23,10 +23,10 @@ from ..signatures import signature, signature_of
 T = TypeVar("T")
 
 
-def told(fn: Any, what: str, otherwise: T) -> T:
-    """What a callable says of itself in `cachelayer_...`; a mock or a remote object has something under every name."""
-    said = getattr(fn, f"cachelayer_{what}", otherwise)
-    return said if isinstance(said, type(otherwise)) else otherwise
+def mark_of(fn: Any, what: str, otherwise: T) -> T:
+    """A callable's own attribute `cachelayer_...`; another type (a mock has every name) does not count."""
+    mark = getattr(fn, f"cachelayer_{what}", otherwise)
+    return mark if isinstance(mark, type(otherwise)) else otherwise
 
 
 def name_of(fn: Any) -> str:
@@ -104,7 +104,7 @@ def _key(given: list[Any]) -> str:
 def declared(fn: Any, options: Mapping[str, Any]) -> bool:
     """Whether it is known what of the object behind a method its answers depend on: from its owner, or its class."""
     said = options.get("self_key") is not None or options.get("share_self")
-    return bool(said or told(fn, "version", "") or bound(fn, options))
+    return bool(said or mark_of(fn, "version", "") or bound(fn, options))
 
 
 def _frozen(value: Any) -> bool:
@@ -127,14 +127,14 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "vary": [*options.get("vary", ()), asked]}
 
 
-def with_told(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_marks(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options, and what a callable says of itself: in `cachelayer_ignored` the parameters that change no answer, in
     `cachelayer_vary` what belongs to the key beside the arguments, in `cachelayer_version` what sets it apart from
     others of its name."""
-    ignored, version = told(fn, "ignored", frozenset[str]()), told(fn, "version", "")
+    ignored, version = mark_of(fn, "ignored", frozenset[str]()), mark_of(fn, "version", "")
     if ignored:
         options = {**options, "ignore": [*strings("ignore", options.get("ignore", ())), *ignored]}
-    given, vary = options.get("vary", ()), told(fn, "vary", tuple[Any, ...]())
+    given, vary = options.get("vary", ()), mark_of(fn, "vary", tuple[Any, ...]())
     if vary and isinstance(given, list | tuple):  # anything else is refused by name
         options = {**options, "vary": [*given, *vary]}
     return {"version": version, **options} if version else options

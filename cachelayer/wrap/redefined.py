@@ -64,15 +64,15 @@ def _function(fn: Any) -> Any:
 
 
 def _digest(fn: Any, options: Mapping[str, Any]) -> str:
-    return xxhash.xxh3_128_hexdigest(encode([_told(fn, set()), _told(dict(options), set())]))
+    return xxhash.xxh3_128_hexdigest(encode([_tree(fn, set()), _tree(dict(options), set())]))
 
 
-def _told(value: Any, seen: set[int]) -> Tree:
+def _tree(value: Any, seen: set[int]) -> Tree:
     """Code, signature and what is closed over of a function, whatever identifies another value; a new number where
     nothing does, so that it is like no other."""
     if isinstance(value, CodeType):
         names = [*value.co_names, "", *value.co_varnames, "", *value.co_freevars]
-        return [value.co_code.hex(), value.co_flags, names, [_told(one, seen) for one in value.co_consts]]
+        return [value.co_code.hex(), value.co_flags, names, [_tree(one, seen) for one in value.co_consts]]
     if inspect.isfunction(value):
         if id(value) in seen:
             return None
@@ -81,13 +81,13 @@ def _told(value: Any, seen: set[int]) -> Tree:
         cells = [
             cell.cell_contents for name, cell in held if name != "__class__"
         ]  # empty until its class is made
-        return [str(signature_of(value)), _told(value.__code__, seen), [_told(one, seen) for one in cells]]
+        return [str(signature_of(value)), _tree(value.__code__, seen), [_tree(one, seen) for one in cells]]
     if type(value) in _ATOMS:
         return [type(value).__name__, repr(value)]
     if isinstance(value, dict):
-        return [[_told(key, seen), _told(item, seen)] for key, item in value.items()]
+        return [[_tree(key, seen), _tree(item, seen)] for key, item in value.items()]
     if isinstance(value, list | tuple):
-        return [_told(item, seen) for item in value]
+        return [_tree(item, seen) for item in value]
     try:
         return argument(value)
     except (NotKeyable, RecursionError):

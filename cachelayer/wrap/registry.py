@@ -29,8 +29,8 @@ from .naming import (
     settled,
     takes_json_only,
     with_given,
+    with_marks,
     with_receiver,
-    with_told,
 )
 from .options import OPTIONS, check
 from .redefined import apart, defined_again
@@ -64,7 +64,7 @@ class Registry:
         self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
         """What was first wrapped under a name, and its options."""
         self._why_off, self._tenancy_required = why_off, tenancy_required
-        self._wrapped, self._told, self._own_tier = wrapped, False, own_tier
+        self._wrapped, self._warned, self._own_tier = wrapped, False, own_tier
 
     @property
     def loosest(self) -> float:
@@ -78,7 +78,7 @@ class Registry:
             return made(self.wrap(fn.__func__, options=options, wire=wire))
         if (remedy := self._refused(fn)) is not None:
             raise ConfigurationError("fn", type(fn).__name__ if isinstance(fn, Policy) else fn, remedy)
-        options = dict(with_told(fn, options))
+        options = dict(with_marks(fn, options))
         own = {k: options[k] for k in OPTIONS if k in options}
         check(own)
         fields = {k: v for k, v in options.items() if k not in own}
@@ -207,8 +207,8 @@ class Registry:
         if off and fields.get("semantic") is True:
             wiring.require_similar()
             raise ConfigurationError("semantic", True, f"this layer is exact only: {self._why_off}")
-        if off and policy.semantic is not False and self._why_off != wiring.BY_CHOICE and not self._told:
-            self._told = True
+        if off and policy.semantic is not False and self._why_off != wiring.BY_CHOICE and not self._warned:
+            self._warned = True
             _log.warning("exact caching only: %s", self._why_off)
         return not off and policy.semantic is not False and policy.max_bytes > 0
 
