@@ -1,4 +1,4 @@
-"""The faults a user can meet. Cache faults at run time are never raised: they are misses with a reason."""
+"""The errors a user can meet. Faults of the cache at run time are never raised: they are misses with a reason."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class ConfigurationError(CacheLayerError, ValueError):
         self.field, self.value, self.remedy = field, value, remedy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # a pool waits for ever for one that does not unpickle
+        # a process pool hangs on an exception that does not unpickle
         return type(self), (self.field, self.value, self.remedy)
 
 
 class MissingExtra(ConfigurationError, ImportError):
     """An optional package is needed and not installed; the message names the extra that brings it.
 
-    An ImportError, too, whose `name` is the package: who tries a feature where it may be missing catches that. `broken`
-    says why one that is installed cannot be imported.
+    It is an ImportError, too, whose `name` is the package, for code that tries an optional feature. If the package is
+    installed and cannot be imported, `broken` says why.
     """
 
     def __init__(self, feature: str, package: str, extra: str, broken: str = "") -> None:
         found, remedy = "not installed", f"pip install 'cachelayer[{extra}]'"
-        if broken:  # another extra beside it would make it worse
+        if broken:  # installing an extra would not help
             found, remedy = f"installed and cannot be imported ({broken})", "mend or reinstall it"
         CacheLayerError.__init__(self, f"{feature} needs the package {package!r}, which is {found}: {remedy}")
         self.field, self.value, self.remedy = feature, package, remedy
@@ -46,7 +46,7 @@ class MissingExtra(ConfigurationError, ImportError):
 
 
 def broken(package: str, fault: ImportError, *beside: str) -> str:
-    """Why a package that is installed cannot be imported; "" where it, or one `beside` it, is not installed."""
+    """Why an installed package cannot be imported; "" if it, or one of the packages `beside` it, is not installed."""
     missing = isinstance(fault, ModuleNotFoundError) and fault.name in (package, *beside)
     return "" if missing else str(fault)
 
@@ -56,7 +56,7 @@ class LooseningError(CacheLayerError, ValueError):
 
 
 class StoreError(CacheLayerError):
-    """A shared tier gave no usable answer; `reason` says why. No caller meets it; `CacheLayer.erase` raises it."""
+    """A shared tier gave no usable answer; `reason` says why. Callers never see it; `CacheLayer.erase` raises it."""
 
     def __init__(self, message: str, reason: Reason = Reason.FAULT) -> None:
         super().__init__(message)
@@ -64,8 +64,8 @@ class StoreError(CacheLayerError):
 
 
 class StoreFault(StoreError):
-    """The store itself failed: unreachable, hung, full, read-only, talking nonsense. Circuit breakers count these."""
+    """The store itself failed: unreachable, hung, full, read-only or incoherent. Circuit breakers count these."""
 
 
 class Unusable(StoreError):
-    """The store works, but what lies under the key may not be served: expired, invalidated, corrupt, another schema."""
+    """The store works, but its entry may not be served: expired, invalidated, corrupt, of another schema."""

@@ -1,4 +1,4 @@
-"""`CacheLayer`: composes the parts, wraps functions, and answers for the whole."""
+"""`CacheLayer`: composes the parts, wraps functions, and offers what concerns the whole."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ R = TypeVar("R")
 
 
 class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
-    """A cache for inference: wrap functions with `cached`, callables you do not own with `wrap`.
+    """A cache for inference: wrap functions with `cached`, and callables that you do not own with `wrap`.
 
     policy: settings of every function that does not override them.
-    store: a Redis ("redis://host:6379/0") or a Store, shared by processes.
-    embedder: a model, by directory or name, or an Embedder.
-    index: a directory in which answers survive a restart (a store does that by itself), or a VectorIndex.
-    verifier: judges pairs of texts, or makes the whole decision, instead of the built-in one.
+    store: a Redis URL ("redis://host:6379/0") or a Store, shared between processes.
+    embedder: a model's name or directory, or an Embedder.
+    index: a directory in which answers survive a restart (with a store they do anyway), or a VectorIndex.
+    verifier: a Verifier of pairs of texts, or a Decider that makes the whole decision, instead of the built-in one.
     semantic: "auto" compares by meaning if its extras are installed; if not, True and `index` raise MissingExtra.
     tenancy: "required" serves calls without a tenant uncached.
     seed: deployments with different seeds have different keys.
-    types: your own classes that answers read from a store or directory may have.
+    types: your own classes that may occur in answers read from a store or directory.
 
     Constructing one does no I/O, starts no thread and binds no event loop. Raises ConfigurationError.
     """
@@ -134,19 +134,19 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """Cache a function's answers: `@layer.cached` or `@layer.cached(ttl="10m", ...)`.
 
         Options are the fields of `Policy` and these. Raises ConfigurationError naming option, value and remedy.
-        A function that is defined again (a notebook's cell) takes the place of the one before; once edited, it has
-        answers of its own.
+        A function defined again (in a notebook's cell) replaces the one before; once edited, it has answers of its own.
 
         name, version: identify the function in keys.
-        text: the parameter compared by meaning; or, beside `key`, a function of the arguments that returns the text.
-        vector: computes the vector of an argument that is not text; if it is not async it runs in a thread.
+        text: the parameter compared by meaning; or, together with `key`, a function of the arguments that returns it.
+        vector: computes the vector of an argument that is not text; if it is not async, it runs in a thread.
         tags: templates over the arguments, such as "kb:{topic}", by which answers are invalidated.
         ignore: parameters that do not affect the answer.
         vary: callables or ContextVars whose values do affect it.
-        key: a function of the arguments that replaces them in the key, all but what `text` says.
-        self_key, share_self: which attributes of a method's object are in the key, beside its class; nothing of it.
+        key: a function of the arguments whose result replaces them in the key, except what `text` names.
+        self_key: which attributes of a method's object are in the key, beside its class.
+        share_self: True keeps the object out of the key altogether.
         share: give every caller the same object instead of a copy.
-        view: what to read of an answer kept in another form, or the `Reason` why it is not kept.
+        view: a function of the answer: what to read of it, instead of itself, or a `Reason` not to keep it.
         judge: whether two answers, given as text, say the same; called in the background.
         codec: encodes the answers for a store, instead of the layer's own.
         """
@@ -166,7 +166,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """Cache a callable that you do not own; the same options as `cached`.
 
         Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are taken to have
-        OpenAI's parameters: those that do not affect the answer are left out of the key.
+        OpenAI's parameters; those that do not affect the answer are left out of the key.
         """
         wire = str(getattr(fn, "__module__", "")).startswith("openai.") or mark_of(fn, "wire", False)
         return self._registry.wrap(fn, options=options, wire=wire)
@@ -177,7 +177,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
     def scope(
         self, *, tenant: str | None = None, principal: str | None = None, deadline: Duration | None = None
     ) -> Iterator[None]:
-        """Calls inside belong to `tenant`, made by `principal`; tiers take no longer than `deadline` from now."""
+        """Calls inside belong to `tenant` and are made by `principal`; tiers take at most `deadline` from now on."""
         old = self._scope.get() or Scope()
         for name, given in (("tenant", tenant), ("principal", principal)):
             if given is not None and (not isinstance(given, str) or not given):
@@ -201,30 +201,35 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         with entered(self._scope, replace(old, tightening=tightening)):
             yield
 
-    # the whole ---------------------------------------------------------------------------------------------------
+    # the layer as a whole ----------------------------------------------------------------------------------------
 
     async def erase(self, *, tenant: str = EVERYBODY, dry_run: bool = False) -> int:
         """Remove every trace of a tenant's answers, or of all answers; returns how many entries this process dropped.
 
-        Raises ConfigurationError for a tenant that is no name: an accidental None must not remove everything. Raises
-        StoreFault where Redis or the disk still holds some of it: call it again then."""
+        Raises ConfigurationError for a tenant that is not a name: an accidental None must not remove everything. Raises
+        StoreFault if Redis or the disk still holds some of it: call it again then.
+        """
         return await self._upkeep.erase(tenant, dry_run)
 
     async def report_wrong(self, outcome: Outcome | str) -> bool:
         """The answer of `outcome` (or its id) was wrong: drop it and what it taught. False if it is unknown.
 
-        Within a scope: also if it is another tenant's; and one principal takes few answers of others from them all."""
+        Inside a scope also False for another tenant's answer, and once its principal has reported too many of others'.
+        """
         entry = outcome.id if isinstance(outcome, Outcome) else outcome
         if not isinstance(entry, str):
             raise ConfigurationError("outcome", outcome, "give an Outcome, or the id of one")
         return await self._engine.keeping.report_wrong(entry, self._scope.get() or Scope())
 
     async def change_model(self, embedder: Embedder) -> int:
-        """Embed all entries with another model while the old one serves, then switch; returns how many."""
+        """Embed all entries with another model while the old one serves, then switch; returns how many entries.
+
+        Raises ConfigurationError if the similar tier does not serve, or if the layer has a directory (`index=`).
+        """
         return await self._upkeep.change_model(wiring.remembering(embedder), self._new_decider())
 
     def stats(self) -> dict[str, Any]:
-        """Counters, latencies and states, as plain dicts, numbers and texts."""
+        """Counters, latencies (seconds) and states, as plain dicts, numbers and strings."""
         functions = {name: counters.summary() for name, counters in self._watching.counters.items()}
         return {"functions": functions, **self._states()}
 
@@ -233,7 +238,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         return {**self._upkeep.stats(), "similar": off if self._similar is None else self._similar.stats()}
 
     async def start(self) -> None:
-        """Load models: when it returns every tier serves."""
+        """Connect and load models: when it returns, every tier serves. Without it, tiers start when first used."""
         needed_loop()
         self._watching.start()
         if self._shared is not None:
@@ -281,12 +286,12 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
 
 
 def engine_of(layer: CacheLayer) -> Engine:
-    """What adapters and commands build upon: its clock, faults, scope and tiers. No part of what users are promised."""
+    """For adapters and commands: the clock, faults, scope and tiers of a layer. Not part of the public interface."""
     return layer._engine
 
 
 def _reset(mine: CacheLayer) -> None:
-    """After a fork: what goes on in the parent is none of the child's."""
+    """After a fork: the child takes over nothing that is under way in the parent."""
     tiers = mine._tiers
     for part in (mine._keeper, mine._engine.flights, mine._portal, mine._background, mine._watching):
         part.reset()

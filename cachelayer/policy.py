@@ -1,4 +1,4 @@
-"""The settings: frozen, keyword-only, validated at construction; requests may tighten them, never loosen."""
+"""The settings: frozen, keyword-only, validated at construction; requests may tighten them, never loosen them."""
 
 from __future__ import annotations
 
@@ -137,12 +137,12 @@ class Policy(_Settings):
     shadow: float | Literal["auto"] = "auto"
     """Share of similar hits checked by a call of the backend in the background; 0 leaves the tier unverified."""
     shadow_limit: int = 1000
-    """At most so many checks of a function per hour, whatever the share; 0: no limit."""
+    """Largest number of checks of one function per hour, whatever the share; 0: no limit."""
     fresh: Literal["auto", "bypass", "off"] | Callable[[str], bool] = "auto"
     """Questions about things that change by the hour ("now", "latest", prices, weather): 'auto' keeps their answers for
     at most `fresh_ttl`; 'bypass' also never compares them by meaning. A function of the text replaces the detection."""
     fresh_ttl: Duration = "10m"
-    """TTL of such answers, at most."""
+    """Longest TTL of answers to such questions."""
     quarantine: int = 0
     """How many principals (see `CacheLayer.scope`) must have been given an answer before it is served by similarity to
     anyone but its author; below 2 it is served at once."""
@@ -180,7 +180,7 @@ class Policy(_Settings):
             checks.whole("max_bytes", self.max_bytes, 64 * 1024, ", or 0 to turn the in-process tier off")
         for name in ("max_item_bytes", "variants", "quarantine", "write_quota", "shadow_limit"):
             checks.whole(name, getattr(self, name), 1 if name in ("max_item_bytes", "variants") else 0)
-        if self.variants > MOST_VARIANTS:  # what makes them invalid goes through them all
+        if self.variants > MOST_VARIANTS:  # invalidating one request goes through all of them
             raise ConfigurationError("variants", self.variants, f"give {MOST_VARIANTS} at most")
         if not callable(self.fresh) and self.fresh not in ("auto", "bypass", "off"):
             remedy = "give 'auto', 'bypass', 'off', or a function of the question that returns bool"
@@ -264,7 +264,7 @@ def check_names(what: str, given: dict[str, Any], known: list[str]) -> None:
 
 
 def strings(name: str, given: object, *, empty: bool = True) -> tuple[str, ...]:
-    """A list of strings as a tuple. Raises ConfigurationError for anything else, a lone string too."""
+    """A list of strings as a tuple. Raises ConfigurationError for anything else, a single string included."""
     listed = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (None,)
     if not all(isinstance(one, str) and (one or empty) for one in listed):
         raise ConfigurationError(name, given, "give a list of strings")
@@ -272,7 +272,7 @@ def strings(name: str, given: object, *, empty: bool = True) -> tuple[str, ...]:
 
 
 def is_coroutine_function(given: object) -> bool:
-    """Whether calling it returns a coroutine: truthy, whatever it would return when awaited."""
+    """Whether calling it returns a coroutine, which would be truthy whatever it returns when awaited."""
     return inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(getattr(given, "__call__", None))  # noqa: B004
 
 

@@ -89,7 +89,7 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Decider(Protocol):
-    """Chooses among candidates so that the share of wrong answers served stays under the bound."""
+    """Chooses among candidates so that the share of wrong answers among those served stays under the bound."""
 
     def decide(
         self,
@@ -132,10 +132,10 @@ class Decider(Protocol):
         """An entry is gone."""
 
     def report_wrong(self, entry: int) -> None:
-        """The owner says that this entry's answer is wrong."""
+        """Somebody reported that this entry's answer is wrong."""
 
     def stats(self) -> dict[str, Any]:
-        """What is known of each function, by name, as `layer.stats()` shows it."""
+        """What is known of each function, by name, for `layer.stats()`."""
 
 
 @runtime_checkable
@@ -174,10 +174,10 @@ class Judged(Protocol):
     """A decider that knows which answers say the same, and that learns from people's verdicts."""
 
     def agrees(self, function: str, scope: bytes, entry: int, answer: str) -> bool | None:
-        """Whether an entry's answer says the same as `answer`; None if it cannot tell."""
+        """Whether an entry's answer says the same as `answer`; None if that cannot be decided."""
 
     def verdict(self, function: str, confidence: float, right: bool, detail: str) -> None:
-        """A person judged a hit that was chosen because it was doubtful; `detail` is that of its decision."""
+        """A person's verdict on a hit, chosen because it was doubtful; `detail` is that of its decision."""
 
 
 @runtime_checkable
@@ -185,7 +185,7 @@ class Lease(Protocol):
     """The right to call the backend for one key, across processes."""
 
     async def release(self) -> None:
-        """Give the lease up; `Store.wait` of others returns. Without it the lease ends by itself."""
+        """Give the lease up: `Store.wait` of other processes returns. A lease that is not released expires."""
 
 
 @runtime_checkable
@@ -193,15 +193,15 @@ class Store(Protocol):
     """A shared tier outside the process.
 
     Every method may be slow or raise: callers bound the time, and a circuit breaker leaves a failing store alone.
-    A store with a true attribute `bounded` enforces the budget of `get` itself, which is cheaper than a timeout. One
-    with a true attribute `checks` stores nothing in `put` that was invalidated since its computation began, so that it
-    may be given what was answered while nobody here listened to `changes`.
+    A store with `bounded = True` enforces the budget of `get` itself, which is cheaper than a timeout. A store with
+    `checks = True` refuses in `put` whatever was invalidated since its computation began, so it may also be given
+    answers made while nobody in this process listened to `changes`.
     """
 
     name: str
 
     async def start(self) -> None:
-        """Connect, on the running loop. What it raises is counted; the store is asked all the same."""
+        """Connect, on the running loop. If it raises, that is counted, and the store is used all the same."""
 
     async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
         """The record under `key`, fresh or stale, if its canonical bytes are equal; else None.
@@ -213,19 +213,19 @@ class Store(Protocol):
         """Store records. If a lease in `leases` has since passed to another holder, that holder's record is kept."""
 
     async def delete(self, keys: Sequence[bytes]) -> int:
-        """Delete entries, those under way included; how many there were."""
+        """Delete entries, also those being written at the moment; returns how many there were."""
 
     async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
-        """Invalidate everything under these tags and scopes, in O(number of them)."""
+        """Invalidate everything under these tags and scopes, in O(number of tags and scopes)."""
 
     async def acquire(self, key: bytes, ttl: float) -> Lease | None:
         """The lease for `key`, which lasts `ttl` seconds and is renewed until released; None if another holds it."""
 
     async def wait(self, key: bytes, timeout: float) -> None:
-        """Return when the lease for `key` was released or its holder died, or after `timeout` seconds."""
+        """Return when the lease for `key` is released or its holder has died, or after `timeout` seconds."""
 
     def changes(self) -> AbstractAsyncContextManager[AsyncIterator[Change]]:
-        """Invalidations made by other processes; a lost connection yields a Change with `everything` set."""
+        """Invalidations made by other processes; after a lost connection, a Change with `everything` set."""
 
     async def aclose(self) -> None: ...
 
@@ -240,26 +240,26 @@ class Feed(Protocol):
     async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
         """At most `limit` announcements after a position (b"" for the beginning), oldest first.
 
-        Also returns the position to continue from, and whether there is nothing more for now. The oldest
-        announcements are forgotten.
+        Also returns the position to continue from, and whether that is all for now. The oldest announcements may have
+        been forgotten.
         """
 
 
 @runtime_checkable
 class Reports(Protocol):
-    """A store that also tells every process which requests are kept apart, because an answer was wrong for one.
+    """A store that also tells every process which requests are kept apart, because an answer was wrong for one of them.
 
-    A pair is a digest that begins with whose it is; the latest some thousand are enough.
+    A pair is a digest that begins with its owner's; it is enough to keep the latest few thousand.
     """
 
     async def report(self, pairs: Sequence[bytes]) -> None:
-        """Keep these pairs."""
+        """Store these pairs."""
 
     async def reported(self, after: bytes, limit: int) -> tuple[Sequence[bytes], bytes, bool]:
         """At most `limit` pairs after a position, as `Feed.published` gives announcements."""
 
     async def unreport(self, beginnings: Collection[bytes] | None) -> None:
-        """Forget the pairs that begin so, or all: whose they were is erased."""
+        """Forget the pairs with these beginnings, or all (None): their owners are being erased."""
 
 
 class Change(Protocol):

@@ -24,7 +24,7 @@ Vectors = NDArray[np.float32]
 
 
 class Undivided:
-    """There is one of it: a deep copy of what holds it, such as frameworks make of models and tools, holds the same."""
+    """Shared by deep copies: frameworks copy models and tools, and the copies must hold the same layer."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
@@ -55,8 +55,8 @@ class Reason(StrEnum):
     NO_STORE = "no_store"
     NO_TENANT = "no_tenant"
     NOT_KEYABLE = "not_keyable"
-    CHANGED = "changed"  # its arguments were, by somebody else, while it waited for its turn
-    RECURSIVE = "recursive"  # asked by the function itself while it makes this answer
+    CHANGED = "changed"  # somebody changed its arguments while it waited for its turn
+    RECURSIVE = "recursive"  # the function called itself with the same arguments
     SAMPLED = "sampled"  # temperature > 0 and Policy(sampled=False)
     # similar tier
     OFF = "off"
@@ -78,7 +78,7 @@ class Reason(StrEnum):
     FAULT = "fault"
     CORRUPT = "corrupt"
     SCHEMA = "schema"
-    UNTRUSTED = "untrusted"  # its signature is missing, wrong, by an unknown key or for another entry
+    UNTRUSTED = "untrusted"  # its signature is missing, wrong, made with an unknown key or for another entry
     RELOADED = "reloaded"  # the server read it back from disk: a later invalidation may be missing
     FOREIGN_CLASS = "foreign_class"  # the answer's class is not on the layer's allow-list
     # admission: why an answer was not stored
@@ -99,7 +99,7 @@ Match = Literal["exact", "similar"]
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a hit spared: backend seconds, tokens, and money where a price is known."""
+    """What a hit saved: backend seconds, tokens, and money where a price is known."""
 
     seconds: float = 0.0
     tokens: int = 0
@@ -125,7 +125,7 @@ class Outcome(Generic[Answer]):
     timings: Mapping[str, float] = field(default_factory=dict)
     saved: Saved = field(default_factory=Saved)
     stored: Reason | None = None
-    """None where the answer was kept or came from a tier, else why it was not kept."""
+    """None if the answer was kept or came from a tier, else why it was not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class Record:
     tokens: int = 0
     principal: str = ""
     id: int = 0
-    """By which outcomes name it in every process; 0 where that is not told."""
+    """The number in outcomes' ids, the same in every process; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,17 +184,17 @@ class Query:
     principal: str = ""
     """Who asks, where callers are named."""
     checkable: bool = True
-    """Whether a hit may be checked by a backend call; hits that may not be are not part of any estimate."""
+    """Whether a hit may be checked by a backend call; hits that may not are left out of all estimates."""
     readable: bool = False
-    """Whether a candidate may still be read closely beside this request, before it is served."""
+    """Whether a candidate may still be read closely (token by token) beside this request before it is served."""
     close: tuple[int, tuple[float, ...]] | None = None
-    """A candidate's entry that was read closely beside this request, and what that showed."""
+    """The entry of the candidate that was read closely beside this request, and the measures from that reading."""
     before: Query | None = None
     """This request before that reading."""
 
     @property
     def first(self) -> Query:
-        """The request as it was read first, whatever a closer reading showed."""
+        """The request as it was before any closer reading."""
         return self if self.before is None else self.before
 
 
@@ -203,17 +203,17 @@ class Findable:
     """What makes a stored entry findable by meaning elsewhere: in another process, or after a restart."""
 
     key: bytes
-    """Of its record; 16 bytes."""
+    """The key of its record; 16 bytes."""
     canonical: bytes
     partition: bytes
     function: str
     text: str
     until: float
-    """Unix seconds."""
+    """When it expires, in Unix seconds."""
     tenant: str | None = None
     turns: tuple[Turn, ...] = ()
     identity: str = ""
-    """Of the embedder that made the vector."""
+    """Identity of the embedder that made the vector."""
     vector: NDArray[np.float32] | None = None
     """(d,) float32, L2-normalized; None where it is kept elsewhere."""
 
@@ -239,8 +239,8 @@ class Decision:
     similarity: float
     reason: Reason | None = None
     detail: str = ""
-    """The guard or rule that spoke, for `explain`."""
+    """The guard or rule that decided, for `explain`."""
     shadow: bool = False
     """True if this hit is to be checked by a backend call in the background."""
     doubted: int | None = None
-    """Where none is served yet: the entry upon which a closer reading of both texts is to decide."""
+    """If none is served yet: the entry about which a closer reading of both texts is to decide."""

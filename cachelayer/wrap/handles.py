@@ -19,13 +19,13 @@ from ..signatures import stand_for
 from ..types import Outcome, Reason, Undivided
 
 _MISFIT = (
-    "arguments do not fit its signature, though it takes them: a decorator adds or drops some, and tells the signature "
-    "of what it wraps; put the layer's decorator below it"
+    "the arguments do not fit its signature, although it accepts them: a decorator adds or drops some, but shows the "
+    "signature of what it wraps; put the layer's decorator below it"
 )
 
 
 class Handle:
-    """One wrapped function at work: makes calls, serves them, and answers questions about them."""
+    """One wrapped function at work: makes its calls, serves them, and explains them."""
 
     def __init__(
         self, function: Function, engine: Engine, scope: Callable[[], Scope | None], *, tenancy_required: bool,
@@ -36,14 +36,14 @@ class Handle:
         self._now = engine.clock.monotonic
         self._faults, self._keeper = engine.faults, engine.keeper
         self._plain = not tenancy_required and function.policy.variants == 1 and function.policy.sampled
-        """Whether identity and tightening say all about how a call goes."""
+        """Whether identity and tightening alone decide how a call is served."""
 
     def call(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], scope: Scope | None, arrived: float = 0.0
     ) -> Call:
         """The call of these arguments in this scope, keyed; `arrived` in monotonic seconds, 0 for now.
 
-        Raises ConfigurationError where the first call ever made cannot be keyed; later ones go uncached.
+        Raises ConfigurationError if the very first call cannot be keyed; later ones go uncached.
         """
         function = self.function
         call = Call(function, args, kwargs, scope, self._invoke, arrived or self._now())
@@ -89,7 +89,7 @@ class Handle:
             call.reason = Reason.SAMPLED
 
     def _each(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Call]:
-        """The calls that all variants of the answer lie under."""
+        """The calls under which the variants of the answer are stored."""
         variants = self.function.policy.variants
         for n in range(variants):
             call = self.now(args, kwargs)
@@ -125,13 +125,13 @@ class Handle:
         return RawForms(self.function, self.engine.keeper)
 
     async def bypass(self, *args: Any, **kwargs: Any) -> Any:
-        """The backend's answer; nothing is read and nothing kept."""
+        """The backend's answer; nothing is read or stored."""
         call = self.now(args, kwargs)
         call.reason = call.reason or Reason.BYPASS
         return (await self.engine.serve(call)).answer
 
     async def refresh(self, *args: Any, **kwargs: Any) -> Any:
-        """The backend's answer, kept in place of the one before, or of all its variants."""
+        """The backend's answer, which replaces the stored one, or all its variants."""
         call, others = self._afresh(args, kwargs)
         answer = (await self.engine.serve(call)).answer
         if others:
@@ -144,7 +144,7 @@ class Handle:
         return call, [one for one in self._each(args, kwargs) if one.digest != call.digest]
 
     async def invalidate(self, *args: Any, **kwargs: Any) -> int:
-        """Forget this call's answer, in all its variants; how many entries went."""
+        """Forget this call's answer, in all its variants; returns how many entries went."""
         return await self._forget(self._each(args, kwargs))
 
     async def _forget(self, calls: Iterable[Call]) -> int:
@@ -161,12 +161,12 @@ class Handle:
 
 
 def _variant(n: int) -> bytes:
-    """What tells one of several answers to a request from the others in its key."""
+    """The part of a key that tells the variants of an answer apart."""
     return b"#%d" % n
 
 
 class PlainHandle(Handle):
-    """The same for a plain function, whose questions are answered without await."""
+    """The same for a plain function: nothing needs to be awaited."""
 
     def outcome_now(self, *args: Any, **kwargs: Any) -> Outcome:
         """See `Handle.outcome`."""

@@ -15,7 +15,7 @@ from .wrapped import P, R
 
 
 class Bound(partial[Any]):
-    """A wrapped method bound to its object: called, and asked, without naming the object again."""
+    """A wrapped method bound to its object; `outcome` and the others are bound as well."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "__self__":
@@ -43,20 +43,20 @@ class Bound(partial[Any]):
 
 
 def _from_class(cached: Any) -> dict[str, Any]:
-    """What a class says of its objects unless they say it themselves."""
+    """Attributes of a class in place of those of each instance."""
     return {"__module__": cached.__module__, "__doc__": cached.__doc__}
 
 
 class Method(Generic[P, R]):
     """A wrapped function that lives in a class: binds like any method."""
 
-    # pydantic tells by isinstance what stands in a class, and takes for fields what is no function
+    # pydantic goes by isinstance, and would take anything in a class that is not a function for a field
     __class__ = property(lambda self: FunctionType)
 
     def __init__(self, cached: Callable[P, R]) -> None:
         stand_for(cached, self)
         self.__wrapped__ = cached
-        # a class of its own holds them, so that binding costs no more
+        # in a class of its own, so that binding costs nothing extra
         self._bound = type(Bound.__name__, (Bound,), _from_class(cached))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

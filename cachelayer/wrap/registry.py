@@ -1,4 +1,4 @@
-"""The functions of a layer: each under one name, its options checked where it is wrapped."""
+"""The functions of a layer: each under one name, with options that are checked when it is wrapped."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from .redefined import apart, defined_again
 
 _log = logging.getLogger("cachelayer")
 STREAM = "\0stream"
-"""In the version of a generator: its callers cannot use what it returned before it was one, nor the reverse."""
+"""In the version of a generator: what it returned before it was one is of no use to its callers, nor the reverse."""
 AGAIN = "\0again "
-"""In the version of a function that was defined otherwise before, under the same name."""
+"""In the version of a function that was defined differently before, under the same name."""
 
 
 class Registry:
@@ -59,10 +59,10 @@ class Registry:
     ) -> None:
         self.functions: dict[str, Function] = {}
         self.wrapped: dict[str, Any] = {}
-        """What users hold of them."""
+        """The wrapped callables that users hold, by name."""
         self._engine, self._policy, self._memory, self._scope = engine, policy, memory, scope
         self._first: dict[str, tuple[Any, dict[str, Any]]] = {}
-        """What was first wrapped under a name, and its options."""
+        """What was first wrapped under each name, and its options."""
         self._why_off, self._tenancy_required = why_off, tenancy_required
         self._wrapped, self._warned, self._own_tier = wrapped, False, own_tier
 
@@ -100,21 +100,19 @@ class Registry:
         if isinstance(fn, property):
             return "put @property above the layer's decorator"
         if isinstance(fn, type):
-            return (
-                "a class is not cached as a whole: decorate its methods, or a function that makes its objects"
-            )
+            return "a class cannot be cached as a whole: decorate its methods, or a function that makes its objects"
         if isinstance(fn, Policy):
             return (
                 "give its fields as options, as in cached(ttl='10m'), or the policy to the layer: policy=..."
             )
         if getattr(fn, "__code__", None) in _ENTERED:
-            return "a context manager is no answer, each caller enters its own: wrap what is called within it"
+            return "a context manager cannot be cached, since each caller enters its own: wrap what is called inside it"
         if any(fn is one for one in self.wrapped.values()):
-            return "this layer has wrapped it already: decorate it once"
+            return "this layer has already wrapped it: decorate it once"
         if callable(fn):
             return None
         if inspect.isawaitable(fn):
-            return "give the function itself, as in wrap(ask): this is what calling it returned"
+            return "give the function itself, as in wrap(ask), not what calling it returned"
         if isinstance(fn, str):
             return "options have names, as in cached(ttl='10m')"
         return "give a callable: a function, or a method as in wrap(client.ask)"
@@ -166,13 +164,15 @@ class Registry:
         if defined_again(fn, before, named=named, declared=known):
             return
         if fn is before:
-            remedy = "it stands under it already: make it once and use that everywhere, or give another name="
+            remedy = (
+                "it is wrapped under it already: wrap it once and use that everywhere, or give another name="
+            )
             raise ConfigurationError("name", name, remedy)
-        remedy = "give another name=, or wrap a function once and not wherever it is called"
+        remedy = "give another name=, or wrap a function once instead of wherever it is called"
         if not known and defined_again(fn, before, named=named, declared=True):
             remedy = (
-                "it is a method of another object; say with self_key= what of the object its answers depend on"
-                " (share_self=True: nothing), or give another name="
+                "it is a method of another object; say with self_key= on which of its attributes the answers depend"
+                " (share_self=True: on none), or give another name="
             )
         raise ConfigurationError("name", name, f"another function is wrapped under it: {remedy}")
 
@@ -201,7 +201,7 @@ class Registry:
         )
 
     def _compares(self, policy: Policy, fields: dict[str, Any], own: SimilarTier | None) -> bool:
-        """Whether a function's requests are compared by meaning; says once in the log why none are."""
+        """Whether a function's requests are compared by meaning; if none can be, the log says once why."""
         tiers = self._engine.tiers
         off = self._why_off == wiring.BY_CHOICE if own is not None else tiers.similar is None
         if off and fields.get("semantic") is True:
@@ -213,7 +213,7 @@ class Registry:
         return not off and policy.semantic is not False and policy.max_bytes > 0
 
     def _memory_for(self, policy: Policy, fields: dict[str, Any], before: Function | None) -> Memory:
-        """The layer's memory, or one of the function's own where it has limits of its own."""
+        """The layer's memory; or the function's own, if it has limits of its own."""
         if "max_bytes" not in fields and "max_item_bytes" not in fields:
             return self._memory
         limits = policy.max_bytes, policy.max_item_bytes
@@ -231,4 +231,4 @@ def _at_once(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 _ENTERING: tuple[Any, ...] = contextmanager, asynccontextmanager
 _ENTERED = {make(_at_once).__code__ for make in _ENTERING}
-"""Of functions that make context managers out of generators."""
+"""The code of what `contextmanager` and `asynccontextmanager` return."""

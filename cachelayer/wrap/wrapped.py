@@ -1,4 +1,4 @@
-"""The types that editors and type checkers see: of a wrapped function, and of the options it is wrapped with."""
+"""The types that editors and type checkers see: of a wrapped function, and of the options of `cached` and `wrap`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ R = TypeVar("R")
 T = TypeVar("T")
 """The class that a method lives in."""
 A = TypeVar("A")
-"""What a coroutine function's answer is, when awaited."""
+"""The answer of a coroutine function, once awaited."""
 C = TypeVar("C", bound=Coroutine[Any, Any, Any])
-"""What a coroutine function gives, as checkers see it: to Pyright it is of a narrower class than `Coroutine`."""
+"""What calling a coroutine function gives, for checkers: to Pyright a narrower class than `Coroutine`."""
 R_co = TypeVar("R_co", covariant=True)
 
 
 class Encoding(Protocol):
-    """What `codec` takes: it makes bytes of answers, for a store, and answers of bytes."""
+    """What `codec` takes: turns answers into bytes for a store, and bytes into answers."""
 
     def encode(self, value: Any, /) -> bytes: ...
     def decode(self, data: bytes, /) -> Any: ...
 
 
 class Options(TypedDict, total=False):
-    """The options of `cached` and `wrap`, which say more of each; the rest are the fields of `Policy`."""
+    """The options of `cached` and `wrap`, explained there; after them the fields of `Policy`."""
 
     name: str | None
     version: str | float
@@ -84,8 +84,8 @@ class Called(Protocol[P, R_co]):
 
 
 if TYPE_CHECKING:
-    # What its first parameter takes tells a method from a class method and a static one, of which checkers say nothing.
-    # mypy (to which alone MYPY is true) finds that out of a Callable only, Pyright of a protocol only.
+    # Checkers do not tell methods from class methods and static ones; the type of the first parameter does.
+    # mypy (for which alone MYPY is true) infers it only from a Callable, Pyright only from a protocol.
     MYPY = False
     if MYPY:  # noqa: SIM108
         Taking = Callable[Concatenate[T, Q], R]
@@ -94,7 +94,11 @@ if TYPE_CHECKING:
 
 
 class CachedAwaited(Protocol[P, R_co]):
-    """What can be asked of a wrapped function that is awaited; `aio` of a plain one."""
+    """A wrapped function that is awaited, with what it offers beside being called; also `aio` of a plain one.
+
+    `outcome`: the answer and how it came to be. `refresh`: the backend's answer, which replaces the stored one.
+    `bypass`: the backend's answer; nothing is read or stored.
+    """
 
     __name__: str
     function: Function
@@ -119,7 +123,7 @@ class CachedAwaited(Protocol[P, R_co]):
     @overload
     async def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     async def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int:
-        """Forget this call's answer, in all its variants; how many entries went."""
+        """Forget this call's answer, in all its variants; returns how many entries went."""
 
     async def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """Why this call would hit or miss now; changes nothing and calls no backend."""
@@ -141,7 +145,7 @@ class CachedAsync(CachedAwaited[P, R], Protocol[P, R]):
 
 
 class CachedPlain(Protocol[P, R]):
-    """A wrapped plain function; `aio` is the same for coroutines (the function runs in a thread)."""
+    """A wrapped plain function; `aio` is the same to await (the function then runs in a thread)."""
 
     __name__: str
     function: Function
@@ -162,13 +166,13 @@ class CachedPlain(Protocol[P, R]):
         """The answer and how it came to be."""
 
     def invalidate(self, *args: P.args, **kwargs: P.kwargs) -> int:
-        """Forget this call's answer, in all its variants; how many entries went."""
+        """Forget this call's answer, in all its variants; returns how many entries went."""
 
     def refresh(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The backend's answer, kept in place of the one before, or of all its variants."""
+        """The backend's answer, which replaces the stored one, or all its variants."""
 
     def bypass(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The backend's answer; nothing is read and nothing kept."""
+        """The backend's answer; nothing is read or stored."""
 
     def explain(self, *args: P.args, **kwargs: P.kwargs) -> Explanation:
         """Why this call would hit or miss now; changes nothing and calls no backend."""

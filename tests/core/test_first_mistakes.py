@@ -36,7 +36,7 @@ class Awaited:
         (lambda layer: layer.wrap(object()), "a method as in wrap(client.ask)"),
         (lambda layer: layer.cached("1h"), "fn='1h': options have names, as in cached(ttl='10m')"),
         (lambda layer: layer.wrap(Agent().run_stream), "each caller enters its own: wrap what is called"),
-        (lambda layer: layer.cached(contextmanager(words)), "a context manager is no answer"),
+        (lambda layer: layer.cached(contextmanager(words)), "a context manager cannot be cached"),
     ],
 )
 def test_what_cannot_be_wrapped_is_told_with_what_can(make: Callable[[Any], Any], said: str) -> None:
