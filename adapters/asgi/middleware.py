@@ -251,6 +251,6 @@ def _each_once(routes: Iterable[Route]) -> list[Route]:
         if not isinstance(route, Route):
             raise ConfigurationError("routes", route, "give routes, as JsonRoute('/path') is one")
         if route.path in given:
-            raise ConfigurationError("routes", route.path, "each path once")
+            raise ConfigurationError("routes", route.path, "give each path once")
         given[route.path] = route
     return list(given.values())

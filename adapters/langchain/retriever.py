@@ -104,7 +104,7 @@ def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]
     except NotKeyable as fault:
         if "name" in options:
             return options
-        told = f"it holds a {fault}, which cannot be compared: give a name= that no retriever of another filter has"
+        told = f"it holds a {fault}, which cannot be compared: give a name= that no retriever with another filter has"
         raise ConfigurationError("retriever", type(retriever).__name__, told) from None
     return {**options, "vary": [*options.get("vary", ()), searches]}
 

@@ -73,7 +73,7 @@ class LangChainCodec(Codec):
                     return load(json.loads(value), allowed_objects=self._allowed)
             return json.loads(value, object_hook=self._revived)
         except (ValueError, TypeError, KeyError, NotImplementedError) as fault:
-            raise CorruptPayload(f"no object of LangChain's ({type(fault).__name__})") from fault
+            raise CorruptPayload(f"not an object of LangChain's ({type(fault).__name__})") from fault
 
     def _revived(self, value: dict[str, Any]) -> Any:
         """What LangChain's loader makes of a parsed object, its checks and imports left out for the classes above."""

@@ -96,7 +96,7 @@ def _check_injected(tool: BaseTool, ignored: Sequence[str]) -> None:
         for name, hint in _hints(fn).items():
             if name not in ignored and _of_one_call(hint):
                 remedy = (
-                    f"it is handed {name!r}, which is another in each call, so that no result would be found again: "
+                    f"it is handed {name!r}, which differs in every call, so that no result would be found again: "
                     f"ignore=[{name!r}] if the result does not depend on it, else key=<function of the arguments>"
                 )
                 raise ConfigurationError("tool", tool.name, remedy)

@@ -167,7 +167,7 @@ class Gate:
     def __init__(self, lanes: Mapping[str, Lane] = LANES) -> None:
         reserves = {name: lane.reserve for name, lane in lanes.items()}
         if sum(reserves.values()) > 1:
-            raise ConfigurationError("reserve", reserves, "give shares that are 1 together at most")
+            raise ConfigurationError("reserve", reserves, "give shares that add up to at most 1")
         self._lanes = {name: _LaneState(lane) for name, lane in lanes.items()}
         self._shared = 1.0 - sum(lane.reserve for lane in lanes.values())
         self._order = itertools.count()

@@ -30,7 +30,10 @@ def clocks() -> Iterator[Finding]:
     yield Finding("advice" if remedy else "ok", "clock", f"monotonic, resolution {step * 1e9:.0f} ns", remedy)
     if time.time() < 1_700_000_000:
         yield Finding(
-            "problem", "clock", "the wall clock stands before 2023", "set it: entries in Redis expire by it"
+            "problem",
+            "clock",
+            "the wall clock stands before 2023",
+            "set the clock: entries in Redis expire by it",
         )
 
 

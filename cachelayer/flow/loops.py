@@ -24,7 +24,7 @@ def needed_loop() -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
     except RuntimeError:
         raise CacheLayerError(
-            "no asyncio loop runs here, which coroutines need to be cached: under anyio choose its backend "
+            "coroutines can be cached only while an asyncio loop runs, and none runs here: under anyio choose backend "
             "'asyncio', under trio call from trio_asyncio.aio_as_trio, or cache plain functions"
         ) from None
 

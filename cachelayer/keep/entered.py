@@ -13,7 +13,7 @@ from ..policy import NOT_TIGHTENED
 from .call import Scope, enclosing
 
 ELSEWHERE = (
-    "calls in between were not in this scope, and may have shared answers with everybody; enter it where they are made "
+    "it did not cover the calls in between, which may have shared answers with everybody; enter it where they are made "
     "(FastAPI runs a dependency in the request's context only if it is `async def`)"
 )
 

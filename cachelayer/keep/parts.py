@@ -198,7 +198,7 @@ def tags_for(parts: Parts, *beside: str) -> list[str]:
 def check_corpus(corpus: Any) -> None:
     """Raise ConfigurationError for what does not name a corpus."""
     if not isinstance(corpus, str) or not corpus:
-        raise ConfigurationError("corpus", corpus, "give it a name; one that is not named is 'default'")
+        raise ConfigurationError("corpus", corpus, "give a non-empty name; leave it out for 'default'")
 
 
 def _ids(given: Iterable[Any] | None) -> list[str]:

@@ -53,7 +53,7 @@ class Comparison:
         if not isinstance(share, int | float) or isinstance(share, bool) or not 0.0 < share <= 1.0:
             raise ConfigurationError("share", share, "give a share above 0, at most 1")
         if function.plain:
-            remedy = "wrap an async function: a plain one has no loop to ask the reference on"
+            remedy = "wrap an async function: a plain one has no loop on which to ask the reference"
             raise ConfigurationError("function", function.name, remedy)
         self.quality = Quality(keep=keep)
         self.answers = 0

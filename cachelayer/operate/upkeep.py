@@ -95,7 +95,7 @@ class Upkeep:
                 "embedder", embedder, "the similar tier does not serve: await layer.start() first"
             )
         if isinstance(tiers.elsewhere, Local):
-            remedy = "with index=<directory> restart with the new embedder: entries are embedded again behind callers"
+            remedy = "with index=<directory> restart with the new embedder: entries are embedded anew in the background"
             raise ConfigurationError("embedder", embedder, remedy)
         return await succeed(tiers.similar, embedder, decider)
 

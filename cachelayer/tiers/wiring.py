@@ -60,8 +60,10 @@ class Constructed:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("policy", "tenancy") and name in self.__dict__:
-            own = "; one function's are options: cached(ttl=...)" if name == "policy" else ""
-            raise AttributeError(f"{name} is settled when a layer is made: CacheLayer({name}=...){own}")
+            own = "; for one function, give options: cached(ttl=...)" if name == "policy" else ""
+            raise AttributeError(
+                f"{name} cannot be changed after a layer is made: CacheLayer({name}=...){own}"
+            )
         super().__setattr__(name, value)
 
     def __copy__(self) -> Self:
@@ -69,7 +71,7 @@ class Constructed:
 
     def __reduce__(self) -> str:
         name = type(self).__name__
-        raise TypeError(f"{name} does not leave its process: make one in each, with a store= in common")
+        raise TypeError(f"a {name} cannot be pickled: make one in each process, with a store= in common")
 
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
@@ -135,7 +137,7 @@ def elsewhere(
     if similar is None:
         return None
     if directory is not None and shared is not None:
-        remedy = "leave it out: with store= entries come back from there, whoever made them"
+        remedy = "leave it out: with store=, entries are read back from the store after a restart"
         raise ConfigurationError("index", str(directory), remedy)
     feed: object = shared.store if shared is not None else None
     if directory is None and not isinstance(feed, Feed):
@@ -176,7 +178,7 @@ def similar_tier(
             raise ConfigurationError(
                 "index",
                 index,
-                "semantic=False leaves out the tier that keeps it; give that to the functions: cached(semantic=False)",
+                "semantic=False turns off the tier that needs it; give it to single functions: cached(semantic=False)",
             )
         return None, BY_CHOICE
     if embedder is None or isinstance(embedder, str):

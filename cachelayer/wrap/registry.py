@@ -165,7 +165,7 @@ class Registry:
             return
         if fn is before:
             remedy = (
-                "it is wrapped under it already: wrap it once and use that everywhere, or give another name="
+                "it is wrapped under it already: make it once and use that everywhere, or give another name="
             )
             raise ConfigurationError("name", name, remedy)
         remedy = "give another name=, or wrap a function once instead of wherever it is called"

@@ -195,7 +195,7 @@ def test_a_wrong_policy_is_refused_by_name(kind: Any, wrong: dict[str, float]) -
 
 
 def test_reserves_of_more_than_everything_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"reserve=.*give shares that are 1 together at most"):
+    with pytest.raises(ConfigurationError, match=r"reserve=.*give shares that add up to at most 1"):
         Gate({"a": Lane(reserve=0.6, max_wait=1), "b": Lane(reserve=0.6, max_wait=1)})
 
 

@@ -173,7 +173,7 @@ def test_a_directory_that_would_stay_empty_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for options in ({"semantic": False}, {"policy": Policy(semantic=False)}):
-        with pytest.raises(ConfigurationError, match="give that to the functions"):
+        with pytest.raises(ConfigurationError, match="give it to single functions"):
             CacheLayer(index=tmp_path, **options)  # type: ignore[arg-type]
     monkeypatch.setattr(wiring, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"index=.* needs the package 'onnxruntime'"):

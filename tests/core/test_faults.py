@@ -170,7 +170,7 @@ def test_a_coroutine_without_a_loop_of_asyncio_is_told_what_to_do() -> None:
     layer = CacheLayer(semantic=False)
     ask = layer.wrap(Gate(opened=True), name="ask")
     for asked in ask("a question"), layer.start(), layer.flush():
-        with pytest.raises(CacheLayerError, match="no asyncio loop runs here"):
+        with pytest.raises(CacheLayerError, match="only while an asyncio loop runs"):
             asked.send(None)  # as trio would
 
 

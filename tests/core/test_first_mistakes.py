@@ -72,7 +72,7 @@ def test_a_scope_that_is_left_in_another_context_says_that_no_call_was_in_it() -
     layer = CacheLayer(semantic=False)
     for block in (layer.scope(tenant="acme"), layer.tighten(no_store=True)):
         contextvars.copy_context().run(block.__enter__)  # as FastAPI enters what is not async
-        with pytest.raises(ConfigurationError, match="calls in between were not in this scope") as raised:
+        with pytest.raises(ConfigurationError, match="did not cover the calls in between") as raised:
             block.__exit__(None, None, None)
         assert "acme" not in str(raised.value)
 

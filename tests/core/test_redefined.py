@@ -168,7 +168,7 @@ def test_two_functions_under_one_name_are_refused(notebook: Any) -> None:
     for fn, options in ((module.b, {"name": "one"}), (module.Client().ask, {})):
         with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
             layer.wrap(fn, **options)
-    with pytest.raises(ConfigurationError, match="it is wrapped under it already: wrap it once and use that"):
+    with pytest.raises(ConfigurationError, match="it is wrapped under it already: make it once and use that"):
         layer.wrap(module.a, name="one")
     with pytest.raises(ConfigurationError, match="another function is wrapped under it"):
         make("b")

@@ -16,7 +16,9 @@ def test_what_is_settled_when_a_layer_is_made_is_refused_later(setting: str, val
     """It was taken in silence, and nothing heeded it."""
     layer = CacheLayer(semantic=False)
     before = getattr(layer, setting)
-    with pytest.raises(AttributeError, match=rf"settled when a layer is made: CacheLayer\({setting}="):
+    with pytest.raises(
+        AttributeError, match=rf"cannot be changed after a layer is made: CacheLayer\({setting}="
+    ):
         setattr(layer, setting, value)
     assert getattr(layer, setting) is before
 
@@ -27,5 +29,5 @@ def test_copies_of_a_layer_are_the_layer_and_pickling_it_says_what_to_do() -> No
     assert copy.copy(layer) is layer
     for one in (layer, ask.aio):
         assert copy.deepcopy([one])[0] is one
-    with pytest.raises(TypeError, match="CacheLayer does not leave its process: make one in each"):
+    with pytest.raises(TypeError, match="a CacheLayer cannot be pickled: make one in each process"):
         pickle.dumps(layer)

@@ -165,7 +165,7 @@ def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None
     [
         (io.BytesIO(b"text"), "return what it reads"),
         (iter(["text"]), "return a list of what it yields"),
-        (Later(), "return what awaiting it gives"),
+        (Later(), "make the function async, await it there and return the result"),
     ],
     ids=["file", "iterator", "awaitable"],
 )

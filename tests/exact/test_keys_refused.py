@@ -32,7 +32,7 @@ class Client:
 
 
 IGNORE = "ignore=['question']"
-OF_REQUEST = "pass what of it the answer depends on (of a request its path, query and body, say)"
+OF_REQUEST = "pass the parts on which the answer depends (of a request its path, query and body, say)"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ OF_REQUEST = "pass what of it the answer depends on (of a request its path, quer
         (lambda: make_mocked_request("GET", "/a"), f"{OF_REQUEST}; else name it in"),
         (lambda: StarletteRequest({"type": "http", "headers": []}), f"{OF_REQUEST}; else name it in"),
         (lambda: iter(["text"]), "pass a list of what it yields; else name it in"),
-        (lambda: Awaited(), "await it first and pass what it gives; else name it in"),
+        (lambda: Awaited(), "await it first and pass the result; else name it in"),
     ],
 )
 async def test_it_says_what_to_pass_instead(make: Callable[[], Any], said: str) -> None:

@@ -151,5 +151,5 @@ async def test_a_layer_that_nobody_started_keeps_what_is_answered_once_it_is_rea
 
 
 def test_an_exact_layer_is_told_how_a_directory_keeps_exact_answers(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="give that to the functions"):
+    with pytest.raises(ConfigurationError, match="give it to single functions"):
         CacheLayer(index=tmp_path, semantic=False, policy=Policy())

@@ -183,7 +183,7 @@ def pydantic_base() -> type | None:
 def instead(cls: type) -> str:
     """What to return in place of what can be read only once."""
     if hasattr(cls, "__await__"):
-        return "return what awaiting it gives, and make the function async if it is not"
+        return "make the function async, await it there and return the result"
     if hasattr(cls, "read"):
         return "return what it reads"
     return "return a list of what it yields, or make the function async"

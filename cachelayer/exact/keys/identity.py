@@ -104,13 +104,15 @@ class Identifier:
             text = candidates[0]
         if by_vector and (callable(text) or key is not None):
             raise ConfigurationError(
-                "vector", name, "name the parameter that it reads: text='name', and no key="
+                "vector", name, "name the parameter that it reads: text='name', without key="
             )
         self.text = compared(name, candidates, named, text, parameters.extra, semantic and key is None)
         self.compares = self.text is not None and (key is None or text is not None)
         """Whether two requests can be near each other: not where all that `key` returns must be equal."""
         if semantic and callable(text) and key is None and not ignore:
-            remedy = "beside a function give key=, too: it returns what of the arguments must be equal"
+            remedy = (
+                "with a function here, give key= as well: a function that returns what else must be equal"
+            )
             raise ConfigurationError("text", text, f"{name}: {remedy}")
         self._passed = self._ignore | {self._receiver, self.text if isinstance(self.text, str) else None}
         """Parameters that are no fields like others: left out, or read by rules of their own."""

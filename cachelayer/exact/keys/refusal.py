@@ -1,4 +1,4 @@
-"""What is said of an argument that cannot be part of a key: which, why, and what to do. Pure."""
+"""The message about an argument that cannot be part of a key: which, why, and what to do. Pure."""
 
 from __future__ import annotations
 
@@ -29,18 +29,20 @@ def unkeyable(name: str, value: Any, fault: Exception) -> NotKeyable:
     )
     return NotKeyable(
         f"argument {name!r} cannot be part of a key ({what}): {_instead(kind)}{ignored}"
-        "give key=, a function of all arguments that returns what tells calls apart"
+        "give key=, a function of all arguments whose result tells calls apart"
     )
 
 
 def _instead(kind: type | None) -> str:
-    """What to pass in place of an object of a class that is known for a slip."""
+    """What to pass instead of an object that is often passed by mistake."""
     if hasattr(kind, "__await__"):
-        return "await it first and pass what it gives; else "
+        return "await it first and pass the result; else "
     if hasattr(kind, "read") and hasattr(kind, "seek"):
         return "pass its path, or what it reads; else "
     if hasattr(kind, "read") or is_read(kind):
-        return "pass what of it the answer depends on (of a request its path, query and body, say); else "
+        return (
+            "pass the parts on which the answer depends (of a request its path, query and body, say); else "
+        )
     if hasattr(kind, "__next__") or hasattr(kind, "__anext__"):
         return "pass a list of what it yields; else "
     return ""

@@ -34,7 +34,7 @@ def driver() -> Any:
     except ImportError as fault:
         raise MissingExtra("the Redis store", "hiredis", "redis", broken("hiredis", fault)) from fault
     if not hasattr(hiredis, "PushNotification"):
-        remedy = "too old to tell what Redis pushes from its replies: pip install 'hiredis>=3.2'"
+        remedy = "too old to tell what Redis pushes from what it replies: pip install 'hiredis>=3.2'"
         raise ConfigurationError("hiredis", hiredis.__version__, remedy)
     return hiredis
 
