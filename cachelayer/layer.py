@@ -258,7 +258,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         """Finish background writes within `timeout`, then stop everything."""
         limit = seconds("timeout", timeout)
         self._watching.stop()
-        self._keeper.behind.settle()
+        self._keeper.deferred.settle()
         await self._tiers.writeback.drain(limit)
         await self._tiers.recorder.aclose(limit)
         await self._background.cancel()

@@ -14,7 +14,7 @@ from typing import Any
 from ..exact.keys.canonical import compact, decode, encode
 from ..exact.memory.table import Gone, Memory, Slot
 from ..flow import forks
-from ..flow.behind import Behind
+from ..flow.deferred import Deferred
 from .call import MAX_LANES, Call, Function
 from .invalidation import Invalidation, Wanted, within
 
@@ -32,8 +32,8 @@ _KEYS = 16_384
 class Holdings:
     """The memories and their common bookkeeping. Hits through raw forms take no lock."""
 
-    def __init__(self, gone: Callable[[Slot], None], behind: Behind) -> None:
-        self._gone, self.behind = gone, behind
+    def __init__(self, gone: Callable[[Slot], None], deferred: Deferred) -> None:
+        self._gone, self.deferred = gone, deferred
         self.lock = forks.whole_lock()
         self._names: set[str] = set()
         self._log: deque[Invalidation] = deque()
@@ -52,7 +52,7 @@ class Holdings:
 
         Ids begin where no other process's do: whoever is told one may name it to any of them.
         """
-        self.behind.reset()
+        self.deferred.reset()
         self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
 
     def ids_from(self, first: int, *, afresh: bool = False) -> None:
@@ -67,7 +67,7 @@ class Holdings:
     @property
     def memories(self) -> list[Memory]:
         """All of them, with what was answered until now."""
-        self.behind.settle()
+        self.deferred.settle()
         return self._memories
 
     def memory(self, max_bytes: int, max_item_bytes: int) -> Memory:
@@ -107,7 +107,7 @@ class Holdings:
 
     def declare(self, **what: Any) -> Invalidation:
         """From now on nothing that was being answered before may be kept under what is given."""
-        self.behind.settle()
+        self.deferred.settle()
         with self.lock:
             self.epoch += 1
             declared = replace(self.declared(**what), epoch=self.epoch)
@@ -121,7 +121,7 @@ class Holdings:
 
     def declare_key(self, digest: int) -> None:
         """The same of what is answered under one key."""
-        self.behind.settle()
+        self.deferred.settle()
         with self.lock:
             self.epoch += 1
             if len(self._keys) == _KEYS:
@@ -240,8 +240,8 @@ class Holdings:
 
     def at(self, call: Call) -> Slot | None:
         """What lies under a call's digest, unproven; nothing counted."""
-        if call.digest in self.behind.due:
-            self.behind.settle()
+        if call.digest in self.deferred.due:
+            self.deferred.settle()
         return call.function.memory.at(call.digest)
 
     def peek(self, call: Call) -> Slot | None:

@@ -16,7 +16,7 @@ from ..exact.memory.refresh import refresh_due
 from ..exact.memory.table import Slot, weight_of
 from ..exact.wire.codec import Chunks
 from ..flow.attempt import Faults
-from ..flow.behind import Behind
+from ..flow.deferred import Deferred
 from ..protocols import Clock
 from ..types import Reason, Record, Source
 from .call import Call, Function, Landing
@@ -43,7 +43,7 @@ class Keeper(Holdings):
         faults: Faults,
         gone: Callable[[Slot], None],
     ) -> None:
-        super().__init__(gone, Behind(faults))
+        super().__init__(gone, Deferred(faults))
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
         self._now, self._guard = clock.monotonic, faults.guard("keep")
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
@@ -70,8 +70,8 @@ class Keeper(Holdings):
         entry from now on; not after a wait, in which its arguments may have been changed.
         """
         function, landing = call.function, None
-        if call.digest in self.behind.due:
-            self.behind.settle()
+        if call.digest in self.deferred.due:
+            self.deferred.settle()
         if call.tightening.no_cache:
             call.misses["memory"] = NO_CACHE
         elif (slot := function.memory.get(call.digest, call.canonical)) is None:

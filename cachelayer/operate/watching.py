@@ -37,7 +37,7 @@ class Watching:
         keeper: Keeper,
     ) -> None:
         self._functions, self._shadows, self.states = functions, shadows, states
-        self._clock, self._behind, self._faults = keeper.clock, keeper.behind, keeper.faults
+        self._clock, self._deferred, self._faults = keeper.clock, keeper.deferred, keeper.faults
         self.readings = Readings(self, keeper.clock)
         self.ledger: Ledger | None = None
         self.quality: Quality | None = None
@@ -54,7 +54,7 @@ class Watching:
     @property
     def counters(self) -> Mapping[str, FunctionStats]:
         """Of every function, by name; all who have their answers are counted."""
-        self._behind.settle()
+        self._deferred.settle()
         return {name: function.stats for name, function in self._functions.items()}
 
     def forget_texts(self) -> None:

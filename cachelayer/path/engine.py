@@ -99,7 +99,7 @@ class Engine:
             self.faults.attempt_now("leave", call.leave)
             raise
         if not led:
-            self.keeper.behind.settle()
+            self.keeper.deferred.settle()
             if not landing.shareable:
                 landing, led = await late(call), True
         return deliver(call, landing, led)

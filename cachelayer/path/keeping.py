@@ -78,7 +78,7 @@ class Keeping:
         fit = None if call.sent_ahead else self._keeper.weigh(call, landing)
         if call.later or call.sent_ahead:
             landing.due = now
-            self._keeper.behind.put_off(call.digest, self._kept_later, call, landing, fit)
+            self._keeper.deferred.put_off(call.digest, self._kept_later, call, landing, fit)
             return
         if fit:
             self._keeper.place(call, landing, landing.answer, now)

@@ -282,7 +282,7 @@ class Tiers:
 
     async def settle(self, timeout: float | None = None) -> bool:
         """Wait until what was answered is stored, findable and shadow-checked."""
-        self.keeper.behind.settle()
+        self.keeper.deferred.settle()
         done = await self.writeback.drain(timeout)
         await self.background.settle()
         done = await self.writeback.drain(timeout) and done  # what waited for the model

@@ -17,7 +17,7 @@ MOST = 128
 """Pieces of work put off at a time: a caller that never waits does not let the loop get to them."""
 
 
-class Behind:
+class Deferred:
     """Work by key, done in order. A caller whose key is among those `due` does all of it first."""
 
     __slots__ = ("_guard", "_loop", "due")

@@ -7,16 +7,16 @@ import time
 from itertools import pairwise
 
 from cachelayer.flow.attempt import Faults
-from cachelayer.flow.behind import MOST, REST, Behind
+from cachelayer.flow.deferred import MOST, REST, Deferred
 
 
-def behind() -> tuple[Behind, Faults]:
+def deferred() -> tuple[Deferred, Faults]:
     faults = Faults(time)
-    return Behind(faults), faults
+    return Deferred(faults), faults
 
 
 async def test_it_is_done_when_its_caller_has_had_his_turn() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
     for n in range(3):
         works.put_off(n, done.append, n)
@@ -29,7 +29,7 @@ async def test_it_is_done_when_its_caller_has_had_his_turn() -> None:
 
 
 async def test_many_that_come_at_once_leave_the_loop_a_turn_each() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
 
     for n in range(20):
@@ -44,7 +44,7 @@ async def test_many_that_come_at_once_leave_the_loop_a_turn_each() -> None:
 
 async def test_what_is_put_off_while_others_are_done_is_done_too() -> None:
     """Also after a loop that ended in between."""
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
 
     def again(n: int) -> None:
@@ -63,7 +63,7 @@ async def test_what_is_put_off_while_others_are_done_is_done_too() -> None:
 
 
 async def test_who_settles_has_it_done_once_and_in_order() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
     for n in (2, 1):
         works.put_off(n, done.append, n)
@@ -74,7 +74,7 @@ async def test_who_settles_has_it_done_once_and_in_order() -> None:
 
 
 async def test_two_works_under_one_key_are_both_done() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[str] = []
     works.put_off(1, done.append, "first")
     works.put_off(1, done.append, "second")
@@ -83,7 +83,7 @@ async def test_two_works_under_one_key_are_both_done() -> None:
 
 
 async def test_a_fault_is_counted_and_goes_no_further() -> None:
-    works, faults = behind()
+    works, faults = deferred()
     done: list[int] = []
     works.put_off(1, lambda: 1 // 0)
     works.put_off(2, done.append, 2)
@@ -92,7 +92,7 @@ async def test_a_fault_is_counted_and_goes_no_further() -> None:
 
 
 async def test_work_that_settles_or_puts_off_more_does_not_go_round_for_ever() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[str] = []
 
     def first() -> None:
@@ -106,7 +106,7 @@ async def test_work_that_settles_or_puts_off_more_does_not_go_round_for_ever() -
 
 
 async def test_a_caller_that_never_waits_puts_off_no_more_than_so_much() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
     for n in range(10 * MOST):
         works.put_off(n, done.append, n)
@@ -116,7 +116,7 @@ async def test_a_caller_that_never_waits_puts_off_no_more_than_so_much() -> None
 
 
 def test_a_loop_that_ended_too_early_leaves_its_work_to_the_next() -> None:
-    works, _ = behind()
+    works, _ = deferred()
     done: list[int] = []
 
     async def one(n: int) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from redis_servers import Server
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.flow.behind import REST
+from cachelayer.flow.deferred import REST
 
 POLICY = Policy(budgets=Budgets(store="2s"), ttl_jitter=0)
 
@@ -48,7 +48,7 @@ async def test_the_very_next_call_finds_what_is_yet_to_be_kept(server: Server) -
     async with layer_on(server) as layer:
         ask = await ready(layer, backend)
         first = await ask("q")
-        assert len(layer._keeper.behind.due) == 1, "it was kept before its caller had it"
+        assert len(layer._keeper.deferred.due) == 1, "it was kept before its caller had it"
         assert await ask("q") == first and (await ask.outcome("q")).source is Source.MEMORY
         assert backend.calls == 1
         assert layer.stats()["functions"]["ask"]["misses"]["redis"] == {"absent": 2}, (
