@@ -16,7 +16,7 @@ from collections.abc import Callable, Coroutine, Generator, Sequence
 from contextvars import copy_context
 from typing import Any
 
-from .within import WITHIN, Around
+from .reentrancy import WITHIN, Around
 
 Work = Coroutine[Any, Any, Any]
 Told = Sequence[Callable[[Any], object]]

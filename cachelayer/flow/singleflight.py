@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from ..protocols import Clock
 from .eager import Starter, heard
 from .loops import Waiter, needed_loop, running_loop, settle
-from .within import MOST, WITHIN, Alone, Made, apart, outside
+from .reentrancy import MOST, WITHIN, Alone, Made, apart, outside
 
 A = TypeVar("A")
 

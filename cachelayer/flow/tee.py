@@ -12,7 +12,7 @@ from typing import Any
 
 from .background import offload
 from .readers import Chunk, StreamOverrun, nothing
-from .within import WITHIN
+from .reentrancy import WITHIN
 
 
 class Tee:

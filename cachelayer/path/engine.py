@@ -15,8 +15,8 @@ from ..flow.attempt import Faults
 from ..flow.background import offload
 from ..flow.loops import called_off, running_loop
 from ..flow.portal import Portal
+from ..flow.reentrancy import Alone, Itself
 from ..flow.singleflight import SingleFlight
-from ..flow.within import Alone, Itself
 from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting

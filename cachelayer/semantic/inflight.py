@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..flow.within import WITHIN
+from ..flow.reentrancy import WITHIN
 from ..protocols import Decider
 from ..types import Candidate, Decision, Query
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer
+from cachelayer.flow.reentrancy import Alone
 from cachelayer.flow.singleflight import SingleFlight
-from cachelayer.flow.within import Alone
 from cachelayer.testing import ManualClock
 
 

@@ -11,7 +11,7 @@ import pytest
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
-from cachelayer.flow.within import WITHIN, Made
+from cachelayer.flow.reentrancy import WITHIN, Made
 from cachelayer.semantic.inflight import InFlight
 from cachelayer.testing import Gate, ManualClock, WordEmbedder
 from cachelayer.types import Query

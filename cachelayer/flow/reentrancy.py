@@ -1,11 +1,11 @@
-"""Which calls the running code is part of. They wait for it, so it must never wait for them."""
+"""Reentrancy: which calls the running code is part of. They wait for it, so it must never wait for them."""
 
 from __future__ import annotations
 
 from contextvars import Context, ContextVar, copy_context
 
 MOST = 64
-"""Calls remembered, innermost ones: a task that outlives its call and keeps starting others would add without end."""
+"""Calls remembered, the innermost ones: a task that outlives its call and keeps starting others would add endlessly."""
 
 
 class Alone(Exception):
@@ -13,11 +13,11 @@ class Alone(Exception):
 
 
 class Itself(Alone):
-    """Raised to code that asks for the very call that it is part of, which waits for it."""
+    """Raised to code that asks for the very call of which it is part, and which waits for it."""
 
 
 class Made:
-    """One call that is being made; its proof until it is over, then None."""
+    """One call that is being made; `proof` is None once it is over."""
 
     __slots__ = ("proof",)
 
@@ -27,18 +27,18 @@ class Made:
 
 Around = tuple[Made, ...]
 WITHIN: ContextVar[Around] = ContextVar("cachelayer_within", default=())
-"""The innermost last; tasks and threads that are begun in this context are within them, too."""
+"""The calls around this code, innermost last; tasks and threads started in this context inherit them."""
 
 
 def outside(around: Around, proof: bytes) -> None:
-    """Raise Itself where a call of that proof is among those `around`."""
+    """Raise Itself if a call with that proof is among those `around`."""
     for made in around:
         if made.proof == proof:
             raise Itself
 
 
 def apart(made: Made) -> Context:
-    """This context for a call that nobody here waits for."""
+    """A copy of this context, for a call that nobody here waits for."""
     context = copy_context()
     context.run(WITHIN.set, (made,))
     return context
