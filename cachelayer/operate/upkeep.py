@@ -15,7 +15,7 @@ from ..semantic.asks import State
 from ..semantic.successor import succeed
 from ..tiers.arrivals import owners_of
 from ..tiers.implied import implied_by
-from ..tiers.local import Local
+from ..tiers.persistence import Persistence
 
 EVERYBODY: Any = object()
 """In the place of a tenant's name: all, those without one too."""
@@ -42,7 +42,7 @@ class Upkeep:
             return await self._matching(what)
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
-            await self._shared.declared.invalidate([*tags, *implied_by(scope)])
+            await self._shared.invalidations.invalidate([*tags, *implied_by(scope)])
             gone += await self._keeper.forget(**what)  # what was read from the store before it was told
         return gone + await self._tell(what, physically=False)
 
@@ -82,7 +82,7 @@ class Upkeep:
         gone = await self._keeper.forget(**what)
         try:
             if self._shared is not None:
-                await self._shared.declared.erase(implied_by(scope))
+                await self._shared.invalidations.erase(implied_by(scope))
         finally:
             gone += await self._tell(what, physically=True)
         return gone
@@ -94,7 +94,7 @@ class Upkeep:
             raise ConfigurationError(
                 "embedder", embedder, "the similar tier does not serve: await layer.start() first"
             )
-        if isinstance(tiers.elsewhere, Local):
+        if isinstance(tiers.elsewhere, Persistence):
             remedy = "with index=<directory> restart with the new embedder: entries are embedded anew in the background"
             raise ConfigurationError("embedder", embedder, remedy)
         return await succeed(tiers.similar, embedder, decider)

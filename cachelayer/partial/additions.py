@@ -61,7 +61,7 @@ class Additions:
         tags = [*(answer_tag(slot.digest) for _, slot in outdated), ANYTHING]
         gone = len(outdated) + await keeper.forget(tags=frozenset(tags))
         if tiers.shared is not None:  # what other processes hold cannot be compared from here
-            await tiers.shared.declared.invalidate([corpus_tag(self._corpus), ANYTHING])
+            await tiers.shared.invalidations.invalidate([corpus_tag(self._corpus), ANYTHING])
         # nor what is on disk and was not taken in yet
         return gone + await tiers.carry_out(
             keeper.declared(tags=frozenset([corpus_tag(self._corpus), *tags]))

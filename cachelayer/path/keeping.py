@@ -113,7 +113,7 @@ class Keeping:
             digest = key_of(entry)
             if digest is None or shared is None or not self._tiers.reports.may_take(b"", by.principal):
                 return False
-            return await shared.declared.forget(digest)
+            return await shared.invalidations.forget(digest)
         memory, slot = found
         if by.tenant is not None and self._keeper.tenant_of(slot.scope) != by.tenant:
             return False
@@ -123,7 +123,7 @@ class Keeping:
         if pair is not None and self._tiers.elsewhere is not None:
             await self._tiers.elsewhere.keep_apart(pair)
         if heard and shared is not None:
-            await shared.declared.forget(slot.digest)
+            await shared.invalidations.forget(slot.digest)
         if heard:
             await self._tiers.carry_out(self._keeper.declared(digest=slot.digest))
         return heard or pair is not None

@@ -1,4 +1,4 @@
-"""The directory of a `Local`, whatever happens to it: what lies there unread is told, what is removed is made anew."""
+"""What happens to the directory of a `Persistence`: damage is reported, removed files are made anew."""
 
 from __future__ import annotations
 

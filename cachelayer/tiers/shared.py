@@ -19,7 +19,7 @@ from ..keep.keeper import Keeper
 from ..keep.terms import staleness
 from ..protocols import Clock, Lease, Store
 from ..types import Reason, Record
-from .declared import Declared
+from .invalidations import Invalidations
 from .records import record_of
 
 LEASE = 10.0
@@ -48,10 +48,10 @@ class SharedTier:
         self.store, self.codec = store, codec
         self.clock, self.keeper, self.faults, self.background = clock, keeper, faults, background
         self.breaker = Breaker(clock)
-        self.declared = Declared(
+        self.invalidations = Invalidations(
             store, self.breaker, clock=clock, keeper=keeper, faults=faults, background=background
         )
-        self.listen = self.declared.listen
+        self.listen = self.invalidations.listen
         self.reading, self.decoding = faults.guard("store"), faults.guard("decode")
         self.recall: Recall | None = getattr(store, "recall", None)
         self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
@@ -71,7 +71,7 @@ class SharedTier:
     def reset(self) -> None:
         """After a fork nobody here listens yet, and connections are the parent's."""
         getattr(self.store, "reset", lambda: None)()
-        self.declared.listening.reset()
+        self.invalidations.listening.reset()
 
     # reading -----------------------------------------------------------------------------------------------------
 
@@ -81,7 +81,9 @@ class SharedTier:
         None where `find` is to ask by itself.
         """
         ask = self._ask
-        settled = call.looked is not None or call.tightening.no_cache or self.declared.listening.loop is None
+        settled = (
+            call.looked is not None or call.tightening.no_cache or self.invalidations.listening.loop is None
+        )
         if ask is None or settled or call.deadline is not None or self.breaker.state is not CLOSED:
             return None
         try:
@@ -101,7 +103,7 @@ class SharedTier:
         elif call.looked is not None:
             found, call.looked = call.looked, None
         elif asked is None and not self.breaker.allow():
-            self.declared.settle()
+            self.invalidations.settle()
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
@@ -232,7 +234,11 @@ class SharedTier:
         """State of breaker and store."""
         store: dict[str, Any] = getattr(self.store, "stats", dict)()
         shown = {"breaker": str(self.breaker.state), "breaker_opened": self.breaker.opened, "store": store}
-        return {**shown, "listening": self.declared.listening.loop is not None, "owed": self.declared.owed}
+        return {
+            **shown,
+            "listening": self.invalidations.listening.loop is not None,
+            "owed": self.invalidations.owed,
+        }
 
     async def aclose(self) -> None:
         """Close this loop's connections."""

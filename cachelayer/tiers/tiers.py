@@ -25,13 +25,13 @@ from ..semantic.inflight import Flight, InFlight
 from ..semantic.tier import SimilarTier
 from ..types import Reason, Record, Source
 from .arrivals import Elsewhere, Indexed
-from .early import LOADING, Early, Written
 from .meaning import Meaning
 from .reports import Reports
 from .rides import Found, Rides
 from .shadows import Shadows
 from .shared import SharedTier
 from .shortcuts import Shortcuts
+from .warming import LOADING, Warming, Written
 
 LEARNED = 8
 """Answers that are learned from in one turn of the loop, a millisecond each."""
@@ -66,7 +66,7 @@ class Tiers:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
         self.meaning = Meaning(self.similar_to, keeper, self.shadows, faults, clock)
-        self._early = Early()
+        self._warming = Warming()
         self.every: list[SimilarTier] = []
         """The similar tier, and those of functions that bring vectors of their own."""
         self.inflight = similar.inflight if similar is not None else InFlight()
@@ -208,7 +208,7 @@ class Tiers:
 
     def _begin(self) -> None:
         """A tier serves: what was answered while it loaded is written behind now."""
-        for item in self._early.take():
+        for item in self._warming.take():
             item.late = True
             self._offer(item)
 
@@ -224,7 +224,7 @@ class Tiers:
         held: set[int] = set()
         loading = any(tier.state in LOADING for tier in self.every)
         for number, item in enumerate(batch, 1):
-            if loading and self._early.holds(item, self._loads(item.call)):
+            if loading and self._warming.holds(item, self._loads(item.call)):
                 held.add(item.slot.id)
             elif item.call.function.similar:
                 await self.faults.attempt("write-back", self._index(item, made), None)
@@ -257,7 +257,7 @@ class Tiers:
         if call.identity is None:
             return 0
         if self.shared is not None:
-            await self.shared.declared.forget(call.digest)
+            await self.shared.invalidations.forget(call.digest)
         return await self.carry_out(self.keeper.declared(digest=call.digest))
 
     async def carry_out(self, declared: Invalidation) -> int:
@@ -274,7 +274,7 @@ class Tiers:
 
     def gone(self, slot: Slot) -> None:
         """A slot left the memory: it is no candidate any more."""
-        self._early.drop(slot)
+        self._warming.drop(slot)
         for tier in self.every:
             tier.forget(slot.id)
         if self.elsewhere is not None:

@@ -24,8 +24,8 @@ from ..semantic.embed.cache import CachedEmbedder
 from ..semantic.index.packed import PackedIndex
 from ..semantic.tier import SimilarTier
 from .arrivals import Arrivals, Elsewhere
-from .local import Local
-from .newcomers import Newcomers
+from .feed import FeedFollower
+from .persistence import Persistence
 from .shared import SharedTier
 from .tiers import Tiers
 
@@ -148,10 +148,10 @@ def elsewhere(
     )  # fmt: skip
     if directory is None:
         assert shared is not None and isinstance(feed, Feed)
-        return Newcomers(arrivals, shared, feed)
-    local = Local(directory, arrivals)
-    similar.restore, tiers.lasting = local.restore, True
-    return local
+        return FeedFollower(arrivals, shared, feed)
+    persistence = Persistence(directory, arrivals)
+    similar.restore, tiers.lasting = persistence.restore, True
+    return persistence
 
 
 def require_similar(feature: str = "semantic=True") -> None:

@@ -24,7 +24,7 @@ def asking(layer: CacheLayer, **options: Any) -> Any:
 
 
 def waiting(layer: CacheLayer) -> int:
-    return len(engine_of(layer).tiers._early._held)
+    return len(engine_of(layer).tiers._warming._held)
 
 
 async def loading(layer: CacheLayer, ask: Any) -> None:

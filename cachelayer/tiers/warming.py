@@ -27,7 +27,7 @@ class Written:
     """It waited for the model, and is in the store already."""
 
 
-class Early:
+class Warming:
     """What waits for a tier to serve. For threads, too."""
 
     def __init__(self) -> None:

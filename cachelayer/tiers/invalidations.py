@@ -29,7 +29,7 @@ MOST = 4096
 """Tags and keys that may be owed; more become everything."""
 
 
-class Declared:
+class Invalidations:
     """One store's."""
 
     def __init__(

@@ -20,13 +20,13 @@ PATIENCE = 5.0
 BATCH = 256
 
 
-class Newcomers(Elsewhere):
+class FeedFollower(Elsewhere):
     """Follows the shared store's feed, and tells it what was made here."""
 
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
         super().__init__(arrivals)
         self._shared, self._feed = shared, feed
-        shared.declared.lost, shared.declared.outdated = self._begin_again, arrivals.outdated
+        shared.invalidations.lost, shared.invalidations.outdated = self._begin_again, arrivals.outdated
         self._reports = (
             reports if isinstance(reports := getattr(shared.store, "reports", None), Reports) else None
         )

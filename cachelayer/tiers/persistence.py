@@ -30,7 +30,7 @@ STEP = 32
 """Answers written at a time before the loop has its turn."""
 
 
-class Local(Elsewhere):
+class Persistence(Elsewhere):
     """One directory, for one process at a time: `entries` here, `vectors/` the index's, `texts` the embedder's memory.
 
     What was answered survives from its flush on, which follows each batch of writes; what `invalidate` and `erase`
