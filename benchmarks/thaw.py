@@ -21,7 +21,7 @@ import numpy as np
 import orjson
 from record import heading, page, parser_of
 
-from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.wire.codec import Codec
 
 Way = Callable[[], Any]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..exact.answers.frozen import Frozen
 from ..exact.answers.joining import Joins, joined
-from ..exact.answers.kept import Frozen
 from ..exact.keys.identity import Identifier, Identity
 from ..exact.memory.lane import Lane
 from ..exact.memory.table import Memory, Slot

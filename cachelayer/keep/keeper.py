@@ -10,7 +10,8 @@ from typing import Any
 import xxhash
 
 from ..exact.answers.admission import admit, tokens_of
-from ..exact.answers.kept import Freezer, Frozen, NotKeepable
+from ..exact.answers.freezer import Freezer
+from ..exact.answers.frozen import Frozen, NotKeepable
 from ..exact.answers.tape import Alike, Run, Tape
 from ..exact.memory.refresh import refresh_due
 from ..exact.memory.table import Slot, weight_of

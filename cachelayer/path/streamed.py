@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..exact.answers.frozen import OWN
-from ..exact.answers.kept import Frozen, NotKeepable
+from ..exact.answers.frozen import OWN, Frozen, NotKeepable
 from ..exact.answers.tape import Alike
 from ..flow.readers import StreamOverrun
 from ..keep.accounts import account

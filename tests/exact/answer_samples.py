@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.freezer import Freezer
 
 
 class Color(enum.Enum):

@@ -17,7 +17,8 @@ import pytest
 from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 from hypothesis import given, settings
 
-from cachelayer.exact.answers.kept import Freezer, NotKeepable
+from cachelayer.exact.answers.freezer import Freezer
+from cachelayer.exact.answers.frozen import NotKeepable
 
 
 @settings(max_examples=400, deadline=None)

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cachelayer.exact.answers.kept import Freezer, NotKeepable
+from cachelayer.exact.answers.freezer import Freezer
+from cachelayer.exact.answers.frozen import NotKeepable
 from cachelayer.types import Reason
 
 FREEZER = Freezer()

@@ -15,7 +15,8 @@ from answer_samples import Bag, Node, Slotted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cachelayer.exact.answers.kept import Freezer, Frozen
+from cachelayer.exact.answers.freezer import Freezer
+from cachelayer.exact.answers.frozen import Frozen
 
 FREEZER = Freezer()
 

@@ -22,7 +22,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.wire.codec import Chunks, Codec, returned_types
 
 

@@ -18,7 +18,7 @@ from upstream import USAGE, Upstream
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.exact.answers.admission import admit, text_of
-from cachelayer.exact.answers.kept import Freezer
+from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.answers.tape import Tape
 from cachelayer.keep.streams import short, stream_of
 

@@ -12,7 +12,7 @@ import numpy as np
 import orjson
 
 from ...types import Reason
-from .ends import BROKEN
+from .finish_reasons import BROKEN
 from .replies import ordinary, read, tokens
 
 _NUMBERS = frozenset({int, float, bool, complex})

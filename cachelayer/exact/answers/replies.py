@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .deltas import read_delta
-from .ends import end_of, said_in
 from .fields import Fields, fields, given, word
+from .finish_reasons import end_of, said_in
 from .reply import Call, Reply
 from .usage import USAGES
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..answers.freezer import Freezer
 from ..answers.frozen import Frozen, NotKeepable
-from ..answers.kept import Freezer
 from ..answers.tape import HERE, Framed, Part, Run, Shaped, played, run_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .fields import Fields, word
 
 BROKEN = "error"
-"""Why a reply ended that is no whole one."""
+"""The finish reason of a reply that broke off."""
 _ENDS = {
     **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), "length"),
     **dict.fromkeys(("end_turn", "stop_sequence"), "stop"),
@@ -18,16 +18,16 @@ _ENDS = {
         "malformed_function_call", "insufficient_system_resource",
     ), BROKEN),
 }  # fmt: skip
-"""What servers say in other words: Anthropic, Bedrock, Cohere, DeepSeek, Gemini, Mistral, SGLang, vLLM."""
+"""Other servers' words for OpenAI's: Anthropic, Bedrock, Cohere, DeepSeek, Gemini, Mistral, SGLang, vLLM."""
 _NAMES = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 """The last two are Ollama's and Bedrock's."""
 
 
-def end_of(told: str) -> str | None:
-    """The word for what a server says; one that is not known is taken for an end like "stop". None for none."""
-    return _ENDS.get(told.lower(), told) or None
+def end_of(reason: str) -> str | None:
+    """OpenAI's word for a server's finish reason, unknown ones as they are (they count as "stop"); None for ''."""
+    return _ENDS.get(reason.lower(), reason) or None
 
 
 def said_in(metadata: Fields) -> str:
-    """What a message's metadata say of its end, in the words of its server; "" for nothing."""
-    return next((told for name in _NAMES if (told := word(metadata, name))), "")
+    """The finish reason in a message's metadata, in its server's own words; '' if there is none."""
+    return next((reason for name in _NAMES if (reason := word(metadata, name))), "")

@@ -18,8 +18,6 @@ from .kinds import ATOMS, ONCE, Kinds
 from .shapes import Shapes
 from .walk import Walk
 
-__all__ = ["Freezer", "Frozen", "NotKeepable"]
-
 MAX_BYTES = 1 << 30
 
 
