@@ -16,8 +16,7 @@ from .streams import seen_of
 
 
 def account(keeper: Keeper, call: Call, landing: Landing, *, hit: bool, times: int = 1) -> None:
-    """Enter a caller's answer, or that of so many, in the ledger of its function. A fault is counted and goes no
-    further."""
+    """Enter an answer in its function's ledger, once per caller (`times`). A fault is counted and goes no further."""
     if times:
         keeper.faults.attempt_now("account", _account, keeper, call, landing, hit, times)
 
@@ -57,7 +56,7 @@ def model_of(function: Function, fields: Mapping[str, Any], identity: Identity |
 
 
 def named_in(fields: Mapping[str, Any], identity: Identity | None) -> str:
-    """The model that a call names in an argument `model`; empty where it names none."""
+    """The model that a call names in an argument `model`; '' if it names none."""
     model = fields.get("model")
     if model is None and identity is not None and b'"model"' in identity.canonical:
         model = identity.fields.get("model")

@@ -22,23 +22,23 @@ from ..semantic.tier import SimilarTier
 from ..types import Match, Reason, Source
 
 MAX_LANES = 4096
-"""Tenants whose raw forms are kept apart per function; past it the oldest lane is dropped."""
+"""Tenants per function that have raw forms of their own; beyond that, the oldest lane is dropped."""
 
 
 class Build:
-    """An answer that is being made: the parts that it used so far, and the unfinished streams that it reads."""
+    """An answer that is being made: the parts used so far, and the unfinished streams that it reads."""
 
     __slots__ = ("ambient", "parts", "streams")
 
     def __init__(self, *, ambient: bool = False) -> None:
         self.ambient = ambient
-        """Whether this is a mere context (a request, a task), which makes no answer of its own."""
+        """Whether this is only a context (a request, a task) in which no answer is being made."""
         self.parts: dict[str, int] = {}  # see `parts.Noting.note`
         self.streams: list[Build] = []
 
 
 def enclosing(build: Build | None) -> Build | None:
-    """The answer that is being made around a block; None where there is only a context, which no block inherits."""
+    """The answer that is being made around a block; None if there is only a context, which blocks do not inherit."""
     return None if build is None or build.ambient else build
 
 
@@ -52,7 +52,7 @@ class Scope:
     """Monotonic seconds."""
     tightening: Tightening = NOT_TIGHTENED
     lane: str | None = None
-    """The tenant again, where nothing else is set: then calls may be looked up by the raw form of their arguments."""
+    """The tenant again if nothing else is set: only then may calls be looked up by the raw form of their arguments."""
     build: Build | None = None
     """The answer that is being made in this context."""
 
@@ -86,29 +86,30 @@ class Function:
         self.view, self.judge, self.codec = view, judge, codec
         self.joins: Joins | None = joined if view is None else None
         self.ttl = None if callable(policy.ttl) else float(policy.ttl)  # type: ignore[arg-type]
-        self.ttl_reads = self.ttl is None  # whether more of a stream than its beginning
-        self.quiet = False  # whether callers are told themselves why an answer is not kept
+        self.ttl_reads = self.ttl is None  # whether the owner's function reads whole streams
+        self.quiet = False  # whether callers themselves are told why an answer is not kept, so that the log need not be
         self.fresh_ttl = float(policy.fresh_ttl)  # type: ignore[arg-type]
         self.revalidate = float(policy.stale_while_revalidate)  # type: ignore[arg-type]
         self.if_error = float(policy.stale_if_error)  # type: ignore[arg-type]
         self.outlasts = max(self.revalidate, self.if_error)
-        """Seconds past its freshness for which an answer may still serve."""
+        """Seconds for which an answer may still be served once it is no longer fresh."""
         self.rider_wait = float(policy.rider_wait)  # type: ignore[arg-type]
         self.flight_age = float(policy.flight_age)  # type: ignore[arg-type]
         self.keyed = False
-        """Whether any call had a key so far."""
+        """Whether any call has had a key so far."""
         self.store_budget = float(policy.budgets.store)  # type: ignore[arg-type]
         self.in_memory = policy.max_bytes > 0
         """Whether answers are kept in process."""
         self.records = policy.record is not None
         formed = linkable and policy.variants == 1 and not self.records
         self.linkable, self.formed = formed and self.in_memory, formed and not self.in_memory
-        """Whether the arguments alone decide the key, so that raw forms may lead to entries; or else to keys."""
+        """Whether the arguments alone decide the key, so that raw forms may lead to entries in memory; or, without
+        that memory, to keys."""
         self.templated = any("{" in tag for tag in tags)
         self.bare = not (self.templated or self.ttl is None or callable(policy.fresh) or self.records)
         """Whether keeping an answer runs none of the owner's code (ttl, fresh, tags with {}) and records nothing."""
         self.closed = False
-        """Whether arguments alone decide its answers, and its wrapper notes what of them is used."""
+        """Whether the arguments alone decide its answers, while its wrapper notes which of their parts are used."""
         self.stats = FunctionStats()
         self.comparison: Any = None  # `comparing.Comparison`, where answers are compared with a reference's
         self.tracing: Any = None
@@ -120,7 +121,7 @@ class Function:
         """Canonical bytes of (name, tenant), by tenant."""
 
     def lane_of(self, tenant: str | None) -> Lane:
-        """The lane of a tenant, made at need."""
+        """The lane of a tenant, made when first needed."""
         if tenant is None:
             return self.lane
         lane = self.lanes.get(tenant)
@@ -131,11 +132,11 @@ class Function:
         return lane
 
     def seen(self, answer: Any) -> Any:
-        """What is read of an answer (of a stream the list of its chunks): itself, or the owner's view of it."""
+        """What is read of an answer (for a stream, the list of its chunks): itself, or the owner's view of it."""
         return answer if self.view is None else self.view(answer)
 
     def passing(self, identity: Identity | None) -> bool:
-        """Whether a request asks for what changes by the hour; only texts that are compared by meaning are read."""
+        """Whether a request asks about what changes by the hour; only texts compared by meaning are looked at."""
         how = self.policy.fresh
         if how == "off" or self.identifier.by_vector or identity is None or identity.text is None:
             return False
@@ -163,37 +164,37 @@ class Call:
     since = 0
     """The epoch (the count of invalidations) in which the call arrived; `epoch` is that in which its answer is made."""
     build: Build | None = None
-    """What its answer is built from."""
+    """The parts from which its answer is built."""
     parent: Build | None = None
-    """The answer that it is made for."""
+    """The answer for which this call is made."""
     reason: Reason | None = None
-    """Why this request goes past every tier, uncached."""
-    unkeyable = ""  # or which argument has no key, in words
+    """Why this request bypasses every tier."""
+    unkeyable = ""  # else a message: which argument cannot be part of a key
     looked: Reason | None = None
-    """Why the shared store has no answer; None where it was not asked yet."""
+    """Why the shared store has no answer; None if it was not asked yet."""
     lease: Lease | None = None
     """The lease in the shared store: while it is held, other processes wait for this call's answer."""
     judged: tuple[Any, Reason | None] | None = None
-    """(answer, why it must not be kept or None), where that was decided before `keep`."""
+    """(answer, why it must not be kept or None), if that was decided before `keep`."""
     sent_ahead = False
     """Whether a transport sends the caller its answer before it is kept."""
     stale: Slot | None = None
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None
-    """What the similar tier saw, for learning from the true answer."""
+    """The `Ask` that the similar tier was asked, to learn from once the true answer is known."""
     drawn: tuple[tuple[Any, ...], dict[str, Any]] | None = None
-    """Arguments for the reference that its answer is compared with; None where it is not."""
+    """The arguments for the reference model, if this answer is to be compared with one; else None."""
     span: Any = None
-    """Of a request that is traced: `tracing.Span`."""
+    """The `tracing.Span` of a traced request."""
     later = False
     """Whether its answer may be kept after its caller has it."""
     begun = held = left = False
-    """Whether the backend was asked; whether that is with copies of the arguments; whether the caller went on while it
-    was asked with what is the caller's own."""
+    """`begun`: the backend was called. `held`: with copies of the arguments. `left`: with the caller's own arguments,
+    and the caller has gone on meanwhile."""
     compared: Any = None
-    """The argument that the owner's vectors compare, once it was read."""
+    """The argument that the owner's vectors compare, once it has been looked at."""
     tags: tuple[str, ...] | Reason | None = None
-    """Those of its answer, or why they cannot be told; None where there are no templates to fill in."""
+    """The tags of its answer, or why they cannot be made; None if there are no templates to fill in."""
 
     def __init__(
         self,
@@ -214,26 +215,26 @@ class Call:
         self.timings: dict[str, float] = {}
 
     def hold(self) -> None:
-        """Ask from now on what is asked now: the caller goes on and may change what it gave."""
+        """Copy the arguments as they are now: the caller goes on, and may change what it gave."""
         self.held = True
         self.args, self.kwargs = self.function.identifier.held(self.args, self.kwargs)
 
     def leave(self) -> None:
-        """The caller goes on without the answer, which others may wait for."""
+        """The caller goes on without the answer, for which others may still wait."""
         if self.begun:
             self.left = not self.held
         else:
             self.hold()
 
     def still(self, faults: Faults) -> bool:
-        """Whether its key is that of its arguments, which somebody may have changed since."""
+        """Whether its key still fits its arguments, which somebody may have changed since."""
         asked = self.identity, self.args, self.kwargs, self.tenant
         return (
             faults.attempt_now("key", self.function.identifier.still, *asked, of=self.function.name) is True
         )
 
     def in_thread(self) -> Call:
-        """The same call of a plain function, for a loop: the function runs in a thread."""
+        """The same call of a plain function, to be made on a loop: the function runs in a thread."""
         twin = Call(self.function, self.args, self.kwargs, None, offloaded(self.invoke))
         twin.tenant, twin.principal, twin.identity = self.tenant, self.principal, self.identity
         twin.canonical, twin.digest, twin.since = self.canonical, self.digest, self.since
@@ -249,29 +250,29 @@ class Landing:
     """The result of a flight. Its leader called the backend; each of its riders gets an answer of its own from it."""
 
     answer: Any = None
-    """The object that the backend returned, for the leader alone; None where all get a copy."""
+    """The object that the backend returned, for the leader alone; None if everyone gets a copy."""
     frozen: Frozen | None = None
-    """What copies are made from; None where there is nothing to copy."""
+    """What copies are made from; None if there is nothing to copy."""
     recording: Any = None
     """A live stream: `Recording` or `Tee`."""
     slot: Slot | None = None
-    """The entry in memory; None where the answer is not in memory."""
+    """The entry in memory; None if the answer is not in memory."""
     span: Any = None
-    """The trace of the request that made it; None without tracing."""
+    """The span of the request that made it; None without tracing."""
     entry: int = 0
-    """The entry's id, where it was told to a caller before there was an entry."""
+    """The entry's id, if an outcome had to name it before there was an entry."""
     match: Match | None = None
     similarity: float | None = None
     confidence: float | None = None
     age: float | None = None
     seconds: float = 0.0
     tokens: int = 0
-    """Tokens of the answer, where `slot` is None."""
+    """Tokens of the answer, if `slot` is None."""
     stored: Reason | None = None
     epoch = 0
-    """The epoch in which its backend call began; 0 where it was made elsewhere."""
+    """The epoch in which its backend call began; 0 if it was made elsewhere."""
     due: float | None = None
-    """When it was made, in monotonic seconds, while it is still to be kept; else None."""
+    """When it was made, in monotonic seconds, as long as it is still to be kept; else None."""
     delivered = False
     """Whether its caller has it already, and is counted when it is kept."""
     build: Build | None = None
@@ -284,7 +285,7 @@ class Landing:
 
     @property
     def shareable(self) -> bool:
-        """Whether riders can have an answer of their own made of this."""
+        """Whether answers for riders can be made from this."""
         if self.recording is not None:
             return bool(self.recording.complete)
         return self.frozen is not None

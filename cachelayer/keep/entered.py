@@ -1,4 +1,4 @@
-"""Entering a scope: what calls inside a `with` block belong to, and what is said where none were inside."""
+"""Entering a scope: whose the calls inside a `with` block are, and an error if the block did not cover them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELSEWHERE = (
 
 @contextmanager
 def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
-    """Set `scope` for the calls inside. Raises ConfigurationError if the block ends well, but in another context."""
+    """Set `scope` for the calls inside. Raises ConfigurationError if the block ends in another context, but well."""
     build = enclosing(scope.build)
     simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
     token = variable.set(replace(scope, lane=scope.tenant if simple else None, build=build))
@@ -31,7 +31,7 @@ def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
     finally:
         try:
             variable.reset(token)
-        except ValueError:  # an error, or the end of a generator that was left, is not covered by ours
+        except ValueError:  # must not cover an error of the block, or the end of an abandoned generator
             if well:
                 raise ConfigurationError(
                     "scope", "left in another context than entered in", ELSEWHERE
@@ -44,9 +44,9 @@ def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
 
 
 class Entered:
-    """Calls made in the block of a `with` belong to a caller whose identity a transport has checked.
+    """For `with`: calls inside belong to a caller whose identity a transport has checked.
 
-    What `CacheLayer.scope` does, at a fifth of its cost; a tenant of None leaves an outer scope's in place.
+    Does what `CacheLayer.scope` does, at a fifth of its cost; a tenant of None keeps the outer scope's tenant.
     """
 
     __slots__ = ("_scope", "_token", "_var")

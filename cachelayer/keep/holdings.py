@@ -19,10 +19,10 @@ from .call import MAX_LANES, Call, Function
 from .invalidation import Invalidation, Wanted, within
 
 STEP = 256
-"""Entries forgotten between two turns of the loop: two milliseconds."""
+"""Entries forgotten in one turn of the loop, which takes two milliseconds."""
 _ENTRY, _KEY = re.compile(r"e([0-9a-f]{1,16})(?:\.([0-9a-f]{16}))?"), re.compile("k[0-9a-f]{32}")
-"""The id of an outcome that stands for an entry, and for what other request it was served, or for what the store alone
-holds: `Keeper.id_of`."""
+"""Ids of outcomes (see `Keeper.id_of`): of an entry, with the request to which it was served if that is another one; or
+of an answer that only the store holds."""
 _LOG = 1024
 """Invalidations remembered for calls that were in flight when they were declared."""
 _KEYS = 16_384
@@ -40,33 +40,33 @@ class Holdings:
         self._keys: dict[int, int] = {}
         """Those whose answer was declared invalid, and the epoch of it; in the order of it."""
         self._past = self.unheard = 0
-        """Epochs of the latest invalidation that the log has lost, and of the latest that was `unheard`."""
+        """Epochs of the latest invalidation no longer in the log, and of the latest `unheard` one."""
         self._memories: list[Memory] = []
         self.gone: Counter[Gone] = Counter()
-        """Entries that left a memory, by why."""
+        """How many entries left a memory, by reason."""
         self.epoch = 0
         self.reset()
 
     def reset(self) -> None:
-        """After a fork what was put off is the parent's.
+        """After a fork, what was put off is the parent's.
 
-        Ids begin where no other process's do: whoever is told one may name it to any of them.
+        Ids begin where no other process's do, because an id from one process may be given to any other.
         """
         self.deferred.reset()
         self._ids = self.first_id = int.from_bytes(os.urandom(4)) >> 1 << 32
 
     def ids_from(self, first: int, *, afresh: bool = False) -> None:
-        """Give ids above `first` and, unless `afresh`, all that were given: those below are an earlier run's."""
+        """Give ids above `first` and, unless `afresh`, above all given so far: those below are an earlier run's."""
         self._ids = self.first_id = first if afresh else max(first, self._ids)
 
     def new_id(self) -> int:
-        """The id of an entry, or of an outcome that has none."""
+        """A new id, for an entry or for an outcome without one."""
         self._ids += 1
         return self._ids
 
     @property
     def memories(self) -> list[Memory]:
-        """All of them, with what was answered until now."""
+        """All memories, with all answers so far in them."""
         self.deferred.settle()
         return self._memories
 
@@ -101,12 +101,12 @@ class Holdings:
     def declared(
         self, wanted: Iterable[Wanted] = (), scopes: Iterable[bytes] = (), **what: Any
     ) -> Invalidation:
-        """An invalidation that is only looked at (a dry run)."""
+        """An invalidation that is described, not declared: for dry runs, and for what follows a declared one."""
         held = (scope for one in wanted for scope in self.scopes(one))
         return Invalidation(0, scopes=frozenset((*scopes, *held)), wanted=tuple(wanted), **what)
 
     def declare(self, **what: Any) -> Invalidation:
-        """From now on nothing that was being answered before may be kept under what is given."""
+        """Declare an invalidation: from now on, no covered answer whose making began before may be kept."""
         self.deferred.settle()
         with self.lock:
             self.epoch += 1
@@ -130,7 +130,7 @@ class Holdings:
             self._keys[digest] = self.epoch
 
     def invalidated_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
-        """Whether it was, or may have been unheard."""
+        """Whether an answer begun in `epoch` was declared invalid since, or may have been while nobody listened."""
         return epoch < self.unheard or self._declared_since(epoch, tags, scope, digest)
 
     def _declared_since(self, epoch: int, tags: tuple[str, ...], scope: bytes, digest: int) -> bool:
@@ -139,7 +139,7 @@ class Holdings:
         return any(i.covers(tags, scope, digest) for i in self._log if i.epoch > epoch)
 
     def gone_since(self, read: Mapping[str, int]) -> dict[str, int]:
-        """Of tags, with the epochs in which they were read, those that were, or may have been, invalidated after it."""
+        """Which of these tags were, or may have been, invalidated after the epoch in which each was read."""
         first = min(read.values(), default=self.epoch)
         if first >= self.epoch:
             return {}
@@ -152,19 +152,19 @@ class Holdings:
         return gone
 
     def outdated(self, made: Slot, held: Slot | None, epoch: int) -> bool:
-        """Whether what was begun in `epoch` is invalidated by now, or what is held was begun later: by a refresh."""
+        """Whether `made`, begun in `epoch`, is invalid by now, or `held` was begun later, by a refresh."""
         if held is not None and held.created - held.cost > made.created - made.cost:
             return True
         return epoch != self.epoch and self._declared_since(epoch, made.tags, made.scope, made.digest)
 
     def travels(self, call: Call, slot: Slot) -> bool:
-        """Whether a kept answer may leave the process: it is in memory, or would be if somebody had listened here."""
+        """Whether a kept answer may leave the process: it is in memory, or would be if somebody here had listened."""
         if slot.resident or not call.function.in_memory:
             return True
         return call.epoch < self.unheard and not self.outdated(slot, None, call.epoch)
 
     def scopes(self, wanted: Wanted) -> list[bytes]:
-        """The scopes within `wanted` of which something may be held."""
+        """The scopes selected by `wanted` of which something may be held."""
         with self.lock:
             names = [wanted["function"]] if "function" in wanted else list(self._names)
             if "tenant" in wanted:
@@ -178,7 +178,7 @@ class Holdings:
         ]
 
     def matching(self, invalidation: Invalidation) -> Iterator[Slot]:
-        """The slots that an invalidation covers, found through the indexes; some more than once."""
+        """The slots that an invalidation covers, found through the indexes; some of them repeatedly."""
         for memory in self.memories:
             with self.lock:
                 if invalidation.everything:
@@ -189,9 +189,9 @@ class Holdings:
             yield from chain.from_iterable(groups)
 
     async def forget(self, **what: Any) -> int:
-        """Declare invalid and carry it out, in steps that leave the loop to others; how many entries went.
+        """Declare invalid and carry it out, in steps between which the loop runs; returns how many entries went.
 
-        Declared once more at the end: who began meanwhile may have read what was not gone yet.
+        It is declared once more at the end, because calls begun meanwhile may have read what was not gone yet.
         """
         declared, gone = self.declare(**what), 0
         while step := self._carry_out(declared, STEP):
@@ -201,14 +201,14 @@ class Holdings:
         return gone
 
     def forget_all(self, *, unheard: bool) -> None:
-        """Declare everything invalid and forget it in one step, where no loop goes on."""
+        """Declare everything invalid and forget it in one step, for when no loop runs."""
         self.declare(everything=True, unheard=unheard)
         for memory in self.memories:
             with self.lock:
                 memory.clear()
 
     def _carry_out(self, invalidation: Invalidation, limit: int) -> int:
-        """Forget up to `limit` slots that an invalidation covers; how many there were. 0: all are gone."""
+        """Forget up to `limit` slots that an invalidation covers; returns how many. 0: all are gone."""
         gone = 0
         for memory in self.memories:
             with self.lock:
@@ -229,7 +229,7 @@ class Holdings:
         return list(islice(found, limit))
 
     def forget_call(self, call: Call) -> int:
-        """Forget one call's answer, and keep none that is being made now; 0 or 1."""
+        """Forget one call's answer, and do not keep one that is being made now; returns 0 or 1."""
         if call.identity is None:
             return 0
         self.declare_key(call.digest)
@@ -239,13 +239,13 @@ class Holdings:
         return int(slot is not None)
 
     def at(self, call: Call) -> Slot | None:
-        """What lies under a call's digest, unproven; nothing counted."""
+        """The slot under a call's digest, without a comparison of the request; not counted as a hit."""
         if call.digest in self.deferred.due:
             self.deferred.settle()
         return call.function.memory.at(call.digest)
 
     def peek(self, call: Call) -> Slot | None:
-        """The call's slot, fresh or stale, nothing counted."""
+        """The call's slot, fresh or stale; not counted as a hit."""
         slot = self.at(call)
         return slot if slot is not None and slot.canonical == call.canonical else None
 
@@ -258,7 +258,7 @@ class Holdings:
                 self.drop(memory, slot)
 
     def by_id(self, entry: str) -> tuple[Memory, Slot] | None:
-        """The entry of an outcome's id; O(entries), for what an owner does by hand."""
+        """The entry named by an outcome's id; O(entries), for operations done by hand."""
         named = _ENTRY.fullmatch(entry)
         wanted = int(named[1], 16) if named else None
         for memory in self.memories if wanted is not None else ():
@@ -275,11 +275,11 @@ class Holdings:
 
 
 def key_of(entry: str) -> int | None:
-    """The digest in the id of an outcome that the store alone holds."""
+    """The digest in an outcome's id, if only the store holds its answer; else None."""
     return int(entry[1:], 16) if _KEY.fullmatch(entry) else None
 
 
 def asked_of(entry: str) -> bytes | None:
-    """The digest, in the id of an outcome, of the request that another's answer was served to."""
+    """The digest, in an outcome's id, of the request to which another request's answer was served; else None."""
     named = _ENTRY.fullmatch(entry)
     return bytes.fromhex(named[2]) if named and named[2] else None

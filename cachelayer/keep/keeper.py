@@ -48,12 +48,12 @@ class Keeper(Holdings):
         self.clock, self.random, self.seed, self.faults = clock, random, seed, faults
         self._now, self._guard = clock.monotonic, faults.guard("keep")
         self.digest = partial(xxhash.xxh3_128_intdigest, seed=seed)
-        """Where to look for an entry by its canonical bytes, which prove it."""
+        """Finds an entry by its canonical bytes; comparing these proves it."""
         self._freezer = Freezer()
         self._warned: set[str] = set()
 
     def id_of(self, call: Call, landing: Landing) -> str:
-        """The id of the entry behind an outcome; of its key where the store alone holds it; else one of its own."""
+        """The id of an outcome: of the entry behind it; of its key, if only the store holds it; else one of its own."""
         if not call.function.in_memory and landing.stored is None:
             return f"k{call.digest:032x}"
         if landing.slot is not None:
@@ -65,10 +65,10 @@ class Keeper(Holdings):
     # reading -----------------------------------------------------------------------------------------------------
 
     def recall(self, call: Call, now: float, *, link: bool = True) -> Landing | None:
-        """What the memory answers: a fresh entry, or a stale one that may be served.
+        """What the memory answers: a fresh entry, or a stale one that may be served; else None.
 
-        The call notes why it does not, and how long the key and the lookup took. `link`: let its raw form lead to the
-        entry from now on; not after a wait, in which its arguments may have been changed.
+        The call notes the reason of a miss, and how long keying and lookup took. `link`: let its raw form lead to the
+        entry from now on; not after a wait, during which its arguments may have been changed.
         """
         function, landing = call.function, None
         if call.digest in self.deferred.due:
@@ -87,7 +87,7 @@ class Keeper(Holdings):
         if oldest is not None and now - slot.created > oldest:
             return None
         if now < slot.ends:
-            # this reader refreshes a popular entry shortly before it expires
+            # popular entries are refreshed shortly before they expire, by a reader drawn at random
             ahead = function.policy.refresh_ahead
             if ahead and refresh_due(now, slot.ends, slot.cost, 1.0 - self.random()):
                 return self.landing(slot, STALE, now)
@@ -106,7 +106,7 @@ class Keeper(Holdings):
         return landing
 
     def tokens(self, function: Function, landing: Landing) -> int:
-        """Tokens that an answer says it took; read from a kept one when first asked for."""
+        """Tokens that an answer reports; for a kept answer they are read when first asked for."""
         return landing.tokens if landing.slot is None else self.tokens_of(function, landing.slot)
 
     def tokens_of(self, function: Function, slot: Slot) -> int:
@@ -132,7 +132,7 @@ class Keeper(Holdings):
         return reason is None
 
     def judge(self, call: Call, answer: Any) -> Reason | None:
-        """What an answer itself and its caller have against keeping it, found before `weigh`, which takes that."""
+        """Why an answer must not be kept, judging by the answer and its caller; `weigh` later reuses the verdict."""
         if call.judged is None or call.judged[0] is not answer:
             call.judged = answer, self._admit(call, answer)
         return call.judged[1]
@@ -155,9 +155,9 @@ class Keeper(Holdings):
         self.place(call, landing, seen, self.clock.monotonic())
 
     def brought(self, call: Call, record: Record, answer: Any, wall: float, *, riders: bool) -> Landing:
-        """What another process made, its `answer` just decoded, as a landing; kept in memory too where it can be.
+        """What another process made, its `answer` just decoded, as a landing; also kept in memory if possible.
 
-        `wall`: now, in Unix seconds. `riders`: others may want answers made of it.
+        `wall`: now, in Unix seconds. `riders`: others may need answers made from it.
         """
         landing = Landing(REDIS if wall < record.fresh_until else STALE)
         landing.answer, landing.age = answer, max(wall - record.created, 0.0)  # clocks jump
@@ -186,7 +186,7 @@ class Keeper(Holdings):
     ) -> Slot | None:
         """Keep in memory what another process made, or this one before a restart under the id `entry`.
 
-        None where it cannot be. `wall`: now, in Unix seconds.
+        None if it cannot be kept. `wall`: now, in Unix seconds.
         """
         if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
             return None
@@ -268,13 +268,13 @@ class Keeper(Holdings):
         return slot
 
     def unkeepable(self, call: Call, fault: NotKeepable) -> Reason:
-        """Why an answer is not kept; the log tells of what no copy can be made of."""
+        """Why an answer is not kept; if it cannot be copied, the log says so."""
         if fault.reason is Reason.NOT_KEEPABLE and not call.function.quiet:
             self.tell(call.function, fault)
         return fault.reason
 
     def tell(self, function: Function, fault: Exception | str) -> None:
-        """Say in the log, once a function, why calls go uncached: their callers see no difference."""
+        """Say in the log, once per function, why calls go uncached: their callers see no difference."""
         if function.name not in self._warned:
             self._warned.add(function.name)
             _log.warning("calls of %s are not cached: %.300s", function.name, fault)

@@ -1,8 +1,8 @@
 """What an answer is built from: documents, tools, prompts, corpora and other answers, noted while it is made.
 
-A part is a tag of its own kind, and an answer carries the tags of all its parts, those of its parts' parts included.
-So the graph needs no room but on the entries themselves, goes with them, travels with them, and one declared tag
-invalidates all dependants, in every process. Pure but for the variable that it is handed.
+A part is a tag of a special kind, and an answer carries the tags of all its parts, including its parts' parts. So the
+graph takes no space beyond the entries, disappears and travels with them, and one invalidated tag invalidates all
+dependants, in every process. Pure but for the context variable that it is handed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .call import Build, Call, Landing, Scope
 KINDS: Final = {"d": "document", "c": "corpus", "t": "tool", "p": "prompt", "n": "answer"}
 MARK: Final = "\x01"
 ANYTHING: Final = MARK + "*"
-"""Carried by answers of very many parts in place of them all; declared whenever any part is."""
+"""Carried by answers with very many parts in place of them all; invalidated whenever any part is."""
 MOST: Final = 256
-"""Parts told apart of one answer."""
+"""Most parts of one answer that are told apart."""
 SEPARATOR: Final = "\x1f"
 UNDATED: Final = 1 << 62
-"""The epoch of a part that is not asked when it was read."""
+"""The epoch of a part for which it does not matter when it was read."""
 DEFAULT: Final = "default"
-"""The corpus of documents that come from nowhere else."""
+"""The corpus of documents for which none is named."""
 
 
 def document_tag(corpus: str, id: str) -> str:

@@ -1,4 +1,4 @@
-"""Raw forms of a transport: the bytes of a request that lead straight to the entry which answered them before."""
+"""Raw forms of a transport: the bytes of a request lead straight to the entry that answered the same bytes before."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .keeper import Keeper
 class RawForms:
     """For one wrapped function. Bytes are compared in full; a form leads nowhere once its entry is gone.
 
-    The caller sees to it that equal bytes always mean equal requests: what identifies an answer beside the body
-    (path, tenant, headers) belongs into the bytes.
+    The caller must make sure that equal bytes always mean equal requests: whatever identifies an answer beside the body
+    (path, tenant, headers) belongs in the bytes.
     """
 
     def __init__(self, function: Function, keeper: Keeper) -> None:
@@ -49,7 +49,7 @@ class RawForms:
             return function.memory.link(slot, self._table, xxh3_64_intdigest(raw), raw)
 
     def age(self, slot: Slot) -> tuple[float, float]:
-        """(how old an entry is, how long it is fresh yet), in seconds; stale by so much where negative."""
+        """(age of an entry, time for which it stays fresh), in seconds; the latter is negative for a stale one."""
         now = self._now()
         return now - slot.created, slot.ends - now
 

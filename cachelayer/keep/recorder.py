@@ -21,14 +21,14 @@ from .call import Call, Landing
 from .streams import seen_of
 
 SHADOW = "shadow"
-"""The tier of lines that hold what the backend said when a similar hit was checked; not a request of its own."""
+"""The tier of lines with the backend's answer when a similar hit was checked; they are not requests of their own."""
 CAPACITY = 4096
-"""Requests that wait to be written; what comes while so many wait is dropped and counted."""
+"""Requests that may wait to be written; any more are dropped and counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What a request's line is made of, once its caller is served."""
+    """What a request's line is made from, once its caller is served."""
 
     call: Call
     landing: Landing
@@ -37,7 +37,7 @@ class Served:
     at: float
     latency: float
     answer: str | None
-    """The answer's text where the landing holds no frozen answer to take it from."""
+    """The answer's text, if the landing holds no frozen answer from which to take it."""
 
 
 class Recorder:

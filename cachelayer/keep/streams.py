@@ -1,4 +1,4 @@
-"""Streams as the in-process tier keeps them, and as they are played again."""
+"""Streams as the in-process tier keeps and replays them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from .call import Function
 
 _READ_OTHERWISE: Final = ("read", "fetchone", "line_num")
-"""What files and responses, cursors, and readers of tables have beside their next chunk; a mock has it all."""
+"""Attributes of files and responses, of cursors, and of table readers, which are read in other ways, too (mocks have
+all of them)."""
 
 
 def is_async_stream(answer: Any) -> bool:
-    """Whether a function's answer comes chunk by chunk, awaited; one that is read in other ways, too, is a whole."""
+    """Whether a function's answer comes in awaited chunks; one that can be read in other ways, too, is no stream."""
     return isinstance(answer, AsyncIterator) and not _read_otherwise(answer)
 
 
@@ -32,7 +33,7 @@ def _read_otherwise(answer: Any) -> bool:
 
 
 def stream_of(chunks: Sequence[Part | Alike], *, plain: bool) -> Frozen:
-    """Chunks as one answer that plays them again; `plain`: to a plain function's caller."""
+    """Chunks as one kept answer that replays them; `plain`: for callers of a plain function."""
     parts, nbytes = packed(chunks)
     return Frozen(parts, played if plain else _replay, nbytes)
 
@@ -48,7 +49,7 @@ def whole(answer: Frozen) -> Any:
 
 
 def short(answer: Frozen, joins: Joins | None) -> Any:
-    """The same to be read: of a stream a list in which a run of chunks is one, where `joins` makes one of them."""
+    """The same for reading only: in the list of a stream, each run of chunks is one chunk if `joins` can make one."""
     if joins is None or not is_stream(answer):
         return whole(answer)
     chunks: list[Any] = []
@@ -64,7 +65,7 @@ def seen_of(function: Function, answer: Frozen) -> Any:
 
 
 def replay_of(chunks: Iterable[Any], *, plain: bool) -> Any:
-    """Chunks that are the caller's own, as a stream of the function's kind."""
+    """Chunks that belong to the caller already, as a stream of the function's kind."""
     return (chunk for chunk in chunks) if plain else Replay(chunks)
 
 
