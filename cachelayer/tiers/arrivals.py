@@ -30,34 +30,34 @@ from ..semantic.tier import SimilarTier
 from ..types import Findable, Reason, Record
 
 WAITING = 100_000
-"""Entries that may wait for their function to be wrapped."""
+"""How many entries may wait for their function to be wrapped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """An entry on its way in. `id`: its own from before a restart; its vector may be in the index under it."""
+    """An entry on its way in. `id`: the one it had before a restart, under which its vector may be in the index."""
 
     item: Findable
     record: Record
     epoch: int
-    """In which it was read: what was declared invalid since forbids it."""
+    """The epoch in which it was read: an invalidation declared since forbids it."""
     id: int | None = None
 
     @property
     def marks(self) -> tuple[tuple[str, ...], bytes, int]:
-        """Its tags, scope and key, by which it may be declared invalid."""
+        """Its tags, scope and key, by which it may have been declared invalid."""
         tags = tuple(tag for tag in self.record.tags if not tag.startswith("\0"))
         scope = encode([self.item.function, self.item.tenant])
         return tags, scope, int.from_bytes(self.item.key, "big")
 
     def plain(self, function: Function) -> bool:
-        """Whether it is from before a restart and found word for word alone: what else is has a partition."""
+        """Whether it is from before a restart and found word for word only: other entries have a partition."""
         by_meaning = self.item.partition and function.similar and function.own is None
         return self.id is not None and not by_meaning
 
 
 class Arrivals:
-    """Takes entries in. Functions may be wrapped later: what arrives for them waits, within bounds."""
+    """Takes entries in. What arrives for a function that is not wrapped yet waits, within bounds."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Arrivals:
         return may
 
     async def take(self, arrival: Arrival) -> bool | None:
-        """Whether the entry is findable from now on; None where it waits for its function."""
+        """Whether the entry is findable from now on; None if it waits for its function."""
         function = self.functions.get(arrival.item.function)
         if function is None:
             return None if self._waits(arrival) else False
@@ -113,7 +113,7 @@ class Arrivals:
         return took is True
 
     def remember(self, arrival: Arrival) -> Slot | None:
-        """Let exact lookups find the entry at once; whoever takes it later makes it findable by meaning."""
+        """Let exact lookups find the entry at once; `take` makes it findable by meaning later."""
         item = arrival.item
         function = self.functions.get(item.function)
         if function is None or (not self._mine(item) if arrival.plain(function) else self.known(item)):
@@ -126,7 +126,7 @@ class Arrivals:
         return self.keeper.digest(item.canonical).to_bytes(16, "big") == item.key
 
     def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
-        """The entry in memory; None where it cannot be kept there, or was declared invalid since it was read."""
+        """The entry in memory; None if it cannot be kept there, or was declared invalid since it was read."""
         item, keeper = arrival.item, self.keeper
         call = Call(function, (), {}, None, _never)
         call.tenant, call.canonical = item.tenant, item.canonical
@@ -153,7 +153,7 @@ class Arrivals:
         return await self.similar.adopt(ask, slot.id, text_of(seen), slot, vector)
 
     def findable(self, call: Call, ask: Ask, slot: Slot) -> Findable | None:
-        """What to tell of an entry that was indexed; None where it was not."""
+        """What to announce or store of an indexed entry; None if it was not indexed."""
         if ask.query is None or ask.generation != self.similar.generation:
             return None
         if not encodes("".join((ask.text, call.tenant or "", *(turn.text for turn in ask.turns)))):
@@ -165,7 +165,7 @@ class Arrivals:
         )  # fmt: skip
 
     def plain(self, call: Call, slot: Slot) -> Findable:
-        """What to keep of an entry that is only found word for word."""
+        """What to store of an entry that is only found word for word."""
         until = slot.stale_until + self.clock.time() - self.clock.monotonic()
         key, name = call.digest.to_bytes(16, "big"), call.function.name
         return Findable(key, call.canonical, b"", name, "", until, call.tenant)
@@ -175,16 +175,16 @@ class Arrivals:
         return bool(self._waiting) and function in self._waiting and function in self.functions
 
     def waited(self, function: str) -> list[Arrival]:
-        """What waited for a function, and waits no more."""
+        """What waited for a function; it waits no longer."""
         return list(self._waiting.pop(function, {}).values())
 
     def outdated(self, key: bytes) -> None:
-        """What lies under a key was deleted or replaced, the entry that waits with it."""
+        """What lay under a key was deleted or replaced: a waiting entry goes as well."""
         for waiting in self._waiting.values():
             waiting.pop(key, None)
 
     def clear(self) -> None:
-        """Let nothing wait any more: it may be outdated, and will be asked for again."""
+        """Drop all that waits: it may be outdated, and will be fetched again."""
         self._waiting.clear()
 
     def stats(self) -> dict[str, int]:
@@ -193,28 +193,28 @@ class Arrivals:
 
 
 Indexed = tuple[Call, Ask, Slot]
-"""An answer of our own that is findable by meaning now."""
+"""An answer made in this process that is now findable by meaning."""
 Plain = tuple[Call, Slot]
-"""An answer of our own that is found word for word."""
+"""An answer made in this process that is found word for word."""
 
 
 class Elsewhere:
-    """Where entries come from and go to beside this process's memory: the calls that the path makes."""
+    """Where entries come from and go to outside this process's memory: a feed or a directory. The base does nothing."""
 
     def __init__(self, arrivals: Arrivals) -> None:
         self.arrivals = arrivals
 
     def reset(self) -> None:
-        """After a fork what goes on elsewhere is the parent's."""
+        """After a fork, what goes on elsewhere is the parent's."""
 
     async def start(self) -> None:
-        """Once the similar tier serves."""
+        """Called once the similar tier serves."""
 
     async def ready(self, *, physically: bool) -> None:
-        """Before anything is declared invalid: be able to carry it out. Raises where that must be and cannot."""
+        """Before anything is declared invalid: get ready to carry it out. Raises if `physically` and impossible."""
 
     def listen(self, function: str) -> bool:
-        """A call of `function` is under way, on the running loop; whether something of it waits to be taken in."""
+        """A call of `function` is under way on the running loop; returns whether entries of it wait to be taken in."""
         return self.arrivals.due(function) and self.arrivals.background.spawn(partial(self.drain, function))
 
     async def drain(self, function: str) -> None:
@@ -224,32 +224,32 @@ class Elsewhere:
             await asyncio.sleep(0)
 
     def awaits(self, digest: int) -> bool:
-        """Whether an entry under this key is held here, and will be in memory once a call claims it."""
+        """Whether an entry under this key is held here, to be in memory once a call claims it."""
         return False
 
     def claim(self, call: Call) -> bool:
-        """Take the entry of this call into memory; whether it is there."""
+        """Take the entry of this call into memory; returns whether it is there."""
         return False
 
     async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
-        """A batch of answers was kept: those indexed, and the others."""
+        """A batch of answers was kept: the indexed ones, and the others."""
 
     async def keep_apart(self, pair: bytes) -> None:
-        """An answer was wrong for one of two requests, which are kept apart: everywhere, and after restarts."""
+        """An answer was wrong for one of two requests: keep them apart everywhere, and after restarts."""
 
     def gone(self, slot: Slot) -> None:
         """An entry left the memory."""
 
     def coming(self, declared: Invalidation) -> Sequence[int]:
-        """The ids of what is held of what was declared invalid, and was not taken in yet."""
+        """Ids of the entries held here that were declared invalid and not taken in yet."""
         return ()
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
-        """What was declared invalid is gone from the memory; how many entries went that were not there yet."""
+        """What was declared invalid is gone from memory: remove it here; returns how many were not in memory yet."""
         return 0
 
     async def aclose(self) -> None:
-        """Before the loop ends."""
+        """Called before the loop ends."""
 
     def stats(self) -> dict[str, Any]:
         return dict(self.arrivals.stats())
@@ -261,5 +261,5 @@ async def _never(*args: Any, **kwargs: Any) -> Reason:
 
 
 def owners_of(declared: Invalidation) -> list[bytes] | None:
-    """Whose answers were declared invalid, as `apart` knows them; None for everybody's."""
+    """Whose answers were declared invalid, as digests for `apart`; None for everybody's."""
     return None if declared.everything else [digest(scope) for scope in declared.scopes]

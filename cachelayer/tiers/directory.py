@@ -19,7 +19,7 @@ _log = logging.getLogger("cachelayer")
 
 
 def tell(log: EntryLog, reports: PairLog | None = None) -> None:
-    """Once an opening, of what lay there and is not read."""
+    """Log, once per opening, what was found there and is not read."""
     if reports is not None and reports.unlike:
         _log.warning("%s and its twin are not alike: what either holds counts", reports.path)
     if log.aside:
@@ -31,9 +31,9 @@ def tell(log: EntryLog, reports: PairLog | None = None) -> None:
 
 
 def keep(log: EntryLog, index: Any, write: Callable[[], None]) -> None:
-    """Call `write`, a method of the log; where files were removed under it, have them all anew. Blocks.
+    """Call `write`, a method of the log; if files were removed meanwhile, make them all anew first. Blocks.
 
-    Raises OSError, also where another process has the directory by now.
+    Raises OSError, also if another process has the directory by now.
     """
     if log.astray or getattr(index, "astray", False):
         index.snapshot()
@@ -44,7 +44,7 @@ def keep(log: EntryLog, index: Any, write: Callable[[], None]) -> None:
 
 
 def drop(keeper: Keeper, ids: set[int]) -> None:
-    """Drop from memory what another process took from the disk."""
+    """Drop from memory what another process removed from the disk."""
     for memory in keeper.memories if ids else ():
         with keeper.lock:
             for slot in [slot for slot in memory if slot.id in ids]:
@@ -52,9 +52,9 @@ def drop(keeper: Keeper, ids: set[int]) -> None:
 
 
 def forget(place: Path, turn: Lock, declared: Invalidation) -> int:
-    """Take entries from a directory that is not open, since no model could be loaded, say. Blocks; raises OSError.
+    """Remove entries from a directory that is not open, because no model could be loaded, say. Blocks; raises OSError.
 
-    What another process has there is its own.
+    A directory that another process has open is left to that process.
     """
     files, log = IndexFiles(place / "vectors", "", 0), EntryLog(place / "entries")
     with turn:

@@ -1,4 +1,4 @@
-"""New findable entries and reports of wrong answers, from other processes and to them, through the shared store."""
+"""New findable entries and reports of wrong answers, to and from other processes, through the shared store."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .shared import SharedTier
 PERIOD = 0.2
 """Seconds between two looks at the feed."""
 PATIENCE = 5.0
-"""Seconds that a start waits for the feed, and a look at it may take."""
+"""Seconds for which a start waits for the feed, and which one look at it may take."""
 BATCH = 256
 
 
 class FeedFollower(Elsewhere):
-    """Follows the shared store's feed, and tells it what was made here."""
+    """Follows the shared store's feed, and publishes to it what was made here."""
 
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
         super().__init__(arrivals)
@@ -44,18 +44,18 @@ class FeedFollower(Elsewhere):
     def listen(self, function: str = "") -> bool:
         begun = super().listen(function)
         loop = self._following
-        if loop is None or not loop.is_running():  # it ended, or stands still
+        if loop is None or not loop.is_running():  # it has ended, or is not running now
             self._following = asyncio.get_running_loop()
             self.arrivals.background.spawn_always(self._follow, "feed")
         return begun
 
     async def start(self) -> None:
-        """Take in what is there, for as long as a start may wait; the rest follows."""
+        """Take in what is there, for as long as a start may wait; the rest follows later."""
         await self.faults.attempt("feed", self._catch_up(), PATIENCE)
         self.listen()
 
     async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
-        """Tell the other processes."""
+        """Announce the indexed ones to the other processes."""
         items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
         if items and self._shared.breaker.state == "closed":
             await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
@@ -81,11 +81,11 @@ class FeedFollower(Elsewhere):
             for item in items:
                 if not self.arrivals.known(item):
                     await self._fetch(item)
-            if self._after == before:  # else it begins again
+            if self._after == before:  # else it was told to begin again
                 self._after = after
 
     async def _heed_reports(self) -> None:
-        """What was reported anywhere, before what is made anew is found again."""
+        """Take in what was reported anywhere first, so that no reported pair is served from a new entry."""
         whole = self._reports is None
         while not whole and self._reports is not None:
             pairs, self._reported, whole = await self._reports.reported(self._reported, BATCH)
@@ -97,14 +97,14 @@ class FeedFollower(Elsewhere):
             await self.faults.attempt("report", self._reports.report([pair]), PATIENCE)
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
-        """Digests of what was reported go, too."""
+        """Digests of reported pairs go, too."""
         if physically and self._reports is not None:
             owners = owners_of(declared)
             await self.faults.attempt("erase", self._reports.unreport(owners), None)
         return 0
 
     async def _fetch(self, item: Findable) -> None:
-        """The answer itself, as a lookup would get it: invalidated, expired or damaged ones do not come."""
+        """Fetch the answer itself as a lookup would: invalidated, expired or damaged ones are not returned."""
         epoch = self.arrivals.keeper.epoch
         found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
         if isinstance(found, Record):

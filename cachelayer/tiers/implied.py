@@ -8,13 +8,13 @@ from collections.abc import Mapping
 def implied(function: str, tenant: str | None) -> tuple[str, ...]:
     """The tags of an answer of `function` for `tenant`.
 
-    They begin with a null character, which no tag of a user's does.
+    They begin with a null character, as no user's tag does.
     """
     return ("\0all", f"\0function:{function}", f"\0tenant:{tenant}" if tenant is not None else "\0nobody")
 
 
 def implied_by(scope: Mapping[str, str] | None) -> list[str]:
-    """The implied tag that covers a scope; of {} that of everything, of None none."""
+    """The implied tag that covers a scope: for {} that of everything, for None none."""
     if scope is None:
         return []
     if not scope:
@@ -23,7 +23,7 @@ def implied_by(scope: Mapping[str, str] | None) -> list[str]:
 
 
 def scope_of(tag: str) -> dict[str, str | None] | None:
-    """The scope that an implied tag stands for; None for a tag of the user's."""
+    """The scope for which an implied tag stands; None for a user's tag."""
     if tag == "\0all":
         return {}
     if tag == "\0nobody":

@@ -1,7 +1,7 @@
 """Invalidations between processes: this one's are written to the shared store, and those of others are read from it.
 
-What could not be written is owed, and written as soon as possible. Until then nothing is read from the store, or an
-answer that was invalidated here would come back from it.
+What could not be written is owed, and written as soon as possible. Until then nothing is read from the store, because
+an answer that was invalidated here could come back from it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ..types import Reason
 from .implied import implied_by, scope_of
 
 TELL_BUDGET = 5.0
-"""Seconds that telling the store may take."""
+"""Seconds that one write to the store may take."""
 RETRY = 1.0
-"""Seconds between two attempts to tell what is owed."""
+"""Seconds between two attempts to write what is owed."""
 MOST = 4096
-"""Tags and keys that may be owed; more become everything."""
+"""Tags and keys that may be owed; beyond that, everything is invalidated."""
 
 
 class Invalidations:
-    """One store's."""
+    """The invalidations of one store, written and heard."""
 
     def __init__(
         self, store: Store, breaker: Breaker, *, clock: Clock, keeper: Keeper, faults: Faults, background: Background
@@ -40,23 +40,23 @@ class Invalidations:
         self._checks: bool = getattr(store, "checks", False)
         self.listening = Attendance(self._unheard)
         self.lost: Callable[[], None] = lambda: None
-        """Told when memory was emptied because news may have been missed."""
+        """Called when memory was emptied because news may have been missed."""
         self.outdated: Callable[[bytes], None] = lambda key: None
-        """Told of a key under which something was deleted or replaced."""
+        """Called with a key under which something was deleted or replaced."""
         self._owed: dict[str | bytes, int] = {}
-        """Tags and keys that the store does not know of yet, and when they were declared last: by `_turn`."""
+        """Tags and keys that the store does not know of yet, each with the `_turn` in which it was last declared."""
         self._turn = 0
         self._next = 0.0
 
     # telling -----------------------------------------------------------------------------------------------------
 
     async def invalidate(self, tags: Sequence[str]) -> None:
-        """Declare for all processes."""
+        """Declare invalid for all processes."""
         if not await self._tell_store(tags):
             self._owe(tags, ())
 
     async def forget(self, digest: int) -> bool:
-        """Delete one entry for all processes; whether there was one."""
+        """Delete one entry for all processes; returns whether there was one."""
         keys = [digest.to_bytes(16, "big")]
         deleted = await self._faults.attempt("invalidate", self._store.delete(keys), TELL_BUDGET)
         self._keeper.drop_digest(digest)  # what was read from the store before it was told
@@ -65,7 +65,7 @@ class Invalidations:
         return deleted == 1
 
     async def erase(self, tags: Sequence[str]) -> None:
-        """Declare invalid, then remove physically, in steps. Raises StoreFault where that failed."""
+        """Declare invalid, then remove physically, in steps. Raises StoreFault if that failed."""
         await self.invalidate(tags)
         erase = getattr(self._store, "erase", None)
         if erase is not None and isinstance(
@@ -98,7 +98,7 @@ class Invalidations:
         return len(self._owed)
 
     def settle(self, *, now: bool = False) -> None:
-        """Tell on the running loop what is owed, where it is time to try again."""
+        """Write what is owed, on the running loop, if it is time to try again."""
         if self.owed and (now or self._clock.monotonic() >= self._next):
             self._next = self._clock.monotonic() + RETRY
             self._background.spawn(self._pay, owed=True)
@@ -118,13 +118,13 @@ class Invalidations:
     # hearing -----------------------------------------------------------------------------------------------------
 
     def listen(self) -> None:
-        """Hear, on the running loop, what other processes invalidate, unless some loop does already."""
+        """Hear, on the running loop, what other processes invalidate, unless some loop already does."""
         if not self.listening:
             needed_loop()
             self._background.spawn_always(partial(self._hear, self.listening.begin()), "changes")
 
     def _unheard(self) -> None:
-        """Hits ask nobody: what is in memory would be served whatever is invalidated, now that nobody listens."""
+        """Nobody listens any more: hits ask no store, so memory could serve what is invalidated elsewhere. Empty it."""
         self._keeper.forget_all(unheard=self._checks)
         self.lost()
 
@@ -145,7 +145,7 @@ class Invalidations:
         if change.everything:
             await self._keeper.forget(everything=True, unheard=self._checks)
             self.lost()
-            if getattr(self._store, "coherent", False):  # what broke stands again
+            if getattr(self._store, "coherent", False):  # the connection that broke is back
                 self._breaker.hurry()
                 self.settle(now=True)
         await self._forget(change.tags, change.keys, change.scopes)

@@ -1,4 +1,4 @@
-"""Translates between a call and the similar tier: whether and by what it is compared, and what a hit returns."""
+"""Translates between a call and the similar tier: whether and by what text it is compared, and what a hit returns."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .rides import Found
 from .shadows import Shadows
 
 GENEROUS = Budgets(embed=5, search=5, verify=5)
-"""For a person who asks why: nobody waits."""
+"""For `explain`: no caller is waiting."""
 TIGHTER: Final = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 5e-4, 2e-4, 1e-4)
-"""What requests may tighten an error budget to: each has an account of its own, so they must be few."""
+"""Bounds to which requests may tighten an error budget: each has an account of its own, so they must be few."""
 
 
 class Meaning:
@@ -42,7 +42,7 @@ class Meaning:
         )  # around what stands between the stages, which are guarded themselves
 
     def fit(self, call: Call) -> SimilarTier | None:
-        """The tier that compares a call by meaning; or None, and the reason is noted."""
+        """The tier that compares a call by meaning; or None, with the reason in `call.misses`."""
         tier, reason = self._similar_to(call.function), self.unfit(call)
         if tier is not None and reason is None:
             return tier
@@ -74,7 +74,7 @@ class Meaning:
         return ask
 
     def again(self, call: Call, tier: SimilarTier) -> Landing | None:
-        """The answer to the same words typed otherwise, without a vector; noted in `call.similar`."""
+        """The answer to the same words typed differently, found without a vector; sets `call.similar`."""
         with self._guard:
             ask = call.similar = self.ask(call)
             found = tier.again(ask)
@@ -85,7 +85,7 @@ class Meaning:
         return None
 
     async def find(self, call: Call, tier: SimilarTier, budgets: Budgets | None) -> Found | None:
-        """A similar answer, or one in flight, after `again` had none; else None, and the reason is noted."""
+        """A similar answer, or one in flight, once `again` found none; else None, with the reason in `call.misses`."""
         reason = None
         with self._guard:
             ask: Ask = call.similar
@@ -139,7 +139,7 @@ class Meaning:
 
 
 def text_of(call: Call) -> str:
-    """What is compared of a call, as the tier that serves it knows it."""
+    """The text by which the tier that serves a call knows it."""
     text = "" if call.identity is None else call.identity.text or ""
     return text if call.function.own is None else f"{text} {call.digest:032x}"
 

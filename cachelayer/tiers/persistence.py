@@ -27,14 +27,14 @@ from .records import record_of
 
 REFUSED = "the disk refused entries"
 STEP = 32
-"""Answers written at a time before the loop has its turn."""
+"""Answers encoded in one turn of the loop."""
 
 
 class Persistence(Elsewhere):
-    """One directory, for one process at a time: `entries` here, `vectors/` the index's, `texts` the embedder's memory.
+    """One directory, for one process at a time: `entries`, the index's `vectors/`, the embedder's remembered `texts`.
 
-    What was answered survives from its flush on, which follows each batch of writes; what `invalidate` and `erase`
-    took away is gone from the disk when they return.
+    An answer survives from the flush that follows its batch of writes; what `invalidate` and `erase` removed is gone
+    from the disk when they return.
     """
 
     def __init__(self, place: Path, arrivals: Arrivals) -> None:
@@ -45,22 +45,22 @@ class Persistence(Elsewhere):
         self.restored = self.discarded = 0
         self.failure = ""
         self._coming: dict[int, Arrival] = {}
-        """Entries on the disk that were not taken in yet."""
+        """Entries on the disk that were not taken in yet, by id."""
         self._keys: dict[bytes, int] = {}
-        """The same by key: those that no call claimed yet."""
+        """The ids of the same by key, without those that a call has claimed."""
         self._opened, self._writing, self._turn = False, Busy(), forks.lock()
         self._owes = False
-        """Whether what was declared invalid could not be taken from the disk, nor the whole log: yet to be done."""
+        """Whether neither what was declared invalid nor the whole log could be removed from the disk yet."""
         self._since = 0
-        """The epoch in which the directory was let go: what was declared invalid since was not carried out there."""
+        """The epoch in which the directory was closed: invalidations since then were not carried out there."""
         self._begin_ids()
 
     def _begin_ids(self) -> None:
-        """Above those of all earlier runs, and below those of all later ones, who would take them for strangers."""
+        """Give ids above those of all earlier runs and below those of all later ones, which go by this order."""
         self.arrivals.keeper.ids_from(int(self.arrivals.clock.time() * 1e6), afresh=True)
 
     def reset(self) -> None:
-        """After a fork the directory is the parent's."""
+        """After a fork, the directory is the parent's."""
         self._begin_ids()
         self._opened, self._coming, self._keys = False, {}, {}
         self.log.reset()
@@ -72,15 +72,15 @@ class Persistence(Elsewhere):
             await similar.start()
 
     async def restore(self) -> None:
-        """Read what is there. Raises ConfigurationError where it cannot be read; call it before anything is indexed.
+        """Read what is there, before anything is indexed. Raises ConfigurationError if it cannot be read.
 
-        Entries whose vectors are missing or another model's are embedded again behind the callers' backs. After a close
-        what is in memory still stays there, unless it went from the disk meanwhile.
+        Entries whose vectors are missing or another model's are embedded again in the background. After a close, what
+        is still in memory stays there, unless it was removed from the disk meanwhile.
         """
         held, similar, keeper = set(self.log.ids()), self.arrivals.similar, self.arrivals.keeper
         try:
             kept = await offload(self.log.load)
-            if self._owes:  # since before a close: the disk refused it to the end
+            if self._owes:  # from before a close: the disk refused until then
                 await offload(self.log.clear)
                 kept, self._owes = [], False
         except OSError as fault:
@@ -148,7 +148,7 @@ class Persistence(Elsewhere):
         await self._take(self.arrivals.waited(function))
 
     async def _discard(self, keys: Sequence[int]) -> None:
-        """Entries without a life ahead, vectors without an entry, ids that this run may give again."""
+        """Remove expired entries, vectors without an entry, and entries with ids that this run may give again."""
         for key in keys:
             self.log.drop(key)
             self._coming.pop(key, None)
@@ -163,7 +163,7 @@ class Persistence(Elsewhere):
                 await offload(lambda: load(self.directory / "texts"))
 
     async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
-        """Keep what was answered, and write it behind the callers' backs."""
+        """Keep what was answered, and write it in the background."""
         if self.arrivals.similar.state is not State.READY:
             self.arrivals.similar.warm()
         if not self._opened:
@@ -211,7 +211,7 @@ class Persistence(Elsewhere):
             self._writing.begin()
 
     async def maintain(self) -> None:
-        """Write what waits; leave the dead behind where they are the most."""
+        """Write what waits; rewrite the log without its dead entries if they are the most."""
         failed = REFUSED
         try:
             if self._reports.due:
@@ -232,7 +232,7 @@ class Persistence(Elsewhere):
         return [key for key, entry in self._coming.items() if declared.covers(*entry.marks)]
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
-        """What was dropped must not come back, whatever happens next; `physically`: nor be found on the disk."""
+        """Make sure that what was dropped cannot come back; if `physically`, nor be found on the disk."""
         if not self._opened:
             with self.arrivals.faults.guard("persist"):
                 return await offload(partial(directory.forget, self.directory, self._turn, declared))
@@ -247,7 +247,7 @@ class Persistence(Elsewhere):
         return len(doomed)
 
     async def _settle(self, write: Callable[[], None], *, physically: bool = False) -> None:
-        """If the disk refuses, nothing is better than something invalid. Where not even that can be, it is owed."""
+        """Write; if the disk refuses, clear the log: better nothing than what is invalid. If that fails, it is owed."""
         try:
             await offload(write)
         except OSError as fault:
@@ -259,7 +259,7 @@ class Persistence(Elsewhere):
         self._owes = False
 
     async def _erase(self, owners: Sequence[bytes] | None) -> None:
-        """What cannot be erased keeps nothing else from it; raises StoreFault in the end."""
+        """Take every step even if others fail; raises StoreFault at the end if any did."""
         texts = self.directory / "texts"
         steps = (
             partial(self._settle, self._kept(self.log.rewrite), physically=True),

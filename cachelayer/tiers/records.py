@@ -13,7 +13,7 @@ from .implied import implied
 
 
 def record_of(call: Call, slot: Slot, keeper: Keeper, codec: Codec) -> Record:
-    """A kept answer as it travels outside the process. Raises CodecError for what may not."""
+    """The record of a kept answer. Raises CodecError for an answer that may not leave the process."""
     answer = Chunks(parts=slot.answer.value) if is_stream(slot.answer) else slot.answer.answer()
     offset = keeper.clock.time() - keeper.clock.monotonic()
     codec, identity = call.function.codec or codec, call.identity

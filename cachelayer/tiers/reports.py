@@ -1,4 +1,4 @@
-"""Somebody says that an answer was wrong: what follows, and for whom."""
+"""What follows from a report that an answer was wrong, and for whom."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ..semantic.tier import SimilarTier
 
 
 class Reports:
-    """`tiers`: all that find answers by meaning; `apart`: their pairs of requests that never share an answer."""
+    """`tiers`: all similar tiers; `apart`: their pairs of requests that never share an answer."""
 
     def __init__(self, tiers: Sequence[SimilarTier], apart: Apart, now: Callable[[], float]) -> None:
         self._tiers, self._apart, self._now = tiers, apart, now
         self._complaints = Complaints()
 
     def wrong(self, slot: Slot, asked: bytes | None, principal: str) -> tuple[bytes | None, bool]:
-        """An entry's answer was wrong, for another request where that was `asked`.
+        """An entry's answer was wrong; `asked` is the request if it is another than the entry's.
 
-        Returns the pair of requests that are apart from now on, and whether the entry goes for everybody.
+        Returns the pair of requests that are kept apart from now on, and whether the entry is dropped for everybody.
         """
         pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self._tiers]
         if not any(tier.knows(slot.id) for tier in self._tiers):
@@ -32,5 +32,5 @@ class Reports:
         return pair, all(heard)
 
     def may_take(self, scope: bytes, principal: str) -> bool:
-        """Whether a principal's report takes an answer from everybody that is not findable by meaning; counted."""
+        """Whether a principal's report drops, for everybody, an answer that is not findable by meaning; counted."""
         return self._complaints.heard(scope, principal, "", self._now())

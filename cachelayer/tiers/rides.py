@@ -16,13 +16,13 @@ Found = Landing | Flight
 
 
 class Rides:
-    """Boards riders, and tells them when the flight that they wait for has landed."""
+    """Lets riders wait for a flight, and tells them when it has landed."""
 
     def __init__(self, flights: InFlight, faults: Faults, clock: Clock) -> None:
         self._flights, self._faults, self._clock = flights, faults, clock
 
     def head_start(self, call: Call) -> float:
-        """Seconds that the similar tier has before the backend is called beside it."""
+        """Seconds that the similar tier has before the backend is called as well."""
         budgets = call.policy.budgets
         head_start = float(budgets.embed) + float(budgets.search) + float(budgets.verify)  # type: ignore[arg-type]
         if call.deadline is not None:
@@ -35,11 +35,11 @@ class Rides:
         lookup: Coroutine[Any, Any, Found | None],
         miss: Callable[[], Coroutine[Any, Any, Found]],
     ) -> Coroutine[Any, Any, tuple[Found, bool]]:
-        """What `lookup` finds within its head start, else what `miss` brings if that is first; and whether it found."""
+        """What `lookup` finds within its head start, else whichever answers first; and whether it was `lookup`."""
         return race(lookup, miss, self.head_start(call), unread)
 
     async def ride(self, call: Call, flight: Flight) -> Landing | None:
-        """The flight's answer as this caller's own; None where it has none to share or takes too long."""
+        """The flight's answer as this caller's own; None if it has none to share or takes too long."""
         patience = call.function.rider_wait
         if call.deadline is not None:
             patience = min(patience, max(call.deadline - self._clock.monotonic(), 0.0))
@@ -56,14 +56,14 @@ class Rides:
         return own
 
     def _unfit(self, call: Call, landing: Any) -> Reason | None:
-        """Why the answer of a flight cannot be shared with this call; None where it can."""
+        """Why a flight's answer cannot be shared with this call; None if it can."""
         if isinstance(landing, Reason):
             return landing
         if not isinstance(landing, Landing):
             return Reason.ABSENT
-        if landing.epoch < call.since:  # begun before an invalidation that we know
+        if landing.epoch < call.since:  # begun before an invalidation that precedes this call
             return Reason.INVALIDATED
-        # it may have landed some time ago, if what makes it findable is late
+        # it may have landed some time ago, if indexing is late
         if landing.slot is not None and landing.slot.fresh_until <= self._clock.monotonic():
             return Reason.EXPIRED
         return None if landing.shareable else Reason.ABSENT
@@ -77,7 +77,7 @@ class Rides:
                 self._flights.end(flight)
 
     def findable(self, call: Call) -> None:
-        """The entry is findable by now, or never will be."""
+        """The entry is findable now, or never will be."""
         flight = _flight_of(call)
         if flight is not None:
             self._flights.end(flight)
@@ -89,7 +89,7 @@ def _flight_of(call: Call) -> Flight | None:
 
 
 def unread(landing: Landing | Flight) -> None:
-    """A stream that nobody will read stops at once."""
+    """Stop a stream that nobody will read."""
     recording = landing.recording if isinstance(landing, Landing) else None
     if recording is not None:
         recording.leave(0)

@@ -21,12 +21,12 @@ from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
 
 LONGEST = 60.0
-"""Seconds that the backend, or the owner's judge, may take for what nobody waits for."""
+"""Seconds that the backend or the owner's judge may take in the background."""
 HOUR = 3600.0
 
 
 class Shadows:
-    """Asks the backend for what was served by similarity, and tells the similar tier what is right."""
+    """Asks the backend again for what was served by similarity, and teaches the similar tier the true answer."""
 
     def __init__(
         self,
@@ -39,23 +39,23 @@ class Shadows:
         self._similar_to, self._recorder = similar_to, recorder
         self._faults, self._background, self._now = faults, background, now
         self._spent: dict[str, tuple[float, int]] = {}
-        """By function, its last hour."""
+        """By function: when its current hour began, and its checks since."""
 
     def may_check(self, call: Call) -> bool:
-        """Whether a hit may be asked again: the function is pure, its owner wants checks, its hour is not spent."""
+        """Whether a hit may be checked: by owner, by kind of function, and within the hour's limit."""
         policy = call.policy
         if not policy.pure or policy.shadow == 0 or call.function.plain:
             return False
         return not policy.shadow_limit or self._hour(call.function.name)[1] < policy.shadow_limit
 
     def _hour(self, name: str) -> tuple[float, int]:
-        """When a function's present hour began, and the checks since."""
+        """When a function's current hour began, and the checks since."""
         now = self._now()
         hour = self._spent.get(name)
         return (now, 0) if hour is None or now - hour[0] >= HOUR else hour
 
     def check(self, call: Call, ask: Ask) -> None:
-        """Start a check in the caller's context, where it may be asked again."""
+        """Start a check in the caller's context, if the hit may be checked."""
         if not ask.checkable:
             return
         began, spent = self._hour(call.function.name)
@@ -84,7 +84,7 @@ class Shadows:
             self._recorder.add_check(call, answer)
 
     def judge(self, function: Function) -> Same | None:
-        """The owner's judge of answers, fit for the tiers: where it fails two answers are two."""
+        """The owner's judge of answers as the tiers call it: if it fails, two answers count as different."""
         judge = function.judge
         if judge is None:
             return None
@@ -100,7 +100,7 @@ class Shadows:
 
     @staticmethod
     def _judge(call: Call, ask: Ask, truth: str, tier: SimilarTier) -> None:
-        """Whether what was served says the same as the backend does now, as the error budget sees it."""
+        """Count whether what was served says the same as the backend does now, as the error budget sees it."""
         served = hit_of(call, ask)
         if served is None or ask.decision is None or ask.decision.entry is None:
             return
@@ -114,7 +114,7 @@ class Shadows:
             stats.quality.checked(served, right, truth)
 
     def verdict(self, function: Function, hit: Hit, right: bool) -> None:
-        """A person judged a doubtful hit."""
+        """Learn a person's verdict on a doubtful hit."""
         function.stats.shadow_verdicts["right" if right else "wrong"] += 1
         tier = self._similar_to(function)
         if tier is not None and isinstance(tier.decider, Judged):
@@ -122,7 +122,7 @@ class Shadows:
 
 
 def hit_of(call: Call, ask: Ask) -> Hit | None:
-    """What a similar hit served, for those who judge it; None where its candidate has no text any more."""
+    """What a similar hit served, for those who judge it; None if its candidate's text is gone."""
     decision = ask.decision
     if decision is None or decision.entry is None or ask.served is None:
         return None

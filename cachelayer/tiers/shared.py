@@ -23,17 +23,17 @@ from .invalidations import Invalidations
 from .records import record_of
 
 LEASE = 10.0
-"""Seconds after which the lease of a dead leader ends; a living one renews it."""
+"""Seconds after which the lease of a dead leader expires; a living one renews it."""
 SLOW = 0.005
 """Seconds of backend time from which another process's call is worth waiting for."""
 STEP = 8
-"""Answers that are encoded in one turn of the loop."""
+"""Answers encoded in one turn of the loop."""
 WRITE_BUDGET = 5.0
-"""Seconds that one batch of writes may take, behind the callers' backs."""
+"""Seconds that one batch of writes may take in the background."""
 
 
 class SharedTier:
-    """One store behind one breaker. What is slow, broken or wrong is a reason; nothing reaches a caller."""
+    """One store behind one breaker. What is slow, broken or wrong becomes a reason; no fault reaches a caller."""
 
     def __init__(
         self,
@@ -57,28 +57,30 @@ class SharedTier:
         self.get: Callable[..., Any] = store.get if getattr(store, "bounded", False) else self._bounded
         self._ask: Callable[[bytes, float], Any] | None = getattr(store, "ask", None)
         self.found: Callable[[Call, Landing, Record], None] = lambda call, landing, record: None
-        """Told of what was found."""
+        """Called with what was found."""
 
     async def start(self) -> None:
-        """Connect; where that fails the store goes on trying and lookups are misses with a reason."""
+        """Connect; if that fails, the store keeps trying, and lookups are misses with a reason."""
         self.listen()
         await self.faults.attempt("store", self.store.start(), WRITE_BUDGET)
         sync = getattr(self.store, "sync", None)
-        if sync is not None:  # what is news only because we are new must not count against answers under way
+        if (
+            sync is not None
+        ):  # old invalidations, new only to this process, must not count against answers under way
             await self.faults.attempt("store", sync(), WRITE_BUDGET)
             await asyncio.sleep(0)
 
     def reset(self) -> None:
-        """After a fork nobody here listens yet, and connections are the parent's."""
+        """After a fork, nobody here listens yet, and connections are the parent's."""
         getattr(self.store, "reset", lambda: None)()
         self.invalidations.listening.reset()
 
     # reading -----------------------------------------------------------------------------------------------------
 
     def ask(self, call: Call) -> Any:
-        """Send the question of `find` ahead of it, so that what else there is to do is done meanwhile.
+        """Send the request of a later `find` now, so that other work can be done while it travels.
 
-        None where `find` is to ask by itself.
+        Returns what to give `find` as `asked`; None if `find` must ask by itself.
         """
         ask = self._ask
         settled = (
@@ -94,7 +96,7 @@ class SharedTier:
     async def find(self, call: Call, *, riders: bool = False, asked: Any = None) -> Landing | None:
         """The answer that any process left for exactly this request, or None with the reason in `call.misses`.
 
-        `riders`: others may want answers made of it. `asked`: what `ask` gave.
+        `riders`: others may need answers made from it. `asked`: what `ask` returned.
         """
         self.listen()
         found: Landing | Reason
@@ -107,7 +109,7 @@ class SharedTier:
             found = Reason.BREAKER_OPEN
         else:
             started, done, record = self.clock.monotonic(), False, None
-            get = self.get if call.deadline is None else self._bounded  # whose budget is like no other's
+            get = self.get if call.deadline is None else self._bounded  # a deadline makes a budget of its own
             try:
                 with self.reading:
                     if asked is None or await asked[0] is not None:
@@ -127,7 +129,7 @@ class SharedTier:
         return None
 
     def failed(self, reason: Reason) -> Reason:
-        """The reason for which a read gave nothing, told to the breaker."""
+        """Report to the breaker why a read gave nothing; returns the reason."""
         if reason is Reason.BUDGET:
             self.breaker.overran()
         elif reason is Reason.FAULT:
@@ -137,7 +139,7 @@ class SharedTier:
         return reason
 
     async def _bounded(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
-        """The record, for a budget that the store does not keep by itself."""
+        """`Store.get` within a budget that the store does not enforce itself."""
         try:
             return await within(budget, self.store.get(key, canonical))
         except TimeoutError:
@@ -159,7 +161,7 @@ class SharedTier:
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
             if late < staleness(call, call.function.revalidate):
                 return landing
-            call.stale = landing.slot  # for where the backend fails
+            call.stale = landing.slot  # in case the backend fails
             return Reason.EXPIRED
         return self.decoding.reason
 
@@ -178,7 +180,7 @@ class SharedTier:
         return self.breaker.state is CLOSED and (typical is None or typical >= SLOW)
 
     async def lead_or_wait(self, call: Call, patient: bool = True) -> Landing | None:
-        """Take the lease for a call, or wait for its holder's answer, if `patient`; None where we must call."""
+        """Take the lease for a call; or, if `patient`, wait for its holder's answer. None: this process must call."""
         key = call.digest.to_bytes(16, "big")
         budget = self._budget(call)
         lease = await self.faults.attempt("lease", self.store.acquire(key, LEASE), budget)
@@ -195,9 +197,9 @@ class SharedTier:
         return await self.find(call, riders=True)
 
     def let_go(self, call: Call) -> None:
-        """Release the call's lease behind the caller's back, so that followers go on."""
+        """Release the call's lease in the background, so that those who wait for it go on."""
         lease, call.lease = call.lease, None
-        if lease is not None:  # which would be renewed as long as this process lives
+        if lease is not None:  # otherwise it would be renewed as long as this process lives
             self.background.spawn(lambda: self._release(lease), owed=True)
 
     async def _release(self, lease: Lease) -> None:
@@ -206,7 +208,7 @@ class SharedTier:
     # writing -----------------------------------------------------------------------------------------------------
 
     async def write(self, items: Sequence[tuple[Call, Slot]]) -> None:
-        """Store what was kept in memory, then let those go on who wait for it."""
+        """Store what was kept in memory, then let those who wait for it go on."""
         records: list[Record] = []
         for at, (call, slot) in enumerate(items):
             if at and at % STEP == 0:
@@ -224,7 +226,7 @@ class SharedTier:
             if not isinstance(done, Reason):
                 self.breaker.success()
             elif done is Reason.OVERLOAD:
-                self.breaker.abandoned()  # a full server still answers those who read
+                self.breaker.abandoned()  # a full server still answers reads
             else:
                 self.breaker.failure()
         for call, _ in items:

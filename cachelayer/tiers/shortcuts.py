@@ -1,6 +1,6 @@
-"""Hits of the shared store without a walk down the path: a raw form seen before leads straight to its key.
+"""Hits of the shared store without the whole path: a raw form seen before leads straight to its key.
 
-For functions whose answers are not kept in process (`max_bytes=0`); where they are, raw forms lead to entries.
+For functions whose answers are not kept in process (`max_bytes=0`); for others, raw forms lead to entries.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ..types import Reason, Record
 from .shared import SharedTier
 
 MAX_BYTES = 32 << 20
-"""Of raw forms and canonical requests remembered, over all functions; the oldest give way."""
+"""Bytes of raw forms and canonical requests that are remembered, over all functions; the oldest give way."""
 SEEN = 1100
 """Bytes that what was seen of an entry takes beside its canonical bytes: slot, header, epochs, name, numbers."""
 ABSENT = Reason.ABSENT
 
 
 class Shortcuts:
-    """What raw forms lead to, and the hit that begins there. Holds requests, no answers."""
+    """Where raw forms lead, and the hits that begin there. Holds requests, no answers."""
 
     def __init__(self, shared: SharedTier, *, max_bytes: int = MAX_BYTES) -> None:
         assert shared.recall is not None
@@ -41,9 +41,9 @@ class Shortcuts:
     def learn(self, call: Call, record: Record) -> None:
         """Let the raw form of a call that was answered by `record` lead to it from now on."""
         seen = self.recall.seen(record, self._shared.codec.decode)
-        if seen is None or call.function.codec is not None:  # whose faults would not be ours
+        if seen is None or call.function.codec is not None:  # faults of that codec would not be ours
             return
-        if not call.still(self._faults):  # the store was waited for: another form by now
+        if not call.still(self._faults):  # its arguments changed while it waited for the store
             return
         known = Slot(call.digest, call.canonical, None, 0, meta=seen)
         with self._shared.keeper.lock:
@@ -75,7 +75,7 @@ class Shortcuts:
         self.bytes -= weight
 
     def find(self, function: Function, scope: Scope | None, args: Any, kwargs: Any) -> Slot | None:
-        """What a raw form of a `formed` function leads to, where nothing has to be noted on the way."""
+        """Where the raw form of these arguments leads, for a `formed` function; None if hits are traced or billed."""
         if function.tracing is not None or function.stats.ledger is not None:
             return None
         if scope is None:
@@ -84,9 +84,9 @@ class Shortcuts:
         return None if own is None else own.find(args, kwargs)
 
     def served(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:
-        """(True, the caller's own answer), counted; else (False, why not), where the path goes on.
+        """(True, the caller's own answer), counted; or (False, why not), and the path goes on.
 
-        None for a reason: what the path finds there is its own to judge. `at`: when the caller came.
+        A reason of None leaves the judgement to the path. `at`: when the caller came.
         """
         if self.breaker.share:
             self.breaker.success()
@@ -103,5 +103,5 @@ class Shortcuts:
         return True, answer
 
     def failed(self, fault: StoreFault) -> Reason:
-        """Why no reply came."""
+        """The reason why no reply came."""
         return self._shared.failed(self._faults.report("store", fault))

@@ -1,4 +1,4 @@
-"""What lies beyond the process's memory: the shared store, similar answers, and what is written behind."""
+"""What lies beyond the process's memory: the shared store, similar answers, and the write-back to both."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from .shortcuts import Shortcuts
 from .warming import LOADING, Warming, Written
 
 LEARNED = 8
-"""Answers that are learned from in one turn of the loop, a millisecond each."""
+"""Answers that the similar tier learns from in one turn of the loop, at a millisecond each."""
 LINGER = 0.002
-"""Seconds that what is written behind waits for company."""
+"""Seconds that an answer waits in the write-back for others to be written with."""
 
 
 class Tiers:
@@ -61,7 +61,7 @@ class Tiers:
         self.recorder = Recorder(clock, faults, portal)
         self.elsewhere: Elsewhere | None = None
         self.lasting = False
-        """Whether that is a directory, which keeps every answer."""
+        """Whether `elsewhere` is a directory, which keeps every answer."""
         if shared is not None:
             shared.found = self._found
         self.shadows = Shadows(self.similar_to, self.recorder, faults, background, clock.monotonic)
@@ -81,7 +81,7 @@ class Tiers:
         return self.similar if function.own is None else function.own
 
     def join(self, tier: SimilarTier) -> None:
-        """One more similar tier, of a function that brings vectors of its own."""
+        """Add a similar tier, such as that of a function with vectors of its own."""
         tier.inflight, tier.apart, tier.served = self.inflight, self.apart, self._begin
         self.every.append(tier)
 
@@ -93,17 +93,17 @@ class Tiers:
         return self.elsewhere is not None and self.elsewhere.awaits(call.digest)
 
     def outlives(self, call: Call) -> bool:
-        """Whether the call's answer is kept beyond the process's memory, or found by meaning."""
+        """Whether the call's answer is to be stored outside the process, or found by meaning."""
         return self.shared is not None or call.function.similar or self.lasting
 
     def first(self, call: Call) -> bool:
-        """Whether anybody is asked before the backend: who knows similar answers, or who may be making this one."""
+        """Whether a tier is asked before the backend: for similar answers, or since somebody may be making this one."""
         if self.lasting and self._awaits(call):
             return True
         return call.function.similar or (self.shared is not None and self.shared.leases(call))
 
     def _claimed(self, call: Call) -> Landing | None:
-        """The call's own answer from before a restart, where its function was wrapped after the start."""
+        """The call's own answer from before a restart, if its function was wrapped after the start."""
         if not self.lasting or self.elsewhere is None or not self.elsewhere.claim(call):
             return None
         found = self.keeper.recall(call, self.clock.monotonic(), link=False)
@@ -112,7 +112,8 @@ class Tiers:
     async def find(self, call: Call, *, wait: bool = True, patient: bool = True) -> Landing | None:
         """The first tier's answer within the budgets, or None: see `call.misses`.
 
-        `wait`: of another process too, and for riders; where not `patient` it is not waited for, only led.
+        `wait`: also take part in the fleet's single call, and serve riders; unless `patient`, take its lease but never
+        wait for another process.
         """
         if call.tightening.no_cache:
             return None
@@ -132,7 +133,7 @@ class Tiers:
         if (claimed := self._claimed(call)) is not None:
             return claimed
         if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
-            await whole_turn()  # what others made goes ahead of the first who asks
+            await whole_turn()  # entries made elsewhere come in before the first request for them
         if (tier := self.meaning.fit(call)) is None:
             return await self._elsewhere(call) or await answer()
         if (again := self.meaning.again(call, tier)) is not None:
@@ -161,24 +162,24 @@ class Tiers:
         return await self.shared.find(call, riders=riders) if self.shared is not None else None
 
     async def newer(self, call: Call) -> Landing | None:
-        """A fresh answer in place of a stale one, where another process has made it or makes it now."""
+        """A fresh answer in place of a stale one, if another process has made it or is making it."""
         found = await self._stored(call)
         return found if found is not None and found.source is Source.REDIS else await self._elsewhere(call)
 
     async def _elsewhere(self, call: Call, patient: bool = True) -> Landing | None:
-        """The answer that another process is making now, where it is worth waiting for."""
+        """The answer that another process is making now, if it is worth waiting for."""
         shared = self.shared
         return await shared.lead_or_wait(call, patient) if shared and shared.leases(call) else None
 
     def keep(self, call: Call, landing: Landing) -> None:
-        """Queue what was kept in memory for the tiers behind it; never waits."""
+        """Queue what was kept in memory for the other tiers; never waits."""
         if landing.slot is not None and self.outlives(call):
             self.portal.soon(self._offer, Written(call, landing.slot, made=True))
         else:
             self.let_go(call)
 
     def forgives(self, call: Call, fault: MemoryError) -> bool:
-        """Whether that was no fault of the backend's, which was not asked yet; counted."""
+        """Whether the fault is the cache's own, since the backend was not called yet; if so, it is counted."""
         self.let_go(call)
         ours = not call.begun and call.reason is None
         if ours:
@@ -186,13 +187,13 @@ class Tiers:
         return ours
 
     def let_go(self, call: Call) -> None:
-        """Nothing will be stored for this call: those who wait for it elsewhere go on."""
+        """Nothing will be stored for this call: let those who wait for it elsewhere go on."""
         self.rides.findable(call)
         if call.lease is not None and self.shared is not None:
             self.portal.soon(self.shared.let_go, call)
 
     def _found(self, call: Call, landing: Landing, record: Record) -> None:
-        """The store had it: its raw form leads there from now on, and it is made findable by meaning here too."""
+        """The store had the answer: let its raw form lead there from now on, and make it findable by meaning here."""
         if call.function.formed and self.shortcuts is not None:
             self.shortcuts.learn(call, record)
         if self.elsewhere is not None:
@@ -202,18 +203,18 @@ class Tiers:
             self.portal.soon(self._offer, Written(call, landing.slot, made=False))
 
     def _offer(self, item: Written) -> None:
-        urgent = item.call.lease is not None  # for which others wait
+        urgent = item.call.lease is not None  # others wait for it
         if not self.writeback.offer(item, asyncio.get_running_loop(), urgent):
             self.let_go(item.call)
 
     def _begin(self) -> None:
-        """A tier serves: what was answered while it loaded is written behind now."""
+        """A tier serves now: queue what was answered while it loaded."""
         for item in self._warming.take():
             item.late = True
             self._offer(item)
 
     def _loads(self, call: Call) -> SimilarTier | None:
-        """The tier without which a call's answer is neither found by meaning nor kept on the disk."""
+        """The tier that must serve before a call's answer can be found by meaning or kept on the disk."""
         fit = self.meaning.unfit(call) is None
         return self.similar_to(call.function) if fit else self.similar if self.lasting else None
 
@@ -250,9 +251,9 @@ class Tiers:
         made += [(call, ask, slot)] if kept and item.made and tier is self.similar else []
 
     async def forget(self, call: Call) -> int:
-        """One call's answer is invalid, in every process, and after a restart.
+        """One call's answer is invalid: drop it in every process, and after a restart.
 
-        Returns how many entries went that were no answers of this process yet.
+        Returns how many entries went that were not in this process's memory yet.
         """
         if call.identity is None:
             return 0
@@ -261,7 +262,7 @@ class Tiers:
         return await self.carry_out(self.keeper.declared(digest=call.digest))
 
     async def carry_out(self, declared: Invalidation) -> int:
-        """What was declared invalid, and left memory, must not come back with a restart; returns as `forget`."""
+        """What was declared invalid has left memory, and must not come back with a restart; returns as `forget`."""
         if self.elsewhere is None:
             return 0
         await self.ready()
@@ -273,7 +274,7 @@ class Tiers:
             await self.elsewhere.ready(physically=physically)
 
     def gone(self, slot: Slot) -> None:
-        """A slot left the memory: it is no candidate any more."""
+        """A slot left memory: it is no longer a candidate."""
         self._warming.drop(slot)
         for tier in self.every:
             tier.forget(slot.id)

@@ -1,4 +1,4 @@
-"""Answers that were made while the model loaded: they are found by meaning, and go to the disk, once it serves."""
+"""Answers made while the model is loading: once it serves, they become findable by meaning and go to the disk."""
 
 from __future__ import annotations
 
@@ -11,41 +11,41 @@ from ..semantic.asks import State
 from ..semantic.tier import SimilarTier
 
 MOST: Final = 1000
-"""Answers that wait at most; each holds the arguments that it was made for."""
+"""Answers that may wait; each holds the arguments for which it was made."""
 LOADING: Final = frozenset({State.COLD, State.WARMING})
 
 
 @dataclass(slots=True)
 class Written:
-    """A kept answer on its way behind the caller's back."""
+    """A kept answer on its way through the write-back."""
 
     call: Call
     slot: Slot
     made: bool
-    """By this process; what came from the shared store is only indexed."""
+    """Whether this process made it; what came from the shared store is only indexed."""
     late: bool = False
-    """It waited for the model, and is in the store already."""
+    """Whether it waited for the model, so that it is in the store already."""
 
 
 class Warming:
-    """What waits for a tier to serve. For threads, too."""
+    """Holds what waits for a tier to serve. Thread-safe."""
 
     def __init__(self) -> None:
         self._held: dict[int, Written] = {}
 
     def holds(self, item: Written, tier: SimilarTier | None) -> bool:
-        """Whether `item` waits from now on: its tier does not serve yet."""
+        """Hold `item` if its tier does not serve yet; returns whether it waits from now on."""
         if tier is None or tier.state not in LOADING or not item.slot.resident or len(self._held) >= MOST:
             return False
         key = item.slot.id
         self._held[key] = item
-        # it may serve since, and whatever waited was taken before this came
+        # the tier may serve by now, and may have taken what waited before this was added
         return tier.state in LOADING or self._held.pop(key, None) is None
 
     def drop(self, slot: Slot) -> None:
-        """The entry left the memory."""
+        """The entry left memory."""
         self._held.pop(slot.id, None)
 
     def take(self) -> list[Written]:
-        """What waited, which waits no more."""
+        """All that waited; it waits no longer."""
         return [item for key in tuple(self._held) if (item := self._held.pop(key, None)) is not None]

@@ -41,7 +41,7 @@ class SystemClock:
 
 
 class Constructed:
-    """Says what to do where a layer is given a setting without its name, its policy's or too late, or is pickled."""
+    """Helpful errors for a setting given without its name, outside its policy or too late, and for pickling a layer."""
 
     def __new__(cls, *args: Any, **arguments: Any) -> Self:
         known = inspect.signature(cls.__init__).parameters
@@ -75,7 +75,7 @@ class Constructed:
 
 
 def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, index: Any, types: Any) -> None:
-    """Raise ConfigurationError for the first argument of a layer's that cannot work."""
+    """Raise ConfigurationError for a layer's first argument that cannot work."""
     checks.semantic(semantic)
     for field, given, holds, remedy in (
         ("policy", policy, policy is None or isinstance(policy, Policy), "give a cachelayer.Policy(...)"),
@@ -105,7 +105,7 @@ def shared_tier(
     faults: Faults,
     background: Background,
 ) -> SharedTier | None:
-    """The tier behind a Redis URL or a store of one's own; None without one. Raises ConfigurationError."""
+    """The tier behind a Redis URL or the user's own store; None without one. Raises ConfigurationError."""
     if store is None:
         return None
     behind = _redis(store, clock) if isinstance(store, str) else store
@@ -120,7 +120,7 @@ def _redis(url: str, clock: Clock) -> object:
     from ..exact.redis.url import parse
 
     if find_spec("hiredis") is None:
-        parse(url)  # no extra mends a URL
+        parse(url)  # a bad URL is the first thing to report: installing the extra would not help
         raise MissingExtra(f"store={url.partition('://')[0]}://...", "hiredis", "redis")
     return RedisStore(url, clock=clock)
 
@@ -155,7 +155,7 @@ def elsewhere(
 
 
 def require_similar(feature: str = "semantic=True") -> None:
-    """Raise MissingExtra where the embedded model cannot run, which `feature` needs."""
+    """Raise MissingExtra if the packages of the embedding model, which `feature` needs, are not installed."""
     for package in _LOCAL:
         if find_spec(package) is None:
             raise MissingExtra(feature, package, "local")
@@ -172,7 +172,7 @@ def similar_tier(
     random: Callable[[], float],
     shadow: float | Literal["auto"] = "auto",
 ) -> tuple[SimilarTier | None, str]:
-    """The tier and '', or None and why there is none. Raises MissingExtra where it is asked for and cannot be."""
+    """(the tier, '') or (None, why there is none). Raises MissingExtra if the tier is demanded and cannot be made."""
     if semantic is False:
         if index is not None:
             raise ConfigurationError(
@@ -204,9 +204,9 @@ def similar_tier(
 def own_tiers(
     shadow: float | str, random: Callable[[], float], faults: Faults, background: Background
 ) -> Callable[[object, str], SimilarTier]:
-    """What makes the similar tier of a function that brings its own vectors, of their maker and the function's name.
+    """Makes similar tiers for functions with their own vectors, given what makes the vectors and the function's name.
 
-    It raises ConfigurationError for what makes no vectors.
+    It raises ConfigurationError for what cannot make vectors.
     """
 
     def make(vector: object, name: str) -> SimilarTier:
@@ -226,7 +226,7 @@ def own_tiers(
 
 
 def remembering(embedder: object) -> CachedEmbedder:
-    """An embedder with a memory of texts, batched where it gains by that. ConfigurationError for what is none."""
+    """An embedder that remembers texts, and batches if that pays. Raises ConfigurationError for anything else."""
     if not isinstance(embedder, Embedder):
         raise ConfigurationError(
             "embedder",
@@ -260,7 +260,7 @@ def _persistent(directory: Path, dimension: int, identity: str) -> VectorIndex:
 
 
 def _make_index(dimension: int, identity: str = "") -> PackedIndex:
-    """What the installed FAISS is built for; whether there is a GPU shows once a partition is large enough for it."""
+    """The index for the installed FAISS, if any; whether there is a GPU shows once a partition is large enough."""
     if find_spec("faiss") is None:
         return PackedIndex(dimension)
     from ..semantic.index.faiss_cpu import FaissIndex
