@@ -1,4 +1,4 @@
-"""Compares a cheap model with a reference, which is asked a sampled share of the same questions in the background."""
+"""Compares a cheap model with a reference, which is asked a sample of the same questions in the background."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LONGEST = 120.0
 
 
 class Comparison:
-    """Whether a function's own answers say the same as a reference's: slices, drift, doubtful ones, and a bound.
+    """How often a function's own answers say the same as a reference's.
 
     `quality` holds slices, hours, drifting scopes and the differing answers; the share of those that differ has a
     confidence sequence like the error budget's (`budget.Interval`). Answers are compared by the function's `judge=`
-    where it has one, else by the rules of `saying`, with doubt taken for a difference.
+    if it has one, else by the rules of `saying`; doubt counts as a difference.
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class Comparison:
         self._interval = Interval()
 
     def draw(self, call: Call, faults: Faults) -> None:
-        """An answer is about to be made. Where chance says that it is compared, what is asked is held for that."""
+        """An answer is about to be made: draw whether it is compared, and if so keep a copy of its arguments."""
         if random() < self._share:
             asked = faults.attempt_now("compare", call.function.identifier.held, call.args, call.kwargs)
             call.drawn = None if isinstance(asked, Reason) else asked
 
     def see(self, call: Call, landing: Landing, tiers: Tiers) -> None:
-        """An answer was made; if it was drawn and kept, compared in the caller's context."""
+        """An answer was made: if it was drawn and kept, compare it, in the caller's context."""
         identity, slot = call.identity, landing.slot
         if identity is None or slot is None or not call.policy.pure:
             return
@@ -122,7 +122,7 @@ class Comparison:
         return self._interval.estimate, *self._interval.bounds()
 
     def report(self) -> dict[str, Any]:
-        """`Quality.report`, and how many answers there were, the share that differs and its 95 % bounds."""
+        """`Quality.report`, with the number of answers, the share that differs and its 95 % bounds."""
         estimate, low, high = self.bounds()
         return {
             **self.quality.report(),

@@ -48,10 +48,10 @@ class Stages(dict[str, float]):
 
 
 class Span:
-    """A sampled request, as a context: the current span inside, emitted when it is left.
+    """A sampled request, for `with`: the current span inside, emitted at the end of the block.
 
-    The backend's span is emitted when the backend is done. It holds no call: what outlives a call in a circle with it
-    costs the collector as much as the span.
+    The backend's span is emitted when the backend is done. A span holds no `Call`: the two would be a reference cycle,
+    and collecting that costs as much as the span.
     """
 
     def __init__(self, names: Tracing, parent: Any, context: Any, call: Call, *, plain: bool) -> None:
@@ -109,7 +109,7 @@ class Span:
         self._attributes = attributes
 
     def streamed(self, chunks: list[Any] | None, fault: BaseException | None = None) -> None:
-        """The backend's stream is over: it ended well with these chunks, or broke off, or all who read it left."""
+        """The backend's stream is over: it ended well with these chunks, or broke off, or all its readers left."""
         called, self._streams = self._streams, None
         if called is not None:
             called.ended(None if chunks is None else [chunk.answer() for chunk in chunks], fault)
@@ -126,7 +126,7 @@ class Span:
 
 
 class _Called:
-    """A call of the backend, as a context: the current span inside; emitted at its end, or that of its stream."""
+    """A call of the backend, for `with`: the current span inside, emitted at the end of the call or of its stream."""
 
     answer: Any = None
 
@@ -182,7 +182,7 @@ class Tracing:
         self.stages = {stage: (f"cachelayer.{stage}", kind) for stage, kind in _KINDS.items()}
 
     def begin(self, call: Call, *, plain: bool) -> Span | None:
-        """The request's span where the sampler wants it; `plain`: the call is made in the caller's thread."""
+        """The request's span, if the sampler wants it; `plain`: the call is made in the caller's thread."""
         begun = self.tracer.begin(self._name)
         if begun is None:
             return None
@@ -190,7 +190,7 @@ class Tracing:
         return span
 
     def read(self, how: Callable[[Any], T], function: Function, answer: Any) -> T | None:
-        """What `how` reads of an answer (of the owner's `view` of it, if any); None where that fails."""
+        """What `how` reads of an answer (or of the owner's `view` of it); None if that fails."""
         read = self._faults.attempt_now("trace", lambda: how(function.seen(answer)))
         return None if isinstance(read, Reason) else read
 

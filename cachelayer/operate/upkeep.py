@@ -18,7 +18,7 @@ from ..tiers.implied import implied_by
 from ..tiers.persistence import Persistence
 
 EVERYBODY: Any = object()
-"""In the place of a tenant's name: all, those without one too."""
+"""In place of a tenant's name: all tenants, and callers without one."""
 
 
 class Upkeep:
@@ -43,11 +43,13 @@ class Upkeep:
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.invalidations.invalidate([*tags, *implied_by(scope)])
-            gone += await self._keeper.forget(**what)  # what was read from the store before it was told
+            gone += await self._keeper.forget(
+                **what
+            )  # some may have been read back before the store was told
         return gone + await self._tell(what, physically=False)
 
     async def _matching(self, what: Any) -> int:
-        """How many entries would go; in steps that leave the loop to others."""
+        """How many entries would go; counted in steps between which the loop runs."""
         declared, elsewhere = self._keeper.declared(**what), self._engine.tiers.elsewhere
         found = set(() if elsewhere is None else elsewhere.coming(declared))
         for number, slot in enumerate(self._keeper.matching(declared), 1):
@@ -57,7 +59,7 @@ class Upkeep:
         return len(found)
 
     async def _tell(self, what: Any, *, physically: bool) -> int:
-        """How many entries went that were no answers of this process yet."""
+        """Carry out an invalidation outside memory; returns how many entries went that were not in memory yet."""
         tiers = self._engine.tiers
         if physically:
             self._forget_texts()
@@ -65,7 +67,7 @@ class Upkeep:
                 await tier.forget_texts()
             if tiers.shortcuts is not None:
                 tiers.shortcuts.clear()
-        declared = self._keeper.declared(**what)  # of scopes that are there by now
+        declared = self._keeper.declared(**what)  # with the scopes that exist by now
         if physically:
             tiers.apart.drop(owners_of(declared))
         return (

@@ -1,4 +1,4 @@
-"""Watching a layer: metrics, money, and the meters that need a running loop."""
+"""Watching a layer: metrics, cost, traces, quality, and the meters that need a running loop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Watching:
-    """One for a layer. Nothing is watched, and nothing costs anything, until it is asked for."""
+    """One per layer. Nothing is watched, and nothing costs anything, until it is asked for."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class Watching:
         self.reset()
 
     def reset(self) -> None:
-        """After a fork the meters are the parent's."""
+        """After a fork, the meters are the parent's."""
         self._meters: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopMeter] = WeakKeyDictionary()
 
     @property
     def counters(self) -> Mapping[str, FunctionStats]:
-        """Of every function, by name; all who have their answers are counted."""
+        """The counters of every function, by name, with everyone counted who has an answer by now."""
         self._deferred.settle()
         return {name: function.stats for name, function in self._functions.items()}
 
@@ -111,14 +111,14 @@ class Watching:
         return self.quality
 
     def watch(self) -> None:
-        """Time streams from now on, and meter the running loop, where there is one."""
+        """Time streams from now on, and meter the running loop, if there is one."""
         self.watches = True
         for function in self._functions.values():
             self.attend(function)
         self.start()
 
     def attend(self, function: Function) -> None:
-        """Watch this function as all the others are."""
+        """Watch this function like all the others."""
         stats = function.stats
         stats.paced, stats.ledger, stats.quality = self.watches, self.ledger, self.quality
         if self.otel is not None:
@@ -129,7 +129,7 @@ class Watching:
             stats.trace_hit, stats.look_at = tracing.hit, 0
 
     def judged(self, hit: Hit, right: bool) -> None:
-        """Somebody judged a hit."""
+        """Pass a person's verdict on a hit to the error budget."""
         found = self._functions.get(hit.function)
         if found is not None:
             self._shadows.verdict(found, hit, right)
@@ -169,7 +169,7 @@ class Watching:
 
 
 def _provider(function: Function) -> str:
-    """Whose model it is, for GenAI's conventions: the package of what is called, such as 'openai'."""
+    """The provider of the model, by the GenAI conventions: the package of what is called, such as 'openai'."""
     return str(getattr(function.fn, "__module__", None) or "unknown").partition(".")[0]
 
 
@@ -181,15 +181,15 @@ class Watched:
     def metrics(self) -> Metrics:
         """All counters and latencies, for Prometheus; see `docs/metrics.md`. Returns the same object each time.
 
-        From the first call on, streams are timed as their readers see them, and stalls of the event loop. Raises
-        MissingExtra where prometheus-client is not installed.
+        From the first call on, streams are timed as their readers see them, and stalls of the event loop are measured.
+        Raises MissingExtra if prometheus-client is not installed.
         """
         return self._watching.metrics()
 
     def otel_metrics(self, provider: Any = None) -> None:
         """Report the same metrics through OpenTelemetry, to `provider` or the global meter provider.
 
-        Raises MissingExtra where opentelemetry is not installed.
+        Raises MissingExtra if opentelemetry is not installed.
         """
         self._watching.otel_metrics(provider)
 
@@ -207,7 +207,7 @@ class Watched:
         """Make OpenTelemetry spans of requests from now on, through `provider` or the global tracer provider.
 
         Its sampler decides which requests. `prompts=True` puts the texts of requests and answers into spans.
-        Raises MissingExtra where opentelemetry-sdk is not installed, ConfigurationError where no provider is set.
+        Raises MissingExtra if opentelemetry-sdk is not installed, ConfigurationError if no provider is set.
         """
         self._watching.trace(provider, prompts=prompts)
 
@@ -221,7 +221,7 @@ class Watched:
     def compare(
         self, function: Any, reference: Callable[..., Any], *, share: float = 0.02, keep: int = 100
     ) -> Comparison:
-        """In the background, ask `reference` too for this share of what `function` answers, and compare the answers.
+        """Ask `reference`, too, for this share of what `function` answers, in the background, and compare the answers.
 
         For a cheap model beside a better one: `reference` takes the same arguments. Answers are compared by the
         function's `judge=`, otherwise by the error budget's own rules. At most `keep` answers that differ are held for

@@ -1,4 +1,7 @@
-"""Wrapping functions: what kind a callable is, and the wrapper that answers a hit with next to no work."""
+"""Wrapping functions: what kind a callable is, and the wrapper that answers a hit with next to no work.
+
+The code of a hit is written out in each wrapper, because a shared function would cost a hit a call.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,15 @@ from .naming import is_method
 
 ScopeOf = Callable[[], Scope | None]
 _LONE = frozenset({str, dict})
-"""Classes of a lone argument whose raw form is looked up without a call."""
+"""Classes of a single argument whose raw form is looked up without a function call."""
 
 
 def kind_of(fn: Callable[..., Any]) -> str:
     """'coroutine', 'async generator', 'generator' or 'plain'; looks through partials, wrappers and `__call__`.
 
-    A plain wrapper of a generator is plain: it may make a list of what that yields, or pass it on.
+    A plain function around a generator is plain: it may make a list of what the generator yields, or pass it on.
     """
-    if inspect.iscoroutinefunction(fn):  # it may say so of itself, as mocks do
+    if inspect.iscoroutinefunction(fn):  # objects can be marked as such, as mocks are
         return "coroutine"
     if not inspect.isroutine(fn) and not isinstance(fn, functools.partial):
         fn = getattr(type(fn), "__call__", fn)  # noqa: B004 - the method itself, not whether there is one
@@ -44,7 +47,7 @@ def kind_of(fn: Callable[..., Any]) -> str:
 
 
 class OfClass(classmethod):  # type: ignore[type-arg]
-    """A wrapped class method; from Python 3.13 on `classmethod` itself binds calls, and nothing else that is asked."""
+    """A wrapped class method; since Python 3.13 `classmethod` binds calls only, not `outcome` and the others."""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self.__func__.__get__(type(instance) if owner is None else owner)
@@ -70,7 +73,7 @@ def wrapped(handle: Handle, kind: str, fn: Callable[..., Any], current: ScopeOf)
 
 
 def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
-    """Answers for a function that keeps nothing in process: by raw form from the shared store, else by the path."""
+    """For a function that keeps nothing in process: answers by raw form from the shared store, else by the path."""
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
     find, serve, breaker = shortcuts.find, shortcuts.served, shortcuts.breaker
     ask, budget = shortcuts.recall.ask, function.store_budget
@@ -164,7 +167,7 @@ def _plain(handle: Handle, current: ScopeOf) -> Any:
 
 
 def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -> Any:
-    """A stored stream's replay where the raw form leads to one, else None."""
+    """The replay of a stored stream if the raw form leads to one, else None."""
     function, now = handle.function, handle.engine.clock.monotonic
     at, stats = now(), function.stats
     if function.linkable and (scope is None or scope.lane is not None):

@@ -30,7 +30,7 @@ def mark_of(fn: Any, what: str, otherwise: T) -> T:
 
 
 def name_of(fn: Any) -> str:
-    """Module and qualified name; `__main__` becomes what it would be if it were imported, so that processes agree."""
+    """Module and qualified name; `__main__` is named as if it were imported, so that processes agree."""
     if isinstance(fn, functools.partial):
         fn = fn.func
     module = getattr(fn, "__module__", None) or type(fn).__module__
@@ -55,12 +55,12 @@ def is_method(fn: Callable[..., Any]) -> bool:
 
 
 def unwrapped(fn: Any) -> Any:
-    """What functions around it stand for, as functools.wraps() has them say."""
+    """The innermost function below wrappers made with functools.wraps()."""
     return inspect.unwrap(fn) if inspect.isroutine(fn) else fn
 
 
 def receiver(fn: Any) -> Any:
-    """The object behind a bound method, an object that is called, or a partial of one; None for other functions."""
+    """The object behind a bound method, a callable object, or a partial of either; None for other functions."""
     fn = unwrapped(fn)
     if isinstance(fn, functools.partial):
         fn = fn.func
@@ -70,16 +70,16 @@ def receiver(fn: Any) -> Any:
 
 
 def bound(fn: Any, options: Mapping[str, Any]) -> str:
-    """What is no argument and given once: by position to a partial, and a frozen object behind a method.
+    """A key of what is bound to a callable: a partial's positional arguments, and a frozen object behind a method.
 
-    "" where it has no key.
+    "" if there is nothing, or it cannot be part of a key.
     """
     given = _given(fn, options)
     return _key(given) if given else ""
 
 
 def with_given(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options, and what of `bound` can change since, such as a partial's list, among what varies the answer."""
+    """The options, with what is `bound` and can still change, such as a partial's list, added to `vary`."""
     kinds = Kinds()
     changing = [one for one in _given(fn, options) if not fixed(one, kinds) and _key([one])]
     return {**options, "vary": [*options.get("vary", ()), lambda: changing]} if changing else options
@@ -102,7 +102,7 @@ def _key(given: list[Any]) -> str:
 
 
 def declared(fn: Any, options: Mapping[str, Any]) -> bool:
-    """Whether it is known what of the object behind a method its answers depend on: from its owner, or its class."""
+    """Whether its owner or its class says on what of the object behind a method the answers depend."""
     said = options.get("self_key") is not None or options.get("share_self")
     return bool(said or mark_of(fn, "version", "") or bound(fn, options))
 
@@ -113,7 +113,7 @@ def _frozen(value: Any) -> bool:
 
 
 def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """The options, and what `self_key` names of the object behind a bound method among what varies the answer."""
+    """The options, with what `self_key` names of the object behind a bound method added to `vary`."""
     key, behind = options.get("self_key"), receiver(fn)
     if key is None or is_method(fn):
         return options
@@ -128,14 +128,14 @@ def with_receiver(fn: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_marks(fn: Any, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options, and what a callable says of itself: in `cachelayer_ignored` the parameters that change no answer, in
-    `cachelayer_vary` what belongs to the key beside the arguments, in `cachelayer_version` what sets it apart from
+    """The options, with a callable's own marks added: `cachelayer_ignored`, the parameters that change no answer;
+    `cachelayer_vary`, what belongs to the key beside the arguments; `cachelayer_version`, what sets it apart from
     others of its name."""
     ignored, version = mark_of(fn, "ignored", frozenset[str]()), mark_of(fn, "version", "")
     if ignored:
         options = {**options, "ignore": [*strings("ignore", options.get("ignore", ())), *ignored]}
     given, vary = options.get("vary", ()), mark_of(fn, "vary", tuple[Any, ...]())
-    if vary and isinstance(given, list | tuple):  # anything else is refused by name
+    if vary and isinstance(given, list | tuple):  # `options.check` refuses anything else
         options = {**options, "vary": [*given, *vary]}
     return {"version": version, **options} if version else options
 
@@ -183,7 +183,7 @@ def check_tags(tags: tuple[str, ...], fn: Any, name: str) -> None:
 
 
 def _fields(template: str, tag: str) -> Iterator[str]:
-    """What a template of a tag names, in its formats too."""
+    """The fields that a tag's template names, also inside format specifications."""
     try:
         parts = list(string.Formatter().parse(template))
     except ValueError as fault:

@@ -1,4 +1,4 @@
-"""What `cached` and `wrap` take beside the fields of `Policy`, checked where a function is wrapped."""
+"""The options of `cached` and `wrap` beside the fields of `Policy`, checked when a function is wrapped."""
 
 from __future__ import annotations
 

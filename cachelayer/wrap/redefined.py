@@ -1,4 +1,4 @@
-"""Functions that are defined again under their name: by a notebook's cell, a reloaded module, a script's next run."""
+"""Functions that are defined again under their name, as by a notebook's cell or a reloaded module."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _unlike = count()
 
 
 def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
-    """Whether `fn` takes the place of `before`, which bears the same name: the very function where nobody `named` it,
-    or what a module or class defines where it defined that.
+    """Whether `fn` replaces `before`, which has the same name: it is the same function and nobody `named` it, or a
+    module or class defines it in the same place.
 
-    A method of another object of its class does where it is `declared` what of the object is part of the key. Functions
-    within functions may be many at a time, by design.
+    A method of another object of the class does so if it is `declared` what of the object is part of the key. Functions
+    inside functions never do: there may be many of them at a time, by design.
     """
     new, old = (_method(fn), _method(before)) if declared else (None, None)
     if new is not None and old is not None and new[0] == old[0]:
@@ -40,7 +40,7 @@ def defined_again(fn: Any, before: Any, *, named: bool, declared: bool) -> bool:
 
 
 def _method(fn: Any) -> tuple[tuple[str, str], Any] | None:
-    """The class of the object behind a method or of one that is called, by its name, and the function in it."""
+    """The class, by name, of the object behind a method or of a callable object, and the function in that class."""
     if inspect.ismethod(fn):
         behind, function = type(fn.__self__), fn.__func__
     elif inspect.isroutine(fn) or isinstance(fn, type | partial):
@@ -51,7 +51,7 @@ def _method(fn: Any) -> tuple[tuple[str, str], Any] | None:
 
 
 def apart(fn: Any, options: Mapping[str, Any], first: tuple[Any, Mapping[str, Any]]) -> str:
-    """ "" where a function does under its options what the `first` of its name does, else what tells them apart."""
+    """ "" if a function and its options are those of the `first` with its name, else a digest that tells them apart."""
     new, old = _function(fn), _function(first[0])
     same = new is old
     own, others = _digest(None if same else new, options), _digest(None if same else old, first[1])
@@ -68,8 +68,8 @@ def _digest(fn: Any, options: Mapping[str, Any]) -> str:
 
 
 def _tree(value: Any, seen: set[int]) -> Tree:
-    """Code, signature and what is closed over of a function, whatever identifies another value; a new number where
-    nothing does, so that it is like no other."""
+    """A function's code, signature and closure; for other values, what identifies them, or a new number if nothing
+    does, so that they equal no other."""
     if isinstance(value, CodeType):
         names = [*value.co_names, "", *value.co_varnames, "", *value.co_freevars]
         return [value.co_code.hex(), value.co_flags, names, [_tree(one, seen) for one in value.co_consts]]
