@@ -112,7 +112,7 @@ async def second_reads(on: Stage) -> Rows:
 
 
 async def layer_misses(on: Stage) -> Rows:
-    """A request that nobody made before, a backend that does nothing, the write behind the caller's back."""
+    """A request that nobody made before, a backend that does nothing, the write in the background."""
     fresh, count = iter(range(10**7, 10**9)), 1_000
     bodies: list[dict[str, Any]] = []
     policy = Policy(budgets=Budgets(store="1s"))

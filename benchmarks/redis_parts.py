@@ -76,7 +76,7 @@ async def alternate(systems: dict[str, Call], n: int, run: Any, repeats: int = R
 
 @contextlib.asynccontextmanager
 async def peer(port: int) -> AsyncIterator[Any]:
-    """redis-py's asyncio client, or None where it is not installed."""
+    """redis-py's asyncio client, or None if it is not installed."""
     try:
         from redis.asyncio import Redis
     except ImportError:

@@ -104,7 +104,7 @@ async def misses(on: Stage) -> Rows:
 
 
 async def writes(on: Stage) -> Rows:
-    """A batch of 64 entries, behind the callers' backs; per entry."""
+    """A batch of 64 entries, in the background; per entry."""
     entries = [on.records[at : at + 64] for at in range(0, ENTRIES, 64)]
 
     async def floor(i: int) -> None:

@@ -21,7 +21,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|w)")
 def seconds(field: str, value: object, *, zero: bool = True, most: float = LONGEST) -> float:
     """`value` in seconds.
 
-    Raises ConfigurationError, naming `field`, for what is no duration, is negative, more than `most`, or is 0 where
+    Raises ConfigurationError, naming `field`, for what is no duration, is negative, more than `most`, or is 0 if
     `zero` is False.
     """
     parsed = value if type(value) is float else _parse(value)

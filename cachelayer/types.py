@@ -145,7 +145,7 @@ class Record:
     scope: bytes = b""
     """Canonical bytes of the scope: the index partition."""
     text: str | None = None
-    """What is compared by meaning; None where the entry is exact-only."""
+    """What is compared by meaning; None if the entry is exact-only."""
     function: str = ""
     seconds: float = 0.0
     tokens: int = 0
@@ -161,7 +161,7 @@ class Embedded:
     vectors: Vectors
     """(n, d) float32, L2-normalized rows."""
     complete: NDArray[np.bool_]
-    """(n,): False where the text exceeded the model's window, so that the vector covers only a part."""
+    """(n,): False if the text exceeded the model's window, so that the vector covers only a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ class Findable:
     identity: str = ""
     """Identity of the embedder that made the vector."""
     vector: NDArray[np.float32] | None = None
-    """(d,) float32, L2-normalized; None where it is kept elsewhere."""
+    """(d,) float32, L2-normalized; None if it is kept elsewhere."""
 
 
 class Candidate(NamedTuple):
@@ -225,7 +225,7 @@ class Candidate(NamedTuple):
     similarity: float
     text: str
     answer: str | None
-    """The stored answer as text, for comparison of answers; None where it has none."""
+    """The stored answer as text, for comparison of answers; None if it has none."""
     turns: tuple[Turn, ...] = ()
 
 

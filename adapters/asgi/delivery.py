@@ -116,7 +116,7 @@ class Delivery:
             await pieces.aclose()  # type: ignore[attr-defined]
 
     async def _head(self, pieces: AsyncIterator[Any]) -> Any:
-        """The first item of another's recording. Raises Again where that one failed before it said anything."""
+        """The first item of another's recording. Raises Again if that one failed before it said anything."""
         try:
             return await anext(pieces)
         except StopAsyncIteration:

@@ -21,7 +21,7 @@ _FOREVER = 2.0**31
 
 
 class Asked(NamedTuple):
-    """What one request asked. None or False where it said nothing."""
+    """What one request asked. None or False if it said nothing."""
 
     no_cache: bool = False
     no_store: bool = False

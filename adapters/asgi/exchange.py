@@ -111,7 +111,7 @@ class Exchange:
         """Bytes of a whole answer, beyond which it is this caller's alone."""
 
     def again(self) -> Exchange:
-        """The same request, to be asked behind the caller's back."""
+        """The same request, to be asked in the background."""
         twin = Exchange(
             self._served,
             dict(self.scope),

@@ -16,7 +16,7 @@ class Pages:
         self._told: OrderedDict[tuple[str, bytes], Headers] = OrderedDict()
 
     def told(self, path: str, origin: bytes) -> Headers | None:
-        """The headers for this origin; None where the app was not asked yet."""
+        """The headers for this origin; None if the app was not asked yet."""
         return self._told.get((path, origin))
 
     def heard(self, path: str, origin: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:

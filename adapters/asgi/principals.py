@@ -57,7 +57,7 @@ def header_name(option: str, given: str | bytes) -> bytes:
 
 
 def header_of(scope: HttpScope, wanted: bytes) -> str | None:
-    """The value of a header that comes once; None where it is absent or comes twice."""
+    """The value of a header that comes once; None if it is absent or comes twice."""
     found = [value for name, value in scope["headers"] if name == wanted]
     return found[0].decode("latin-1").strip() if len(found) == 1 else None
 
@@ -187,7 +187,7 @@ class Principals:
         return hashlib.blake2b(told, digest_size=16, key=self.key).digest()
 
     async def of(self, scope: HttpScope, credentials: list[tuple[bytes, bytes]]) -> Principal | None:
-        """Whose request this is; None where it belongs to nobody and nobody may share it."""
+        """Whose request this is; None if it belongs to nobody and nobody may share it."""
         digest = self.digest(credentials)
         if self._resolver is None:
             if credentials:

@@ -75,7 +75,7 @@ def without_usage(events: bytes) -> bytes:
 
 
 def _object(data: bytes) -> dict[str, Any] | None:
-    """What an event says; None where that is no JSON object."""
+    """What an event says; None if that is no JSON object."""
     try:
         parsed = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -123,7 +123,7 @@ def _retold(events: bytes, made: bytes) -> bytes:
 
 
 def _first_marks(events: bytes) -> Marks | None:
-    """Of the first event that has choices; None where all are Azure's words on the prompt, which have no identity."""
+    """Of the first event that has choices; None if all are Azure's words on the prompt, which have no identity."""
     for data in payloads(events):
         parsed = _object(data)
         if parsed is None:

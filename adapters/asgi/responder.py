@@ -43,7 +43,7 @@ class Responder:
     origin = b""
     """Of the web page that asks."""
     pages: Headers | None = ()
-    """What the app tells that page with each answer; None where it was not asked yet."""
+    """What the app tells that page with each answer; None if it was not asked yet."""
     reveals = True
     """Whether this caller may learn that an entry exists."""
 

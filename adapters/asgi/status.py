@@ -13,7 +13,7 @@ NAME = b"cachelayer"
 
 
 def hit(ttl: float | None, detail: str, name: bytes = NAME) -> Header:
-    """An answer from the cache: `ttl` seconds of freshness are left, negative where it is stale; None where nobody
+    """An answer from the cache: `ttl` seconds of freshness are left, negative where it is stale; None if nobody
     knows."""
     left = b"" if ttl is None else b" ttl=%d;" % int(ttl)
     return b"cache-status", b"%b; hit;%b detail=%b" % (name, left, detail.encode())
@@ -33,7 +33,7 @@ def missed(
     collapsed: bool = False,
     name: bytes = NAME,
 ) -> Header:
-    """A request that was forwarded. `stored` is None where the answer is still on its way."""
+    """A request that was forwarded. `stored` is None if the answer is still on its way."""
     return b"cache-status", _missed(tuple(misses.items()), status, stored, why_not, collapsed, name)
 
 

@@ -119,7 +119,7 @@ def _fresh_for(control: bytes, known: float | None) -> float | None:
 
 
 def decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:
-    """The body without its content encoding; None where it is damaged or grows past ten times `limit`."""
+    """The body without its content encoding; None if it is damaged or grows past ten times `limit`."""
     unpack = zlib.decompressobj(47 if encoding == b"gzip" else 15)
     try:
         plain = unpack.decompress(body, 10 * limit)

@@ -61,7 +61,7 @@ class CacheLayerCache(Undivided, BaseCache):
         self._waiting = _Waiting()
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
-        """Generations for this prompt or one of the same meaning; None where there are none."""
+        """Generations for this prompt or one of the same meaning; None if there are none."""
         return self._waiting.noted(self.seek(prompt, llm_string))
 
     async def alookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
@@ -125,7 +125,7 @@ class CacheLayerCache(Undivided, BaseCache):
         await self._layer.invalidate(scope={"function": self._name})
 
     def _raw_of(self, prompt: str, llm_string: str) -> bytes | None:
-        """What leads straight to an entry; None where more than tenant and arguments decides."""
+        """What leads straight to an entry; None if more than tenant and arguments decides."""
         scope = self._handle.scope
         tenant = None if scope is None else scope.lane
         if not self._handle.function.linkable or (scope is not None and tenant is None):

@@ -35,7 +35,7 @@ class CachedChatModel(BaseChatModel):
     What one of them answered the others serve, and so does the plain model with the same cache. A hit is streamed
     as one chunk, and waits for no rate limiter. A stream is kept when it ended well. Without `cache=` the global one
     counts, as for every model; `cache=False` keeps nothing. Callbacks, tags, metadata and the form of answers are
-    the model's own where they are not given. Raises ConfigurationError where the cache is another one or none.
+    the model's own where they are not given. Raises ConfigurationError if the cache is another one or none.
     """
 
     model: BaseChatModel
@@ -208,7 +208,7 @@ class CachedChatModel(BaseChatModel):
         return prompt_of(messages), self._get_llm_string(stop=stop, **kwargs)
 
     def _store(self) -> CacheLayerCache | None:
-        """The cache to ask; None where the owner wants none."""
+        """The cache to ask; None if the owner wants none."""
         store = get_llm_cache() if self.cache is None or self.cache is True else self.cache
         if store is False or isinstance(store, CacheLayerCache):
             return store or None

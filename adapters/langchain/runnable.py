@@ -30,7 +30,7 @@ class _Made:
     done: bool = False
 
     def cachelayer_held(self) -> _Made:
-        """For a call behind the caller's back: the input as it is now, and an answer that the caller does not get."""
+        """For a call in the background: the input as it is now, and an answer that the caller does not get."""
         return _Made(held(self.input, Kinds()))
 
 

@@ -18,7 +18,7 @@ _USUAL = re.compile(
 
 
 class Marks(NamedTuple):
-    """How an answer's bytes spell its identity; b"" where it has none that can be replaced."""
+    """How an answer's bytes spell its identity; b"" if it has none that can be replaced."""
 
     id: bytes = b""
     """With its name, as b'"id":"chatcmpl-1"'."""

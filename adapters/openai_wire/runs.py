@@ -15,7 +15,7 @@ _ESCAPED = re.compile(rb'(?:[^"\\]++|\\["\\/bfnrtu])*+')
 
 
 def joined(mould: Mould, pieces: Sequence[Any]) -> bytes | None:
-    """The event that adds all these pieces; None where events of this mould do anything else, or one is unsound.
+    """The event that adds all these pieces; None if events of this mould do anything else, or one is unsound.
 
     All that is read of a stream, and the whole answer that is made of it, join such pieces anyway.
     """

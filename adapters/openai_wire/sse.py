@@ -28,7 +28,7 @@ class Framer:
         self._rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """The events that `data` completes, one after the other; b"" where it completes none."""
+        """The events that `data` completes, one after the other; b"" if it completes none."""
         rest = self._rest
         if not rest and data.endswith(b"\n\n"):
             return data

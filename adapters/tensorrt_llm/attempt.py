@@ -30,7 +30,7 @@ class Member:
         self.flight = PrefixFlight(PrefixIndex(router.capacity, router.ttl))
         self.capabilities: Capabilities | None = None
         self.models: frozenset[str] = frozenset()
-        """Of what the fleet serves this replica has to have some; empty where that is not known."""
+        """Of what the fleet serves this replica has to have some; empty if that is not known."""
 
     async def begin(self, warm: Sequence[Mapping[str, Any]], now: float) -> None:
         """Ask what the server is, and fill its cache with the declared prefixes. Raises Unavailable, for one of another

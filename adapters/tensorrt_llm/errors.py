@@ -11,7 +11,7 @@ class BackendError(CacheLayerError):
     """Base of what the adapter raises for a request.
 
     `status` is the HTTP status a gateway would answer with. `retryable` says that another replica may well
-    succeed and that nothing was streamed yet. `retry_after` is in seconds, None where nothing is known.
+    succeed and that nothing was streamed yet. `retry_after` is in seconds, None if nothing is known.
     """
 
     status = 500

@@ -84,7 +84,7 @@ class Fleet:
         return self.capabilities
 
     def _common_models(self) -> frozenset[str]:
-        """What all replicas serve that say so. Raises ConfigurationError where that is nothing."""
+        """What all replicas serve that say so. Raises ConfigurationError if that is nothing."""
         told = {name: m.capabilities.models for name, m in self.members.items() if m.capabilities is not None}
         known = [frozenset(models) for models in told.values() if models]
         common = frozenset.intersection(*known) if known else frozenset[str]()
@@ -118,7 +118,7 @@ class Fleet:
             await member.transport.aclose()
 
     async def events(self, request: Request) -> AsyncGenerator[Event, None]:
-        """See `Transport.events`. Raises Shed where admission declines, RequestRejected for a lane that is none."""
+        """See `Transport.events`. Raises Shed if admission declines, RequestRejected for a lane that is none."""
         ticket = None if self.gate is None else await self._admit(self.gate, request)
         try:
             async with aclosing(self._served(request)) as events:

@@ -55,7 +55,7 @@ class ModelShape:
     hidden: int
     context: int
     latent: int = 0
-    """Numbers a token and layer that stand for K and V of all heads (multi-head latent attention); 0 where each KV
+    """Numbers a token and layer that stand for K and V of all heads (multi-head latent attention); 0 if each KV
     head keeps its own."""
 
     def __post_init__(self) -> None:

@@ -128,7 +128,7 @@ class Router:
         without: Collection[Replica] = (),
         full: Collection[Replica] = (),
     ) -> Choice | None:
-        """The cheapest replica for a prompt of `tokens` tokens; None where none may be asked.
+        """The cheapest replica for a prompt of `tokens` tokens; None if none may be asked.
 
         `without` were tried already, `full` have no room now and serve only where nothing else can be asked. Where
         all breakers are open the replicas are tried before they cooled down, by one request at a time each: they may

@@ -33,7 +33,7 @@ class Histogram:
         return sum(self.counts)
 
     def quantile(self, share: float) -> float | None:
-        """The upper bound of the bucket that holds the quantile; None where nothing was measured."""
+        """The upper bound of the bucket that holds the quantile; None if nothing was measured."""
         rank, seen = share * self.count, 0
         for bound, count in zip((*SECONDS, float("inf")), self.counts, strict=True):
             seen += count

@@ -44,7 +44,7 @@ class Repetition:
         self._head = data[len(outer) : len(data) - len(tail)] + b"\x32" if known else b""
 
     def first_tensor(self, data: bytes) -> bytes | None:
-        """The bytes of the first tensor, None where the response must be parsed."""
+        """The bytes of the first tensor, None if the response must be parsed."""
         at, head = 2, self._head
         while at < len(data) and data[at - 1] > 127:
             at += 1

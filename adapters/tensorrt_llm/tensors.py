@@ -82,7 +82,7 @@ class Layout:
 
 
 def layout_of(config: Mapping[str, Any]) -> Layout | None:
-    """The layout of a model's configuration (the JSON form), None where it is not a TensorRT-LLM text
+    """The layout of a model's configuration (the JSON form), None if it is not a TensorRT-LLM text
     model."""
     inputs = {i["name"]: _datatype(i["data_type"]) for i in config.get("input", ())}
     llmapi = "sampling_param_max_tokens" in inputs
@@ -160,7 +160,7 @@ def flags_of(layout: Layout) -> list[Tensor]:
 
 
 def decode(datatype: str, raw: bytes) -> Any:
-    """The first element of an output tensor; None where it has none."""
+    """The first element of an output tensor; None if it has none."""
     if datatype == "BYTES":
         if len(raw) < 4:
             return None
@@ -195,7 +195,7 @@ class TextDiff:
         self._sent = b""
 
     def step(self, text: bytes, final: bool) -> str:
-        """Raises ValueError where `text` does not continue what was sent."""
+        """Raises ValueError if `text` does not continue what was sent."""
         while not final and text.endswith(HELD):
             text = text[: -len(HELD)]
         sent = self._sent

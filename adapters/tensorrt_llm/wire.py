@@ -23,7 +23,7 @@ def start_of(body: Mapping[str, Any]) -> Start:
 
 
 def delta_of(choice: Mapping[str, Any]) -> Delta | None:
-    """One choice of a chunk or of a whole answer; None where it says nothing (the role chunk)."""
+    """One choice of a chunk or of a whole answer; None if it says nothing (the role chunk)."""
     part = choice.get("delta") or choice.get("message")
     finish = choice.get("finish_reason") or None
     index = choice.get("index") or 0

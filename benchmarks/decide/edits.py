@@ -80,7 +80,7 @@ def trapped(stream: Stream, embed: dict[str, np.ndarray], share: float, seed: in
 
 
 def edit(text: str, name: str, which: int) -> tuple[str, str] | None:
-    """The text under edit `which` of its class, and the edit's name; None where it does not apply."""
+    """The text under edit `which` of its class, and the edit's name; None if it does not apply."""
     rng = random.Random(f"{name}:{which}")
     how = rng.choice(EDITS)
     made = how(text, rng)

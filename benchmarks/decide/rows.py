@@ -24,7 +24,7 @@ WINDOW, SETTLE = 1000, 500
 
 @dataclass
 class Row:
-    """What came of the runs of one row. `held` counts runs; a share is None where a run served nothing."""
+    """What came of the runs of one row. `held` counts runs; a share is None if a run served nothing."""
 
     name: str
     bound: float

@@ -19,7 +19,7 @@ PARTS = ("fit", "tune", "report")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One request. `cls`: its intent; `key`: what identifies its answer, '' where unknown."""
+    """One request. `cls`: its intent; `key`: what identifies its answer, '' if unknown."""
 
     text: str
     source: str

@@ -22,7 +22,7 @@ class Panel:
 
 
 def point(runs: list[Tally]) -> Point | None:
-    """The point of one setting, run in several orders; None where it served nothing by meaning."""
+    """The point of one setting, run in several orders; None if it served nothing by meaning."""
     wrong, similar = sum(run.wrong for run in runs), sum(run.similar for run in runs)
     return (wrong / similar, sum(run.hit for run in runs) / len(runs)) if similar else None
 

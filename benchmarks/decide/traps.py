@@ -1,4 +1,4 @@
-"""One-edit traps: a request changed in one place so that it takes another answer. Each edit gives None where it
+"""One-edit traps: a request changed in one place so that it takes another answer. Each edit gives None if it
 does not apply; every draw comes from the `random.Random` handed in, words from one part of the lists only."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Trapper:
     def __call__(
         self, text: str, rng: random.Random, kinds: list[str] | None = None
     ) -> tuple[str, str] | None:
-        """(trap, kind), or None where no edit of `kinds` fits."""
+        """(trap, kind), or None if no edit of `kinds` fits."""
         order = list(kinds or self.edits)
         rng.shuffle(order)
         for kind in order:

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 PAUSE = 0.0011
-"""Seconds after every fourth request: what is kept behind callers' backs has its turn."""
+"""Seconds after every fourth request: what is kept in the background has its turn."""
 
 
 class Wire(asyncio.Transport):

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     for command in (demo, serve, replay, calibrate, bench, doctor, trtllm):
         command.register(commands)
-    for name in ("stdout", "stderr"):  # either is None where the program was started with it closed
+    for name in ("stdout", "stderr"):  # either is None if the program was started with it closed
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     for out in (sys.stdout, sys.stderr):

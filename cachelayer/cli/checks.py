@@ -57,7 +57,7 @@ def limits() -> Iterator[Finding]:
 
 
 def memory_limit(root: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """Bytes that the control group allows, else what the machine has; None where neither can be read."""
+    """Bytes that the control group allows, else what the machine has; None if neither can be read."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
             text = (root / name).read_text().strip()

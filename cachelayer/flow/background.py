@@ -34,7 +34,7 @@ class Background:
         self, work: Callable[[], Coroutine[Any, Any, Any]], context: contextvars.Context | None = None,
         *, owed: bool = False,
     ) -> bool:  # fmt: skip
-        """Start `work()` on the running loop, in `context`; False where too much is going on, unless it is `owed`."""
+        """Start `work()` on the running loop, in `context`; False if too much is going on, unless it is `owed`."""
         if len(self._tasks) >= self.limit:
             self._tasks -= {task for task in self._tasks if task.get_loop().is_closed()}
         if len(self._tasks) >= self.limit and not owed:

@@ -37,7 +37,7 @@ class Channel:
         self._items: list[Any] = []
 
     async def put(self, item: Any) -> None:
-        """Hand out an item; waits while the reader is behind. Raises OSError where nobody reads any more."""
+        """Hand out an item; waits while the reader is behind. Raises OSError if nobody reads any more."""
         while len(self._items) >= AHEAD and not self._closed:
             self._room = self._loop.create_future()
             await self._room

@@ -60,7 +60,7 @@ class Answer:
         self.headers: Headers = response.raw_headers
 
     def header(self, name: str) -> str:
-        """The value of a header, '' where there is none."""
+        """The value of a header, '' if there is none."""
         value: str = self._response.headers.get(name, "")
         return value
 

@@ -30,7 +30,7 @@ def needed_loop() -> asyncio.AbstractEventLoop:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that this thread must not be kept from; None where it has none."""
+    """The loop that this thread must not be kept from; None if it has none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:

@@ -90,7 +90,7 @@ class Portal:
         return running.result()
 
     async def arun(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T | None:
-        """`work()` on the portal's loop, awaited from another; None where the portal was never needed, or closes."""
+        """`work()` on the portal's loop, awaited from another; None if the portal was never needed, or closes."""
         with self._lock:
             if self._loop is None:
                 return None

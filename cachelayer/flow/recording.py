@@ -122,7 +122,7 @@ class Recording:
             del self, feed  # which lead to an error that holds this frame; so below
 
     def fed(self, item: Any) -> bool:
-        """Record an item while the pump waits for it; False where it has to come through the pump."""
+        """Record an item while the pump waits for it; False if it has to come through the pump."""
         if not self.complete or self._demand is not None:
             return False
         if not self._relays and self._ahead() >= READ_AHEAD - 1:

@@ -32,7 +32,7 @@ class Flight:
 
     task: asyncio.Task[Any] | None = None
     waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None
-    """None where nobody waits yet, or any more."""
+    """None if nobody waits yet, or any more."""
     landed = error = False
     trace: TracebackType | None = None
     """Where the call failed, without the places in which its riders were told."""

@@ -130,7 +130,7 @@ class Tee:
             self._first += 1
 
     def _pull(self) -> Chunk | None:
-        """The source's next chunk, recorded; None where it ended."""
+        """The source's next chunk, recorded; None if it ended."""
         token = WITHIN.set(self._within)
         try:
             item = next(self._source)

@@ -54,7 +54,7 @@ class WriteBack(Generic[T]):
         return len(self._queue)
 
     def offer(self, item: T, loop: asyncio.AbstractEventLoop, urgent: bool = False) -> bool:
-        """Queue `item`, to be handled on `loop`; False where the queue is full. Call from `loop`'s thread."""
+        """Queue `item`, to be handled on `loop`; False if the queue is full. Call from `loop`'s thread."""
         if len(self._queue) >= self.capacity:
             self.dropped += 1
             return False
@@ -131,7 +131,7 @@ class WriteBack(Generic[T]):
         self.handled += len(batch)
 
     async def drain(self, timeout: float | None = None) -> bool:
-        """Wait until what is queued now is handled; False where `timeout` seconds were not enough.
+        """Wait until what is queued now is handled; False if `timeout` seconds were not enough.
 
         All is left to the worker: batches overtake none, so no older answer is written over a newer one.
         """
@@ -147,7 +147,7 @@ class WriteBack(Generic[T]):
         return True
 
     def _at_work(self) -> Future[None] | None:
-        """What resolves with the next batch, of a worker wherever it is, or one begun here; None where all is done."""
+        """What resolves with the next batch, of a worker wherever it is, or one begun here; None if all is done."""
         here = asyncio.get_running_loop()
         with self._lock:
             alive = self._alive(here)

@@ -41,7 +41,7 @@ class RawForms:
         return slot
 
     def link(self, slot: Slot | None, raw: bytes) -> bool:
-        """Let `raw` lead to `slot` from now on; False where it cannot."""
+        """Let `raw` lead to `slot` from now on; False if it cannot."""
         function = self._function
         if slot is None or function.policy.variants > 1 or function.records or not slot.resident:
             return False

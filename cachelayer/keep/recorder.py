@@ -96,7 +96,7 @@ class Recorder:
             self.lost += len(made) - len(kept)
 
     async def drain(self, timeout: float | None = None) -> bool:
-        """Write what is queued now; False where `timeout` seconds were not enough."""
+        """Write what is queued now; False if `timeout` seconds were not enough."""
         return await self._queue.drain(timeout)
 
     async def aclose(self, timeout: float) -> None:

@@ -130,7 +130,7 @@ class Prices:
         return self.find(model) or self.default
 
     def find(self, model: str) -> Price | None:
-        """Likewise; None where no name stands for it."""
+        """Likewise; None if no name stands for it."""
         for name in dict.fromkeys((model, model.rpartition("/")[2])):
             if name in self.models:
                 return self.models[name]

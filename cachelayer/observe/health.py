@@ -34,7 +34,7 @@ class HitRate:
             seen.popleft()
 
     def rates(self) -> tuple[float | None, float | None]:
-        """(recent, typical); None where nothing was asked."""
+        """(recent, typical); None if nothing was asked."""
         (hits, asked), (old_hits, old_asked) = self._windows()
         return hits / asked if asked else None, old_hits / old_asked if old_asked else None
 

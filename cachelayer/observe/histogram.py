@@ -71,7 +71,7 @@ class Histogram:
         self.total += other.total
 
     def quantile(self, q: float) -> float:
-        """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 where empty."""
+        """Upper edge, in seconds, of the bucket that holds the q-th quantile; 0.0 if empty."""
         if not self.count:
             return 0.0
         at = int(np.searchsorted(np.cumsum(self._counts), max(math.ceil(q * self.count), 1)))

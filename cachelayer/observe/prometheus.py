@@ -24,7 +24,7 @@ More = Callable[[], str]
 class Metrics:
     """A collector for any registry of prometheus_client: `REGISTRY.register(layer.metrics())`.
 
-    `render` and `asgi` expose it alone. Raises MissingExtra where prometheus-client is not installed.
+    `render` and `asgi` expose it alone. Raises MissingExtra if prometheus-client is not installed.
     """
 
     def __init__(self, readings: Iterable[Reading], labels: tuple[str, ...] = ()) -> None:

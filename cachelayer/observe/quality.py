@@ -81,7 +81,7 @@ class Quality:
             self._doubt(hit, -1.0, verdict="wrong", truth=truth)
 
     def judged(self, hit: Hit) -> bool:
-        """A person judged this hit, which is exported no more; False where that was told before."""
+        """A person judged this hit, which is exported no more; False if that was told before."""
         self._doubts.pop((hit.id, hit.question), None)
         key = hit.id, blake2b(hit.question.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if key in self._judged:

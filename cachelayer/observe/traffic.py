@@ -42,7 +42,7 @@ class Seen:
 
 
 def row(seen: Seen, trace: Trace) -> dict[str, Any] | None:
-    """The line for `seen`, redacted; None where it is too long to be recorded whole. Raises what `redact` raises."""
+    """The line for `seen`, redacted; None if it is too long to be recorded whole. Raises what `redact` raises."""
     texts = [seen.question, *(text for _, text in seen.turns), seen.answer or ""]
     if any(len(text) > MAX_TEXT for text in texts):
         return None

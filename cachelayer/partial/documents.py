@@ -46,7 +46,7 @@ class Reading:
         return ids
 
     def text(self, document: Any) -> str | None:
-        """What the document says; None where it does not tell."""
+        """What the document says; None if it does not tell."""
         if isinstance(document, str):
             return document
         told = (getter(document) for getter in self._content)

@@ -43,7 +43,7 @@ class Partial:
 
     @cached_property
     def _retrievals(self) -> RetrievalDecider | None:
-        """Decides which retrievals want the same documents; None where the layer is exact only."""
+        """Decides which retrievals want the same documents; None if the layer is exact only."""
         if self._similar is None:
             return None
         decider = RetrievalDecider(random.random)

@@ -42,7 +42,7 @@ class Node:
 
 
 Look = Callable[[int], tuple[str, Iterable[str]] | None]
-"""(function, tags) of the answer under a digest; None where it is not held any more."""
+"""(function, tags) of the answer under a digest; None if it is not held any more."""
 
 
 def tree(function: str, tags: Iterable[str], look: Look, version: Callable[[str], Any]) -> Node:
@@ -92,12 +92,12 @@ class Versions:
         self._seen: OrderedDict[str, OrderedDict[str | None, _Seen]] = OrderedDict()
 
     def get(self, tag: str, tenant: str | None = None) -> Any:
-        """The version that a tenant saw last, else anybody; None where none is known."""
+        """The version that a tenant saw last, else anybody; None if none is known."""
         seen = self._seen.get(tag)
         return None if not seen else seen.get(tenant, seen[next(reversed(seen))]).version
 
     def see(self, tag: str, version: Any, tenant: str | None = None) -> bool:
-        """Note a version; True where it differs from the one before, so that what was built on that is outdated."""
+        """Note a version; True if it differs from the one before, so that what was built on that is outdated."""
         if version is None:
             return False
         seen = self._seen.setdefault(tag, OrderedDict())

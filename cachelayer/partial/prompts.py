@@ -52,7 +52,7 @@ class Prompts:
     def tokenizer(self, encode: Callable[[str], Sequence[int]], *, name: str, **options: Any) -> None:
         """Use `encode` (text to token ids) from now on; `name` tells model and revision: ids of two never meet.
 
-        Raises ConfigurationError where `encode` is not callable.
+        Raises ConfigurationError if `encode` is not callable.
         """
         if not callable(encode):
             raise ConfigurationError("encode", encode, "give a function of a text that returns token ids")

@@ -52,7 +52,7 @@ class Ranking:
             del self._known[next(iter(self._known))]
 
     def order(self, names: Sequence[str], query: NDArray[np.float32]) -> list[int] | None:
-        """Places in `names`, those nearest to the (d,) query first; None where a document is not known."""
+        """Places in `names`, those nearest to the (d,) query first; None if a document is not known."""
         if not self.on or not names:
             return list(range(len(names)))
         vectors = [self._known[name] for name in names if name in self._known]

@@ -97,7 +97,7 @@ class Retrieval(Undivided):
     async def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, best first: cached, or from the retriever.
 
-        Raises ConfigurationError where the retriever returns documents without ids or two with the same, and whatever
+        Raises ConfigurationError if the retriever returns documents without ids or two with the same, and whatever
         it raises.
         """
         return (await self.outcome(*args, **kwargs)).answer  # type: ignore[no-any-return]
@@ -214,7 +214,7 @@ class Retrieval(Undivided):
         return [document_tag(self.corpus, id) for id in self._reading.ids(documents)]
 
     def _wanted(self, args: Any, kwargs: Any) -> int | None:
-        """How many documents a call asks for, of whatever class the number is; None where the retriever decides."""
+        """How many documents a call asks for, of whatever class the number is; None if the retriever decides."""
         return _count(self._k_of(args, kwargs))
 
     def _k_of(self, args: Any, kwargs: Any) -> Any:
@@ -223,7 +223,7 @@ class Retrieval(Undivided):
         return (self.handle.function.identifier.arguments(args, kwargs) or {}).get(self._k)
 
     def _widened(self, args: Any, kwargs: Any, k: int | None) -> tuple[Any, Any] | None:
-        """The arguments that ask for more than the `k` documents that are wanted; None where none are."""
+        """The arguments that ask for more than the `k` documents that are wanted; None if none are."""
         many = self.wide.fetched(k)
         if many == k:
             return None

@@ -55,7 +55,7 @@ class Sameness:
             self._wanted[place] += wanted
 
     def threshold(self, bound: float) -> float | None:
-        """The lowest similarity that serves within `bound`; None where none is known to."""
+        """The lowest similarity that serves within `bound`; None if none is known to."""
         count, wanted, loss, best = 0, 0, 0.0, None
         for place in range(STEPS, -1, -1):
             count += self._counts[place]
@@ -85,9 +85,9 @@ def as_found(names: Sequence[str]) -> Sequence[int]:
 
 
 def loss(cached: str, fresh: str, order: Order = as_found) -> float | None:
-    """The share of what `fresh` was asked for that the best of `cached`, as many, lack; 0 where both are empty.
+    """The share of what `fresh` was asked for that the best of `cached`, as many, lack; 0 if both are empty.
 
-    `order` ranks what is cached for the query that `fresh` answers; None where it cannot.
+    `order` ranks what is cached for the query that `fresh` answers; None if it cannot.
     """
     wanted = _wanted(fresh)
     held = cached.split("\n")[1:]

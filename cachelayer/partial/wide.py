@@ -15,7 +15,7 @@ from .documents import Reading
 from .ranking import Ranking, named
 
 BATCH = 8
-"""Documents embedded at a time, behind the callers' backs, so that queries come in between."""
+"""Documents embedded at a time, in the background, so that queries come in between."""
 
 PATIENCE = 3
 """Times in a row that a retriever tells what is wanted and fails when asked for more, after which it is not asked."""
@@ -48,7 +48,7 @@ class Wide:
         return k * self._times if k is not None and self.ranking.on else k
 
     async def tried(self, asking: Awaitable[list[Any]]) -> list[Any] | None:
-        """What a retriever told when it was asked for more than was wanted; None where it failed.
+        """What a retriever told when it was asked for more than was wanted; None if it failed.
 
         The caller is not to suffer from our asking; one that fails again and again is asked for no more than is wanted.
         """
@@ -100,7 +100,7 @@ class Wide:
                 self.ranking.learn(some, vectors)
 
     def best(self, found: dict[str, Any], call: Call) -> list[Any] | None:
-        """A similar query's result in this call's order; None where it cannot be told, or is not known to hold."""
+        """A similar query's result in this call's order; None if it cannot be told, or is not known to hold."""
         documents = found["documents"]
         if not self.ranking.on:
             return list(documents)

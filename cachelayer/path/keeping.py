@@ -92,7 +92,7 @@ class Keeping:
             call.function.comparison.see(call, landing, self._tiers)
 
     def _kept_later(self, call: Call, landing: Landing, fit: bool | None) -> None:
-        """Keep an answer that `keep` put off. `fit`: whether it may be kept; None where that is yet to be judged."""
+        """Keep an answer that `keep` put off. `fit`: whether it may be kept; None if that is yet to be judged."""
         made, landing.due = landing.due, None
         assert made is not None
         try:

@@ -20,7 +20,7 @@ LEAST = 0.5
 
 
 class Flight:
-    """One answer in the making. `landing` is the engine's own; None where there will be none to share."""
+    """One answer in the making. `landing` is the engine's own; None if there will be none to share."""
 
     __slots__ = ("id", "landing", "loop", "made", "partition", "query", "waiters")
 
@@ -64,7 +64,7 @@ class InFlight:
         return sum(map(len, self._flights.values()))
 
     def begin(self, partition: bytes, query: Query) -> Flight | None:
-        """A flight that others may join until `end`; None where there are too many."""
+        """A flight that others may join until `end`; None if there are too many."""
         loop = asyncio.get_running_loop()
         here = self._flights.setdefault((id(loop), partition), {})
         if len(here) >= MOST:

@@ -65,7 +65,7 @@ class Retyped:
 
 
 def _key(said: Ask | Entry) -> int:
-    """0 where too little is left."""
+    """0 if too little is left."""
     if len(said.text) > LONGEST:
         return 0
     text = asked(said.text)

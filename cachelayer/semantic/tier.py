@@ -147,7 +147,7 @@ class SimilarTier(Lookup):
                 self.decider.forget(entry_id)
 
     def pair(self, entry_id: int, owner: bytes, asked: bytes) -> bytes | None:
-        """An entry's request and another, as `apart` keeps them; None where the entry is not findable."""
+        """An entry's request and another, as `apart` keeps them; None if the entry is not findable."""
         entry = self.entries.get(entry_id)
         return None if entry is None else pair_of(owner, entry.partition, asked, entry)
 

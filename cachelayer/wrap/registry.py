@@ -96,7 +96,7 @@ class Registry:
         return cached
 
     def _refused(self, fn: Any) -> str | None:
-        """What to do instead of wrapping `fn`; None where it can be wrapped."""
+        """What to do instead of wrapping `fn`; None if it can be wrapped."""
         if isinstance(fn, property):
             return "put @property above the layer's decorator"
         if isinstance(fn, type):

@@ -38,7 +38,7 @@ async def eventually(holds: Callable[[], Any], *, within: float = PATIENCE) -> N
 
 
 async def served(store: RedisStore, name: str = "q") -> bytes | None:
-    """The payload, or None where the store gives none, for whatever reason."""
+    """The payload, or None if the store gives none, for whatever reason."""
     wanted = record(name)
     try:
         found = await store.get(wanted.key, wanted.canonical, 2.0)
@@ -48,7 +48,7 @@ async def served(store: RedisStore, name: str = "q") -> bytes | None:
 
 
 async def reason_of(store: RedisStore, wanted: Record) -> Reason | None:
-    """Why the store does not serve the record; None where it does."""
+    """Why the store does not serve the record; None if it does."""
     try:
         found = await store.get(wanted.key, wanted.canonical)
     except Unusable as refusal:

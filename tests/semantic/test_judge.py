@@ -1,4 +1,4 @@
-"""`judge=`: the owner says whether two answers say the same, behind the callers' backs."""
+"""`judge=`: the owner says whether two answers say the same, in the background."""
 
 from __future__ import annotations
 

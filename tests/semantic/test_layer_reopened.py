@@ -86,7 +86,7 @@ async def test_what_another_process_did_meanwhile_is_found_when_it_is_started_ag
     async with service.layer:
         again = await service.ask.outcome("please tell me everything about my parcel")
         assert again.source is Source.BACKEND
-        while not service.layer.stats()["elsewhere"]["restored"]:  # embedded again behind callers' backs
+        while not service.layer.stats()["elsewhere"]["restored"]:  # embedded again in the background
             await asyncio.sleep(0)
         assert await service.sources("refund", "garden") == [Source.INDEX, Source.INDEX]
     assert await restarted(tmp_path, "refund", "garden", "parcel") == [Source.INDEX] * 3

@@ -31,7 +31,7 @@ class Sample:
     due: float
     sent: float = 0.0
     first: float | None = None
-    """When the first piece came; None where the answer does not come in pieces."""
+    """When the first piece came; None if the answer does not come in pieces."""
     last: float = 0.0
     gaps: list[float] = field(default_factory=list)
     status: Status = "ok"
@@ -39,7 +39,7 @@ class Sample:
     said: str = ""
     """What the fault said."""
     hit: bool | None = None
-    """None where the target does not tell."""
+    """None if the target does not tell."""
     why: str = ""
     """Of a miss: the tier that was asked last and its reason, or why the cache was not asked."""
 
@@ -145,7 +145,7 @@ class Arm:
         self.good += all(max(taken.get(name, [0.0])) <= limit for name, limit in self.slo.items())
 
     def answered(self) -> None:
-        """Raises CacheLayerError where no request was: then there is nothing to tell of."""
+        """Raises CacheLayerError if no request was: then there is nothing to tell of."""
         if self.statuses and not self.statuses["ok"]:
             kinds = [
                 f"{n} {kind}" + f" ({self.said[kind]})" * bool(self.said[kind])

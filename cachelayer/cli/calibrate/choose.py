@@ -32,7 +32,7 @@ class Choice:
 
 
 def split(trace: Trace, share: float) -> tuple[Trace, int]:
-    """The trace with the part to choose on first, and where the other begins. Raises TraceError where one is short.
+    """The trace with the part to choose on first, and where the other begins. Raises TraceError if one is short.
 
     A stream is cut in time: what is reported is what came later. Pairs are dealt by connected component, so that no
     question of one part occurs in the other.

@@ -100,7 +100,7 @@ class Desk:
 
 
 def label_in(answer: str) -> str:
-    """The label that an answer of `Desk.answer` ends with; empty where there is none."""
+    """The label that an answer of `Desk.answer` ends with; empty if there is none."""
     return answer.rpartition(SOURCE)[2] if SOURCE in answer else ""
 
 

@@ -121,7 +121,7 @@ class Drive:
 
 
 def _reason(outcome: Outcome, explanation: Explanation) -> str:
-    """Why the similar tier did not answer, with the guard that objected; empty where a tier answered."""
+    """Why the similar tier did not answer, with the guard that objected; empty if a tier answered."""
     if lane_of(outcome) is not Lane.BACKEND:
         return ""
     reason = outcome.misses.get("similar")

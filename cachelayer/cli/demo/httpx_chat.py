@@ -27,7 +27,7 @@ class Chat:
         self._client = httpx.AsyncClient(timeout=_TIMEOUT, headers=headers)
 
     async def write(self, question: str, article: Article) -> str:
-        """The model's answer. Raises CacheLayerError where the server's reply is not one."""
+        """The model's answer. Raises CacheLayerError if the server's reply is not one."""
         messages = [
             {"role": "system", "content": f"{_SYSTEM}{article.title}\n{article.body}"},
             {"role": "user", "content": question},

@@ -64,7 +64,7 @@ class Spelling:
         self._rows = np.stack([self._row(count) for count in counts])
 
     def overlap(self, text: str) -> NDArray[np.float32]:
-        """Cosine with every document, (n,) float32; zeros where nothing is shared."""
+        """Cosine with every document, (n,) float32; zeros if nothing is shared."""
         overlap: NDArray[np.float32] = self._rows @ self._row(Counter(_features(text)))
         return overlap
 

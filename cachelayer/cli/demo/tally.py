@@ -64,7 +64,7 @@ class Wrong:
     similarity: float | None
     confidence: float | None
     made_for: str
-    """A question to which the backend had given this answer; empty where none is known."""
+    """A question to which the backend had given this answer; empty if none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Tally:
 
     @property
     def avoided(self) -> int:
-        """Backend calls spared; calls made behind the caller's back (shadow checks) are subtracted."""
+        """Backend calls spared; calls made in the background (shadow checks) are subtracted."""
         return max(0, self.requests - self.backend_calls)
 
     @property

@@ -18,7 +18,7 @@ class Origins:
         self._anybody = b"*" in self._named
 
     async def passed(self, scope: Any, send: Any) -> Any:
-        """`send` for the answer to a request; None where it was a preflight, which bears no credentials."""
+        """`send` for the answer to a request; None if it was a preflight, which bears no credentials."""
         given = dict(scope["headers"])
         origin = given.get(b"origin", b"")
         allowed = self._anybody or origin.lower() in self._named

@@ -40,7 +40,7 @@ def first(row: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 
 def number(row: Mapping[str, Any], name: str, fault: Fault) -> float | None:
-    """A number from 0 up, or None where the field is absent."""
+    """A number from 0 up, or None if the field is absent."""
     value = row.get(name)
     if value is None:
         return None
@@ -62,7 +62,7 @@ def _finite(value: Any) -> float | None:
 
 
 def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
-    """Arrival in Unix seconds, from seconds, milliseconds or ISO 8601; None where no field tells."""
+    """Arrival in Unix seconds, from seconds, milliseconds or ISO 8601; None if no field tells."""
     name = next((name for name in TIMES if row.get(name) is not None), None)
     if name is None:
         return None
@@ -108,7 +108,7 @@ def asked_of(row: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def chat_of(row: Mapping[str, Any], fault: Fault) -> Chat | None:
-    """The chat body in a line, or None where it holds none."""
+    """The chat body in a line, or None if it holds none."""
     body = body_of(row)
     messages = messages_of(body)
     if messages is None:

@@ -32,7 +32,7 @@ class Asked:
     at: float | None = None
     """Unix seconds."""
     latency: float | None = None
-    """Seconds that the backend took; None where it was not asked, or nobody knows."""
+    """Seconds that the backend took; None if it was not asked, or nobody knows."""
     tokens: int = 0
     counted: bool = True
     """False for the first of a labelled pair, which only fills the cache."""

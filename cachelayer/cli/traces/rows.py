@@ -87,7 +87,7 @@ class Where:
 
 
 def files(path: Path) -> list[Path]:
-    """The file, or those of a directory that traffic was recorded to. Raises TraceError where none is there."""
+    """The file, or those of a directory that traffic was recorded to. Raises TraceError if none is there."""
     if not path.is_dir():
         return [path]
     found = sorted(path.glob("*.jsonl")) or sorted(path.glob("*.jsonl.gz"))

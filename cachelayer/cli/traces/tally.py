@@ -35,7 +35,7 @@ class Tally:
     path: list[int] = field(default_factory=list)
     """One of MISS .. FILLED for each request."""
     checked: list[int] = field(default_factory=list)
-    """Places of similar hits that were asked again behind the caller's back."""
+    """Places of similar hits that were asked again in the background."""
     changed: int = 0
     """Exact repeats that the trace answered differently than before."""
     mistakes: list[Mistake] = field(default_factory=list)

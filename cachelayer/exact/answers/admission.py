@@ -23,7 +23,7 @@ MOST_TOKENS = 2**63 - 1
 
 
 def admit(answer: Any, truncated_ok: bool = False) -> Reason | None:
-    """None where `answer` may be kept, else why not.
+    """None if `answer` may be kept, else why not.
 
     EMPTY_ANSWER: None, white space, an empty container or array, a model's reply without text, tool call or
     other content; 0 and False are answers. ERROR: an exception, `{"error": ...}`, a failed response.
@@ -72,7 +72,7 @@ def _verdict(answer: Any, truncated_ok: bool) -> Reason | None:
 
 
 def tokens_of(answer: Any) -> int:
-    """Tokens the answer says it took, prompt included; 0 where it does not say."""
+    """Tokens the answer says it took, prompt included; 0 if it does not say."""
     return 0 if type(answer) is str else min(tokens(answer), MOST_TOKENS)
 
 
@@ -85,7 +85,7 @@ def has_tool_calls(answer: Any) -> bool:
 
 
 def text_of(answer: Any) -> str | None:
-    """The answer as text, for the comparison of answers; None where it has none.
+    """The answer as text, for the comparison of answers; None if it has none.
 
     Text itself, a model's text (choices on lines of their own, tool calls as JSON after it), a list of str
     joined as the chunks of a stream, an enum's value, canonical JSON up to 64 KiB.
@@ -108,7 +108,7 @@ def text_of(answer: Any) -> str | None:
 
 
 def _canonical(value: Any) -> str | None:
-    """JSON with sorted keys, or None where `value` has no such form or it exceeds 64 KiB."""
+    """JSON with sorted keys, or None if `value` has no such form or it exceeds 64 KiB."""
     try:
         text = orjson.dumps(
             value,

@@ -20,7 +20,7 @@ _make: Any = tuple.__new__
 
 
 def fixed(value: Any, kinds: Kinds) -> bool:
-    """True where nothing that a caller does can change `value`."""
+    """True if nothing that a caller does can change `value`."""
     plan = kinds[type(value)]
     if not plan.hopeful or plan.kind == Kind.FIXED:
         return plan.hopeful

@@ -9,7 +9,7 @@ from .replies import read
 from .tape import HERE, Mould
 
 Joins = Callable[[Mould, Sequence[Any]], Any]
-"""Makes one chunk, to be read, of those with these leaves; None where it cannot."""
+"""Makes one chunk, to be read, of those with these leaves; None if it cannot."""
 
 
 def joined(mould: Mould, pieces: Sequence[Any]) -> Any:

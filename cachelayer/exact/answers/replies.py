@@ -20,7 +20,7 @@ _COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_to
 
 
 def read(answer: Any) -> Reply | None:
-    """What `answer` says, or None where it looks like nothing that a model's API returns."""
+    """What `answer` says, or None if it looks like nothing that a model's API returns."""
     if isinstance(answer, list | tuple):
         if answer and word(fields(answer[0]), "type") in _GENERATIONS:
             return _read_generations(answer)

@@ -33,7 +33,7 @@ class Reply:
     texts: dict[int, list[str]] = field(default_factory=dict)
     """Pieces of text by choice."""
     ends: dict[int, str | None] = field(default_factory=dict)
-    """Why each choice ended, in OpenAI's words; None where it did not say."""
+    """Why each choice ended, in OpenAI's words; None if it did not say."""
     calls: dict[tuple[int, int], Call] = field(default_factory=dict)
     """Tool calls by choice and place."""
     tokens: int = 0

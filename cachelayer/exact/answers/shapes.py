@@ -54,7 +54,7 @@ class Shapes:
         return len(self._known)
 
     def made(self, shape: Shape, *, fresh: bool = True) -> tuple[Made | None, bool]:
-        """What is compiled for this shape, None where compiling it would not pay; and whether it was just now.
+        """What is compiled for this shape, None if compiling it would not pay; and whether it was just now.
 
         Nothing is compiled where `fresh` is False.
         """

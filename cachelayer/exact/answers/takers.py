@@ -18,7 +18,7 @@ _LONG = 4096
 
 
 class Taker:
-    """A shape's `take`: value -> leaves, or None where the value is of another shape."""
+    """A shape's `take`: value -> leaves, or None if the value is of another shape."""
 
     __slots__ = ("copies", "take")
 
@@ -29,7 +29,7 @@ class Taker:
 
 
 def taker(shape: Shape) -> Taker | None:
-    """None where the shape has parts that only a walk can judge."""
+    """None if the shape has parts that only a walk can judge."""
     writer = _Writer(shape)
     if not writer.node("v", next(writer.tokens)):
         return None
@@ -81,7 +81,7 @@ class _Writer:
         return [f"x{i}" for i in range(self.made - n, self.made)]
 
     def node(self, of: str, token: int) -> bool:
-        """Lines that take the value in the variable `of` apart; False where they cannot be written."""
+        """Lines that take the value in the variable `of` apart; False if they cannot be written."""
         match token:
             case T.LEAF:
                 self.leaves.append(of)

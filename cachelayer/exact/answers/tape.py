@@ -42,7 +42,7 @@ class Mould(Protocol):
         """Whether its chunks differ in one value and in nothing else."""
 
     def leaf(self, chunk: Frozen) -> Any:
-        """What differs in this chunk; None where it is not alike."""
+        """What differs in this chunk; None if it is not alike."""
 
     def answer(self, leaf: Any) -> Any:
         """A chunk with this leaf, the caller's own."""

@@ -25,7 +25,7 @@ def usage_of(answer: Any) -> tuple[int, int, int]:
 
 
 def model_in(answer: Any) -> str:
-    """The model that an answer says it is of; empty where it says none."""
+    """The model that an answer says it is of; empty if it says none."""
     for one in reversed(answer) if isinstance(answer, list | tuple) else (answer,):
         of = fields(one)
         of = of if of.get("message") is None else fields(of["message"])

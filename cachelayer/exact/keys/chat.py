@@ -84,7 +84,7 @@ def message_trees(messages: Any, fold: Fold, *, sent: bool = False) -> list[Tree
 
 
 def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
-    """(what must be equal, earlier turns, the text compared by meaning); None where the last message is no user's text.
+    """(what must be equal, earlier turns, the text compared by meaning); None if the last message is no user's text.
 
     What users and the assistant said in plain text is compared on its own; instructions, images, calls and results of
     tools must be equal. Where such a message stands among the turns, all of them must be equal.

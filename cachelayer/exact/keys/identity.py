@@ -90,7 +90,7 @@ class Identifier:
         self._receiver = next(iter(signature.parameters)) if method else None
         parameters = Parameters(signature)
         self.arguments, named, self._positional = parameters.bind, parameters.named, parameters.positional
-        """Arguments by parameter name, defaults filled in; None where the call does not fit the signature."""
+        """Arguments by parameter name, defaults filled in; None if the call does not fit the signature."""
         self._markers = parameters.markers
         for unknown in (n for n in ignore if n not in named and not parameters.extra):
             raise ConfigurationError(

@@ -19,7 +19,7 @@ def compared(
     extra: bool,
     required: bool,
 ) -> str | Callable[..., str] | None:
-    """The parameter, or the function of the arguments, that gives the text; None where nothing is.
+    """The parameter, or the function of the arguments, that gives the text; None if nothing is.
 
     `candidates` are the parameters that count, `named` all that have names, `extra` whether others are taken, too.
     Raises ConfigurationError for a parameter that is not there, and where `required` and the parameters do not say.

@@ -51,7 +51,7 @@ class Parameters:
         """Whether arguments given by position alone, as many as there are parameters, are all of them."""
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any] | None:
-        """Arguments by parameter name, defaults filled in and `*rest` under that name; None where the call does not
+        """Arguments by parameter name, defaults filled in and `*rest` under that name; None if the call does not
         fit the signature.
         """
         if self._simple and not kwargs and len(args) == len(self.positional):

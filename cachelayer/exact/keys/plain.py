@@ -14,7 +14,7 @@ _STRICT = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHRO
 
 
 def encode_plain(fields: dict[str, Any]) -> bytes | None:
-    """What `encode` gives for the trees of these arguments, without building them; None where only trees tell.
+    """What `encode` gives for the trees of these arguments, without building them; None if only trees tell.
 
     That is where anything is no plain JSON value, or bears a NUL, which is what a tag begins with.
     """

@@ -61,7 +61,7 @@ class Calendar:
         self.count -= 1
 
     def front(self) -> Slot | None:
-        """A slot whose turn is first, None where there is none."""
+        """A slot whose turn is first, None if there is none."""
         starts, buckets = self._starts, self._buckets
         while starts:
             bucket = buckets[starts[0]]

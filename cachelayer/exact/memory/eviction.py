@@ -103,7 +103,7 @@ class Eviction:
         self._queues[slot.home].bytes += by
 
     def evict(self, now: float) -> Slot | None:
-        """Who goes next, None where there is nobody; it has left its queue then."""
+        """Who goes next, None if there is nobody; it has left its queue then."""
         probation = self._probation
         if probation.count > 1 and (self.stubbornness <= 0.0 or probation.bytes > self._small):
             slot, queue = self._settle(probation, now), probation

@@ -26,6 +26,6 @@ def refresh_due(now: float, expiry: float, cost: float, draw: float, beta: float
     XFetch: A. Vattani, F. Chierichetti, K. Lowenstein, "Optimal Probabilistic Cache Stampede Prevention", Proceedings
     of the VLDB Endowment 8(8), 2015, section 3.
 
-    Raises ValueError where `draw` is not above 0.
+    Raises ValueError if `draw` is not above 0.
     """
     return now - cost * beta * log(draw) >= expiry

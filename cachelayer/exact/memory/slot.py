@@ -60,7 +60,7 @@ class Slot:
     place: int
     seat: int
     used: float
-    """Monotonic seconds of the latest hit; 0 where there was none since the policy came by."""
+    """Monotonic seconds of the latest hit; 0 if there was none since the policy came by."""
     # The policy's: queue (0: none), time of its turn and index in that bucket, hits it has seen, whether it has a
     # second round, cost per byte relative to the mean.
     home: int

@@ -111,7 +111,7 @@ class Memory:
     def put(self, slot: Slot, now: float) -> bool:
         """Keep `slot`, instead of one with its digest, at the expense of the least valuable ones.
 
-        False where it is too heavy with its scope and tags; the older answer to the same request is gone all the
+        False if it is too heavy with its scope and tags; the older answer to the same request is gone all the
         same. What was kept is found until the next insertion at least.
         """
         table = self._table
@@ -139,7 +139,7 @@ class Memory:
 
     @_whole
     def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool:
-        """Let `raws[digest]` lead straight to `slot` for as long as it lives; False where it cannot.
+        """Let `raws[digest]` lead straight to `slot` for as long as it lives; False if it cannot.
 
         The raw form weighs on the slot. A slot keeps a few raw forms, the oldest gives way.
         """
@@ -205,7 +205,7 @@ class Memory:
         self._begin()
 
     def _make_room(self) -> bool:
-        """Evict until the budget holds; False where nothing is left to evict and it does not."""
+        """Evict until the budget holds; False if nothing is left to evict and it does not."""
         while self.bytes > self.max_bytes:
             victim = self._policy.evict(self._now)
             if victim is None:
@@ -264,7 +264,7 @@ class Memory:
             self.bytes -= GROUP_OVERHEAD + len(slot.scope)
         for tag in slot.tags:
             tagged = self._tags.get(tag)
-            if tagged is not None:  # None where the slot bore the tag twice
+            if tagged is not None:  # None if the slot bore the tag twice
                 tagged.discard(slot)
                 if not tagged:
                     del self._tags[tag]

@@ -213,7 +213,7 @@ class Coherence:
     async def declare(self, texts: Sequence[bytes]) -> None:
         """Write new tokens for these names, on a full server too.
 
-        Raises StoreFault where one could not be written; the others are.
+        Raises StoreFault if one could not be written; the others are.
         """
         results = await self._all(self._declare, texts)
         refused = [text for text, result in zip(texts, results, strict=True) if full(result)]

@@ -33,7 +33,7 @@ class Finding:
 
 
 async def examine(lane: Lane, names: Names, *, trust_reloaded: bool) -> list[Finding]:
-    """Look at every node. Raises StoreFault where one cannot be reached."""
+    """Look at every node. Raises StoreFault if one cannot be reached."""
     findings: list[Finding] = []
     for node in lane.topology:
         where = "" if len(lane.topology.nodes) == 1 else f"{_at(node)}: "

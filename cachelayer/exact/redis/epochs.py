@@ -46,7 +46,7 @@ class Epoch:
 
 
 def unpack(raw: bytes | None) -> Epoch | None:
-    """None where there is nothing, or nothing that this version reads."""
+    """None if there is nothing, or nothing that this version reads."""
     if not isinstance(raw, bytes):
         return None
     try:
@@ -116,7 +116,7 @@ class Table:
         self._doubted.pop(digest, None)
 
     def forget(self, digest: bytes) -> bytes | None:
-        """The token that was known, and may be the current one still; b"" where it was lost; None where none was."""
+        """The token that was known, and may be the current one still; b"" if it was lost; None if none was."""
         self.valid.clear()
         known = self._known.pop(digest, None)
         if known is not None:
@@ -132,7 +132,7 @@ class Table:
         self.valid.clear()
 
     def compare(self, deps: bytes) -> list[bytes] | None:
-        """None where a token is known to be outdated, else the digests of those not known; [] means valid."""
+        """None if a token is known to be outdated, else the digests of those not known; [] means valid."""
         unknown = []
         for at in range(0, len(deps), DEP):
             known = self._known.get(deps[at : at + 16])

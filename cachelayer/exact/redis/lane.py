@@ -90,7 +90,7 @@ class Lane:
         self.leases.changed(names)
 
     def begin(self) -> None:
-        """Connect behind the caller's back, and keep trying."""
+        """Connect in the background, and keep trying."""
         if self._ticker is None:
             self._ticker = contextvars.Context().run(Ticker, self._target.beat, self._beat)
             if self.only is not None:

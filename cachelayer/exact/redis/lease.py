@@ -92,7 +92,7 @@ class Leases:
         self._held: set[RedisLease] = set()
 
     async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
-        """The lease, or None where another holds it. Raises StoreFault."""
+        """The lease, or None if another holds it. Raises StoreFault."""
         name, owner, since = self._names.lease(key), os.urandom(16), self.now()
         take = pack(b"SET", name, owner, b"NX", b"PX", int(ttl * 1000))
         request = Request(name, [take, pack(b"TIME")], atomic=True)

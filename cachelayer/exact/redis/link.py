@@ -126,7 +126,7 @@ class Link:
         return self.need()
 
     def need(self) -> Pipe:
-        """The connected pipe, now. Raises StoreFault where there is none."""
+        """The connected pipe, now. Raises StoreFault if there is none."""
         if self.pipe is None:
             raise StoreFault(str(self.fault or "not connected to Redis"))
         return self.pipe
@@ -182,7 +182,7 @@ class Link:
                 pipe.abort(StoreFault("the connection was given up"))
 
     def _stand(self, pipe: Pipe, replies: list[Any]) -> None:
-        """Raises StoreFault where it broke at once, or where what `up` needs was refused."""
+        """Raises StoreFault if it broke at once, or where what `up` needs was refused."""
         if not pipe.lost.done():
             self.pipe, self.fault, pipe.ended = pipe, None, self._ended
             self._seen = NOTHING_OWED

@@ -75,7 +75,7 @@ class Names:
         return SEALED + self._seal.key_id + self._seal.close(self._around(digest), text)
 
     def labelled(self, digest: bytes, label: bytes) -> bytes:
-        """The name that a label hides; b"" where no key opens it."""
+        """The name that a label hides; b"" if no key opens it."""
         if not label.startswith(SEALED):
             return label
         try:

@@ -232,14 +232,14 @@ def parse_info(text: bytes | str) -> dict[str, str]:
 
 
 def mode_in(facts: dict[str, str]) -> str:
-    """What kind of a server INFO speaks of: standalone, cluster or sentinel; "" where it does not tell."""
+    """What kind of a server INFO speaks of: standalone, cluster or sentinel; "" if it does not tell."""
     return facts.get("redis_mode") or facts.get("server_mode", "")  # the latter from Valkey 8 on
 
 
 def incarnation_in(facts: dict[str, str]) -> tuple[bytes, float] | None:
     """Which run of the server INFO speaks of, and its age in seconds: less than none where its clock was set back.
 
-    None where it tells neither, as a proxy or a hosted server may: then restarts of the server go unnoticed.
+    None if it tells neither, as a proxy or a hosted server may: then restarts of the server go unnoticed.
     """
     run, age = facts.get("run_id", ""), facts.get("uptime_in_seconds", "")
     if not re.fullmatch("[0-9a-f]{16,}", run) or not re.fullmatch("-?[0-9]+", age):

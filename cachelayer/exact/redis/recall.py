@@ -107,7 +107,7 @@ class Recall:
         self._now = clock.monotonic
 
     def seen(self, record: Record, decode: Callable[[bytes], Any]) -> Seen | None:
-        """What to remember of a record that was read; None where it must be opened each time."""
+        """What to remember of a record that was read; None if it must be opened each time."""
         outline = record.outline if isinstance(record, Stored) else None
         if outline is None:
             return None
@@ -118,7 +118,7 @@ class Recall:
         )  # fmt: skip
 
     def ask(self, seen: Seen, budget: float) -> asyncio.Future[Any] | None:
-        """The answer to come, as `Again.open` gives it; None where the running loop could not judge it.
+        """The answer to come, as `Again.open` gives it; None if the running loop could not judge it.
 
         Raises StoreFault, as the answer may.
         """

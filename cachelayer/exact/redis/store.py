@@ -124,7 +124,7 @@ class RedisStore:
     # reading ------------------------------------------------------------------------------------------------
 
     def ask(self, key: bytes, budget: float) -> Asked | None:
-        """Ask ahead of `get` for what is under `key`; None where no connection was made yet. Raises StoreFault."""
+        """Ask ahead of `get` for what is under `key`; None if no connection was made yet. Raises StoreFault."""
         lane = self._lanes.get(asyncio.get_running_loop())
         return None if lane is None or not lane.started else lane.fetch(key, self._names.word(key), budget)
 
@@ -209,7 +209,7 @@ class RedisStore:
     async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
         """Declare everything under these tags and scopes invalid, for every process, in O(number given).
 
-        Raises StoreFault where one could not be declared; the others are. On a server with replicas it waits a moment
+        Raises StoreFault if one could not be declared; the others are. On a server with replicas it waits a moment
         for one of them to have it; `stats()["unconfirmed"]` counts where none did.
         """
         lane = await self._started()
@@ -233,7 +233,7 @@ class RedisStore:
     # sharing ------------------------------------------------------------------------------------------------
 
     async def acquire(self, key: bytes, ttl: float) -> RedisLease | None:
-        """The lease for `key`, renewed until released, or None where another process holds it. Raises StoreFault."""
+        """The lease for `key`, renewed until released, or None if another process holds it. Raises StoreFault."""
         return await (await self._started()).leases.acquire(key, ttl)
 
     async def wait(self, key: bytes, timeout: float) -> None:
@@ -280,7 +280,7 @@ class RedisStore:
     # looking at it ------------------------------------------------------------------------------------------
 
     async def diagnose(self) -> list[Finding]:
-        """What is right and wrong with the servers, with remedies. Raises StoreFault where none can be reached."""
+        """What is right and wrong with the servers, with remedies. Raises StoreFault if none can be reached."""
         return await examine(await self._started(), self._names, trust_reloaded=self._trust_reloaded)
 
     def stats(self) -> dict[str, Any]:

@@ -95,7 +95,7 @@ class Topology:
         return bool(self.nodes) and all(node.coherent for node in self.nodes.values())
 
     def route(self, name: bytes) -> Node:
-        """The node that owns `name`. Raises StoreFault where none is known."""
+        """The node that owns `name`. Raises StoreFault if none is known."""
         if self.only is not None:
             return self.only
         node = self._slots[slot_of(name)]

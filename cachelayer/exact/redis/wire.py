@@ -83,7 +83,7 @@ class Stored(Record):
 
     @property
     def outline(self) -> Outline | None:
-        """None where the entry had to be opened to be read."""
+        """None if the entry had to be opened to be read."""
         _, _, _, body, scope, _, canonical = self._source
         if not scope:
             return None
@@ -152,7 +152,7 @@ class Wire:
         return start + _CHECKSUM.pack(xxh3_64_intdigest(rest)) + rest
 
     def read(self, raw: bytes, key: bytes, canonical: bytes, offset: float, now: float) -> Opened | None:
-        """None where the entry belongs to another request under the same key; raises Unusable with the reason.
+        """None if the entry belongs to another request under the same key; raises Unusable with the reason.
 
         `offset` and `now` as for `write`. The record's times are ours.
         """
@@ -209,7 +209,7 @@ class Wire:
     def newer(self, head: bytes, fence: int) -> bool:
         """Whether what lies there must not be overwritten: a newer schema or format, or a later lease holder's.
 
-        `head` is its first PEEK bytes, or b"" where there is nothing.
+        `head` is its first PEEK bytes, or b"" if there is nothing.
         """
         if len(head) < PEEK:
             return False
@@ -219,7 +219,7 @@ class Wire:
 
 
 def head_size(head: bytes) -> int:
-    """The bytes that an entry's header and epochs take; 0 where `head`, its beginning, is no entry of this format."""
+    """The bytes that an entry's header and epochs take; 0 if `head`, its beginning, is no entry of this format."""
     if len(head) < HEADER.size or head[:2] != MAGIC or head[2] != VERSION:
         return 0
     return HEADER.size + DEP * int(HEADER.unpack_from(head)[-1])

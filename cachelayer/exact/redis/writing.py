@@ -71,7 +71,7 @@ class Writer:
         self._topology, self._coherence, self._refused = topology, coherence, refused
 
     async def put(self, records: Sequence[Record], fences: Mapping[bytes, int]) -> int:
-        """How many were stored. Raises StoreFault where some could not be; the others are stored."""
+        """How many were stored. Raises StoreFault if some could not be; the others are stored."""
         drafts, faults = self._drafts(records)
         drafts = self._usable(await self._look(drafts, fences, faults), await self._epochs(drafts, faults))
         stored = await self._store(drafts, fences, faults)

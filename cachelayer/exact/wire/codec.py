@@ -172,7 +172,7 @@ class Codec:
 
 
 def _pack(body: bytes) -> bytes | None:
-    """The body compressed, or None where a probe of its beginning, or the whole, shrinks by less than a tenth."""
+    """The body compressed, or None if a probe of its beginning, or the whole, shrinks by less than a tenth."""
     if len(body) > 2 * _PROBE and len(zlib.compress(body[:_PROBE], 1)) > 0.9 * _PROBE:
         return None
     packed = zlib.compress(body, 1)

@@ -33,7 +33,7 @@ def body_of(findable: Findable, record: Record) -> bytes:
 
 
 def kept_of(key: int, body: bytes) -> Kept | None:
-    """The entry of an id; None where the bytes are none of this version's."""
+    """The entry of an id; None if the bytes are none of this version's."""
     try:
         meta, canonical, partition = _SIZES.unpack_from(body)
         at = _SIZES.size + meta

@@ -47,7 +47,7 @@ class Scan:
 
     mark: bytes = b""
     whole: int = 0
-    """Where the last part that checks ends; 0 where the file is no log of this version."""
+    """Where the last part that checks ends; 0 if the file is no log of this version."""
     damaged: int = 0
     """Bytes before that end that do not check."""
     alive: dict[int, Span] = field(default_factory=dict)

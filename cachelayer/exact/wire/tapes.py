@@ -39,7 +39,7 @@ class TapeWire:
         self._max_bytes, self._freezer = max_bytes, Freezer(shapes=64)
 
     def write(self, chunks: Chunks) -> list[Any] | None:
-        """The list; None where no chunks are alike."""
+        """The list; None if no chunks are alike."""
         if not any(type(part) is Run for part in chunks.parts):
             return None
         items: list[Any] = []
@@ -59,7 +59,7 @@ class TapeWire:
         return None if self._mould(sample) is None else [sample, "".join(leaves), lengths]
 
     def _mould(self, sample: Any) -> Shaped | None:
-        """What a sample is one of; None where its text does not stand in one leaf of it."""
+        """What a sample is one of; None if its text does not stand in one leaf of it."""
         try:
             frozen = self._freezer.freeze(sample)
         except NotKeepable:

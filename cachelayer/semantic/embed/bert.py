@@ -39,7 +39,7 @@ class Shape:
 def read_shape(directory: Path) -> Shape:
     """From the configuration files of a sentence-transformers directory.
 
-    Raises ConfigurationError where the architecture or pooling is not one that this module writes.
+    Raises ConfigurationError if the architecture or pooling is not one that this module writes.
     """
     config = _json(directory / "config.json")
     pooling = _json(directory / "1_Pooling" / "config.json")

@@ -84,7 +84,7 @@ class OnnxEmbedder:
             self._under_way -= len(parts)
 
     async def read_tokens(self, texts: Sequence[str]) -> list[Tokens | None]:
-        """Each text token by token; None where the model cannot read it whole. Of the default model alone: what its
+        """Each text token by token; None if the model cannot read it whole. Of the default model alone: what its
         states mean was learned. RuntimeError before `start`."""
         if self._encoder is None:
             raise RuntimeError("the embedder is not started: await embedder.start() first")

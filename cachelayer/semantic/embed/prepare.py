@@ -186,7 +186,7 @@ def _publish(prepared: Prepared, files: dict[str, bytes], origin: str) -> None:
 
 
 def _load(directory: Path, origin: str) -> Prepared | None:
-    """The prepared model, or None where it is absent, damaged or made from another source."""
+    """The prepared model, or None if it is absent, damaged or made from another source."""
     try:
         manifest = json.loads((directory / "manifest.json").read_text())
         whole = all(_digest(directory / name) == digest for name, digest in manifest["files"].items())

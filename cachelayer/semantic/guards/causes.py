@@ -82,7 +82,7 @@ def causes(a: Signature, b: Signature) -> bool:
 
 
 def _asks(s: Signature) -> str:
-    """'cause' or 'effect', or '' where it is neither or both."""
+    """'cause' or 'effect', or '' if it is neither or both."""
     cause, effect = _says(s, _CAUSE), _says(s, _EFFECT) or _does_to(s)
     return "" if cause == effect else "cause" if cause else "effect"
 

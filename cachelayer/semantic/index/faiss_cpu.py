@@ -122,7 +122,7 @@ class FaissIndex(PackedIndex):
         return alive if len(scanned) == 1 else sorted(alive, reverse=True)
 
     def _from_sieve(self, view: View, queries: Vectors, k: int) -> Found | None:
-        """The best of the coded rows; None where the dead crowd out the living of any query."""
+        """The best of the coded rows; None if the dead crowd out the living of any query."""
         sieve, live = view.sieve, view.pages[0].home.live
         dead = max(0, view.rows - live)
         stretch = 1.0 if not dead else view.rows / max(live, 1)

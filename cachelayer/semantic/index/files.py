@@ -118,11 +118,11 @@ class IndexFiles:
         return sum(path.stat().st_size for path in self.directory.glob("*-*"))
 
     def left(self, journal: Journal) -> Left | None:
-        """Where to go on after the directory was let go; None where not all is written."""
+        """Where to go on after the directory was let go; None if not all is written."""
         return None if journal.pending else Left(self._generation, journal.size, journal.count)
 
     def rejoin(self, left: Left | None) -> Journal | None:
-        """The journal to go on with, where nobody else wrote since; None where all is to be written anew."""
+        """The journal to go on with, where nobody else wrote since; None if all is to be written anew."""
         self._generation = max([0, *map(_number, self.directory.glob("*-*"))])
         path = self._path("journal")
         if left is None or left.generation != self._generation or not path.exists():

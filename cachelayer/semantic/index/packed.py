@@ -102,7 +102,7 @@ class PackedIndex:
         return key in self._page_of
 
     def vector(self, key: int) -> NDArray[np.float32] | None:
-        """The row of id `key`, (d,) float32 of length 1; None where it is not here."""
+        """The row of id `key`, (d,) float32 of length 1; None if it is not here."""
         page = self._page_of.get(key)
         for holder in () if page is None else page.moved or (page,):
             rows = np.flatnonzero(holder.ids[: holder.count] == key)

@@ -156,7 +156,7 @@ class PersistentIndex:
 
     @property
     def failure(self) -> str:
-        """Why nothing is written; '' where all is well."""
+        """Why nothing is written; '' if all is well."""
         return "" if self.fault is None else self.fault.strerror or str(self.fault)
 
     @property
@@ -194,7 +194,7 @@ class PersistentIndex:
     def scrub(self) -> None:
         """Leave nothing on the disk of what was removed: write a new snapshot; where that fails, delete all files.
 
-        Raises OSError where that fails, too.
+        Raises OSError if that fails, too.
         """
         self.snapshot()
         if self.fault is not None:

@@ -35,7 +35,7 @@ class CloseReader:
     async def read(
         self, embedder: Any, query: Query, candidate: Candidate, tenant: str | None = None
     ) -> Query | None:
-        """The query with what a close reading of the candidate shows; None where a text cannot be read whole.
+        """The query with what a close reading of the candidate shows; None if a text cannot be read whole.
 
         What was read for one tenant is read anew for another, whom its haste would tell of the text.
         Raises what the embedder raises.

@@ -211,7 +211,7 @@ def _features(a: Reading, b: Reading, table: Words) -> list[float]:
 def _last(
     a: Sequence[Said], b: Sequence[Said], odds: dict[tuple[int, int], float], role: str
 ) -> tuple[float, float]:
-    """Log odds that the last turns of a role say the same, and 1.0 where one side alone has such a turn."""
+    """Log odds that the last turns of a role say the same, and 1.0 if one side alone has such a turn."""
     i = next((k for k in range(len(a) - 1, -1, -1) if a[k][0] == role), -1)
     j = next((k for k in range(len(b) - 1, -1, -1) if b[k][0] == role), -1)
     if i < 0 or j < 0:

@@ -89,7 +89,7 @@ _HOMONYMS: Final = frozenset(
 
 
 def capitals(text: str, words: Iterable[str]) -> frozenset[str] | None:
-    """Which `words` are another word without their capitals, and have them; None where all or none are capitals."""
+    """Which `words` are another word without their capitals, and have them; None if all or none are capitals."""
     if _HOMONYMS.isdisjoint(words):
         return NONE
     if text.islower() or text.isupper():

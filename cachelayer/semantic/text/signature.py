@@ -44,11 +44,11 @@ class Signature:
     roles: tuple[tuple[str, str], ...]
     """(direction word, stem of what follows it), in order."""
     english: bool
-    """False where words of other languages outnumber English ones: word classes cannot be read then."""
+    """False if words of other languages outnumber English ones: word classes cannot be read then."""
     formal: str
     """What is written as code, formulas, patterns and data are, in order and in its own case."""
     capitals: frozenset[str] | None
-    """Words that are another word in lower case ('us', 'polish') and have capitals; None where case is a habit."""
+    """Words that are another word in lower case ('us', 'polish') and have capitals; None if case is a habit."""
     vocabulary: frozenset[str] = field(init=False, repr=False, compare=False)
     """`words` as a set. This and `stems` are made when they are first asked for."""
     stems: frozenset[str] = field(init=False, repr=False, compare=False)

@@ -234,7 +234,7 @@ class _Run:
         yield b"data: [DONE]\n\n"
 
     async def stream(self, writer: asyncio.StreamWriter) -> bool:
-        """False where the connection is to be closed."""
+        """False if the connection is to be closed."""
         rest = self.script.rest
         writer.write(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"

@@ -85,7 +85,7 @@ class TritonServer:
                 raise RuntimeError(f"tritonserver is not ready:\n{told[-4000:]}")
 
     def _ready_by(self, deadline: float) -> bool:
-        """False where it ended, or is not ready by then."""
+        """False if it ended, or is not ready by then."""
         assert self.process is not None
         address = f"http://127.0.0.1:{self.http}/v2/health/ready"
         while time.monotonic() < deadline and self.process.poll() is None:
