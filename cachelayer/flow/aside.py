@@ -15,7 +15,7 @@ _LATER = suppress(Exception)
 
 
 class Aside:
-    """A piece of work that neither delays the code that starts it nor raises there."""
+    """A piece of work that neither delays the code that starts it nor raises in it."""
 
     _task: asyncio.Task[Any] | None = None
     _error: BaseException | None = None
@@ -41,11 +41,11 @@ class Aside:
 
 @types.coroutine
 def turn() -> Generator[None, None, None]:
-    """Let the event loop turn once, which sends what was written to a socket."""
+    """Let the event loop turn once, so that what was written to a socket is sent."""
     yield
 
 
 async def whole_turn() -> None:
-    """Let what was begun before take its first step, even where a task of `Starter` goes on in the turn under way."""
+    """Let tasks begun before take their first step, even if a task of `Starter` runs in the current turn."""
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -15,12 +15,12 @@ from ..types import Reason
 T = TypeVar("T")
 _log = logging.getLogger("cachelayer")
 QUIET = 60.0
-"""Seconds between two log lines of one stage."""
+"""Least seconds between two log lines of one stage."""
 _OURS = __name__.partition(".")[0]
 
 
 class Faults:
-    """Counts faults by stage and reason, and logs one line a stage and minute, without prompt text."""
+    """Counts faults by stage and reason, and logs at most one line per stage and minute, without prompt text."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -28,7 +28,7 @@ class Faults:
         self._logged: dict[tuple[str, str], float] = {}
 
     def report(self, stage: str, fault: BaseException, of: str = "") -> Reason:
-        """Count `fault`; returns the reason it carries, or FAULT. What is merely unusable is no fault.
+        """Count `fault`; returns the reason it carries, or FAULT. `Unusable` is not counted as a fault.
 
         `of`: the function whose own code failed (its `ttl`, its `tags`), without which its answers are not stored.
         """
@@ -66,7 +66,7 @@ class Faults:
         return guard.reason
 
     def forgives(self, stage: str, fault: BaseException | None, of: str = "") -> Reason | None:
-        """Count a fault that goes no further: its reason; None for what does: cancellations, configuration faults."""
+        """Count a fault and return its reason; None for what must pass: cancellations and configuration errors."""
         if fault is None or isinstance(fault, ConfigurationError):
             return None
         if interrupted(fault):
@@ -74,7 +74,7 @@ class Faults:
         return self.report(stage, fault, of)
 
     def guard(self, stage: str) -> _Guard:
-        """For `with`: a fault inside is counted and goes no further; may be used again and again."""
+        """For `with`: a fault inside is counted and goes no further. Reusable."""
         return _Guard(self, stage)
 
     def attempt_now(self, stage: str, work: Callable[..., T], *args: Any, of: str = "") -> T | Reason:
@@ -86,9 +86,9 @@ class Faults:
 
 
 def _more(fault: BaseException, owners: str | None) -> str:
-    """What can be said of a fault without a word of a prompt, which messages of others may hold.
+    """What can be said of a fault without quoting a prompt, which messages of foreign exceptions may contain.
 
-    `owners`: what failed where that is a function, or a template, of the owner's.
+    `owners`: the owner's function or template that failed, if it was one.
     """
     if isinstance(
         getattr(fault, "reason", None), Reason
@@ -109,7 +109,7 @@ def _more(fault: BaseException, owners: str | None) -> str:
 
 
 class _Guard:
-    """Law 1: no fault of a tier reaches the caller. Cancellations and configuration faults pass."""
+    """Law 1: no fault of a tier reaches the caller. Cancellations and configuration errors pass."""
 
     __slots__ = ("_faults", "_of", "_stage", "reason")
 
@@ -128,12 +128,12 @@ class _Guard:
 
 
 def interrupted(fault: BaseException) -> bool:
-    """Whether work stopped because it was to, by its task or its process, and not by a fault."""
+    """Whether work stopped because its task or process was told to stop, and not because of a fault."""
     return not isinstance(fault, Exception) and not _strayed(fault)
 
 
 def _strayed(fault: BaseException) -> bool:
-    """Whether it is the cancellation of another's work, for which this task was waiting, and not of this task."""
+    """Whether this is the cancellation of other work, for which this task was waiting, and not of this task."""
     if not isinstance(fault, asyncio.CancelledError):
         return False
     task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""Which event loop does something on behalf of all others, and what happens once none does, however its loop ended."""
+"""Which event loop does something on behalf of all others, and what to do once none does, however its loop ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 
 REST = 60.0
-"""Seconds after which a loop's timer looks whether it is still of use."""
+"""Seconds after which a loop's timer checks whether it is still needed."""
 
 
 class Attendance:
@@ -22,11 +22,11 @@ class Attendance:
         self._current: object = None
 
     def __bool__(self) -> bool:
-        """Whether a loop attends that neither ended nor stands still (`run_until_complete`, now and then)."""
+        """Whether a loop attends that has not ended and is running now (`run_until_complete` runs it only at times)."""
         return self.loop is not None and self.loop.is_running()
 
     def begin(self) -> object:
-        """The running loop attends from now on; what to give `end`."""
+        """The running loop attends from now on; returns what to give `end`."""
         if self.loop is not None:
             self.reset()
         self.loop, self._current = asyncio.get_running_loop(), object()
@@ -36,7 +36,7 @@ class Attendance:
         return self._current
 
     def end(self, attendance: object) -> None:
-        """It is over; nothing where another one began since."""
+        """This attendance is over; does nothing if another one has begun since."""
         if self.is_current(attendance):
             self.reset()
 
@@ -50,7 +50,7 @@ class Attendance:
 
 
 class _Resting:
-    """Held by a loop's timers alone, so that it goes when they do."""
+    """Referenced only by a loop's timers, so that it is collected when they are."""
 
     def __init__(self, owner: weakref.ref[Attendance], attendance: object) -> None:
         self._owner, self._attendance = owner, attendance
@@ -62,7 +62,7 @@ class _Resting:
 
 
 def _closed(owner: weakref.ref[Attendance], attendance: object) -> None:
-    """In a thread, because a loop may be closed by the garbage collector, in the middle of anything."""
+    """Runs in a thread, because the garbage collector may close a loop in the middle of anything."""
     there = owner()
     if there is not None and there.is_current(attendance) and not sys.is_finalizing():
         threading.Thread(target=there.end, args=(attendance,), name="cachelayer-end", daemon=True).start()

@@ -1,10 +1,10 @@
 """Keeps a loop awake until a reply comes, where that is faster than falling asleep and being woken.
 
-Of a GET over loopback that takes 65 us, falling asleep and waking up take 25.
+Of the 65 us of a GET over loopback, falling asleep and waking up take 25.
 
-Who spins as long as sleeping costs, then sleeps, never pays more than twice the least; where replies take longer than
-that again and again, nobody spins. Source: Karlin, Li, Manasse, Owicki, "Empirical studies of competitive spinning
-for a shared-memory multiprocessor", SOSP 1991.
+Spinning for as long as sleeping costs, and then sleeping, never costs more than twice the optimum; if replies keep
+taking longer than that, the loop does not spin. Source: Karlin, Li, Manasse, Owicki, "Empirical studies of competitive
+spinning for a shared-memory multiprocessor", SOSP 1991.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final, Protocol
 MOST: Final = 100e-6
 """Seconds that a loop without work stays awake for a reply."""
 RARELY: Final = 256
-"""Replies at most that are slept through before the next one is tried."""
+"""Most replies that are slept through before spinning is tried again."""
 
 
 class Coming(Protocol):
@@ -27,7 +27,7 @@ class Coming(Protocol):
 
 
 class Awake:
-    """One connection's; the loop turns on, and does what else there is to do, while a reply is looked out for.
+    """For one connection: the loop keeps turning, and does its other work, while it looks out for a reply.
 
     `now`: seconds, finer than MOST.
     """
@@ -41,7 +41,7 @@ class Awake:
         self._sleeps = self._slept = 0
 
     def look_out(self, coming: Coming) -> None:
-        """Let the loop look for `coming` until it is done; once at least, as even that may be in time."""
+        """Keep the loop looking for `coming` until it is done; at least once, since even one look may find it."""
         self._coming = coming
         if self._slept < self._sleeps:
             self._slept += 1

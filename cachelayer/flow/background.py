@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """At most `limit` tasks at a time; what does not fit is refused and counted, unless it is owed."""
+    """At most `limit` tasks at a time; more are refused and counted, unless they are owed."""
 
     def __init__(self, *, limit: int = 64) -> None:
         self.limit = limit
@@ -34,7 +34,7 @@ class Background:
         self, work: Callable[[], Coroutine[Any, Any, Any]], context: contextvars.Context | None = None,
         *, owed: bool = False,
     ) -> bool:  # fmt: skip
-        """Start `work()` on the running loop, in `context`; False if too much is going on, unless it is `owed`."""
+        """Start `work()` on the running loop, in `context`; False if too many tasks run, unless it is `owed`."""
         if len(self._tasks) >= self.limit:
             self._tasks -= {task for task in self._tasks if task.get_loop().is_closed()}
         if len(self._tasks) >= self.limit and not owed:
@@ -74,7 +74,7 @@ class Background:
 
 
 class Busy:
-    """Whether work of which there is to be one at a time goes on: in this process, on a loop that runs."""
+    """Whether work that may only be done once at a time is being done: in this process, on a loop that runs."""
 
     def __init__(self) -> None:
         self._where: tuple[int, asyncio.AbstractEventLoop] | None = None
@@ -86,7 +86,7 @@ class Busy:
         return process == os.getpid() and loop.is_running()
 
     def begin(self) -> None:
-        """It goes on, on the running loop."""
+        """The work has begun, on the running loop."""
         self._where = os.getpid(), asyncio.get_running_loop()
 
     def end(self) -> None:
@@ -95,7 +95,7 @@ class Busy:
 
 
 async def offload(work: Callable[[], T]) -> T:
-    """The result of `work()`, run in a thread of the loop's default executor, in this context: its tenant, its span."""
+    """The result of `work()`, run in a thread of the loop's default executor, in this context (tenant, span)."""
     here = contextvars.copy_context()
     return await asyncio.get_running_loop().run_in_executor(None, here.run, _ended, work)
 
@@ -108,10 +108,10 @@ def _ended(work: Callable[[], T]) -> T:
 
 
 def offloaded(work: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """`work` as what is awaited: it runs in such a thread."""
+    """`work` as a coroutine function that runs it in such a thread."""
     return lambda *args, **kwargs: offload(partial(work, *args, **kwargs))
 
 
 def later(seconds: float, work: Callable[..., object], *args: object) -> asyncio.TimerHandle:
-    """Run `work(*args)` on the loop in `seconds`, unless what is returned is cancelled before."""
+    """Run `work(*args)` on the loop in `seconds`, unless the returned handle is cancelled before."""
     return asyncio.get_running_loop().call_later(seconds, work, *args)

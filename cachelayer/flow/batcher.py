@@ -1,7 +1,7 @@
-"""Micro-batcher: awaits that come together become one call; an idle system adds no delay.
+"""Micro-batcher: concurrent awaits become one call; in an idle system nothing is delayed.
 
-What has come while a call was under way leaves together when it returns (group commit), so that batches grow with
-load by themselves and no timer holds anything back.
+What arrives while a call is under way leaves together when that returns (group commit), so batches grow with the load
+by themselves, and no timer holds anything back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Work put off until its caller has gone on: it runs a moment later, or before whoever asks for what it does.
+"""Work put off until its caller has gone on: it runs a moment later, or as soon as somebody needs its result.
 
 Law 1 holds for all of it: no fault here reaches anybody.
 """
@@ -12,24 +12,24 @@ from typing import Any
 from .attempt import Faults
 
 REST = 0.001
-"""Seconds before the work is done: a caller that asks again at once is served, and its reply sent, before it."""
+"""Seconds until the work is done: a caller that asks again at once is served, and its reply sent, before it."""
 MOST = 128
-"""Pieces of work put off at a time: a caller that never waits does not let the loop get to them."""
+"""Most pieces of work put off at a time: a caller that never waits gives the loop no chance to do them."""
 
 
 class Deferred:
-    """Work by key, done in order. A caller whose key is among those `due` does all of it first."""
+    """Work by key, done in order. A caller whose key is in `due` must `settle` first."""
 
     __slots__ = ("_guard", "_loop", "due")
 
     def __init__(self, faults: Faults) -> None:
         self._guard = faults.guard("keep")
         self.due: dict[int, tuple[Callable[..., object], tuple[Any, ...]]] = {}
-        """Looked into on every lookup, hence no method."""
+        """Checked on every lookup, so it is not hidden behind a method."""
         self._loop: AbstractEventLoop | None = None
 
     def reset(self) -> None:
-        """Forget all: after a fork they are the parent's."""
+        """Forget all work: after a fork it is the parent's."""
         self.due.clear()
         self._loop = None
 
@@ -46,7 +46,7 @@ class Deferred:
             loop.call_later(REST, self._rested)
 
     def _rested(self) -> None:
-        """Do one piece of work per turn of the loop, so that a caller who comes meanwhile waits for one at most."""
+        """Do one piece of work per turn of the loop, so that a caller that comes meanwhile waits for at most one."""
         self._settle_one()
         if self.due:
             get_running_loop().call_soon(self._rested)
@@ -61,7 +61,7 @@ class Deferred:
     def _settle_one(self) -> None:
         try:
             work, args = self.due.pop(next(iter(self.due)))
-        except (KeyError, StopIteration, RuntimeError):  # another thread settles too
+        except (KeyError, StopIteration, RuntimeError):  # another thread settles as well
             return
         with self._guard:
             work(*args)

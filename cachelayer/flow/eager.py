@@ -24,7 +24,7 @@ _Given = tuple[Work, Any, contextvars.Context, Told]
 
 
 class Starter:
-    """Starts coroutines. One thread at a time uses what stands ready; another makes a task of its own."""
+    """Starts coroutines. One thread at a time uses the task that stands ready; another makes a task of its own."""
 
     def __init__(self) -> None:
         self._ready: list[_Standby] = []
@@ -78,13 +78,13 @@ def first_step(
 
 
 def heard(done: asyncio.Future[Any]) -> None:
-    """Nobody else asks what became of it: asyncio need not complain of an error."""
+    """Mark a task's result as seen, so that asyncio does not complain of an error that nobody fetched."""
     if not done.cancelled():
         done.exception()
 
 
 class _Standby:
-    """A task that waits to be given the rest of a coroutine; until then asyncio does not list it."""
+    """A task that waits to be given the rest of a coroutine; until then, asyncio does not list it."""
 
     __slots__ = ("_given", "_work", "loop", "task")
 
@@ -100,7 +100,7 @@ class _Standby:
         asyncio.tasks._unregister_task(self.task)
 
     def go(self, work: Work, waits_for: Any, context: contextvars.Context, told: Told) -> None:
-        """Go on with `work`, which waits for `waits_for`."""
+        """Continue `work`, which waits for `waits_for`."""
         asyncio.tasks._register_task(self.task)
         self._work.append((work, waits_for, context, told))
         if not self._given.done():  # it is where the first step cancelled its own task

@@ -1,4 +1,4 @@
-"""Locks of a process that forks while its threads work: in the child none of them is there to let go of one."""
+"""Locks for a process that forks while its threads work: in the child, those threads are not there to release any."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _held: list[Any] = []
 
 
 def lock() -> threading.Lock:
-    """A lock that a forked child finds free. What it guards may be found half changed, and must bear that."""
+    """A lock that a forked child finds free. What it guards may be half changed then, and must tolerate that."""
     _watch()
     made = threading.Lock()
     _free.add(made)
@@ -26,9 +26,9 @@ def lock() -> threading.Lock:
 
 
 def whole_lock() -> threading.RLock:
-    """A lock that is waited for before the process forks, so that the child finds whole what it guards.
+    """A lock that a fork waits for, so that the child finds what it guards in a consistent state.
 
-    Whoever holds it must wait for none of its like.
+    Whoever holds it must not wait for another such lock.
     """
     _watch()
     made = threading.RLock()
@@ -38,7 +38,7 @@ def whole_lock() -> threading.RLock:
 
 
 def anew(owner: T, reset: Callable[[T], None]) -> None:
-    """In a forked child `reset(owner)` is called, if there still is one."""
+    """Call `reset(owner)` in every forked child, as long as `owner` lives."""
     _watch()
     with _forking:
         _anew[owner] = reset

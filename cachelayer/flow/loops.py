@@ -1,6 +1,6 @@
-"""The loop that runs in this thread, where one does, whether its task is to end, and waking who waits in it.
+"""The event loop that runs in this thread, if any; whether its task is being cancelled; and waking waiters.
 
-Coroutines need one; plain functions may be called beside one, and must not wait in its thread for what it has to do.
+Coroutines need a loop. Plain functions may be called in a loop's thread, and must not wait there for its work.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 from ..errors import CacheLayerError
 
 Waiter = Future[Any] | asyncio.Future[Any]
-"""Of a thread, or of a loop."""
+"""A waiter in a thread, or on a loop."""
 
 
 def needed_loop() -> asyncio.AbstractEventLoop:
     """The running loop.
 
-    Raises CacheLayerError that says what to do where none runs.
+    Raises CacheLayerError, which says what to do, if none runs.
     """
     try:
         return asyncio.get_running_loop()
@@ -30,7 +30,7 @@ def needed_loop() -> asyncio.AbstractEventLoop:
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:
-    """The loop that this thread must not be kept from; None if it has none."""
+    """The loop that this thread must not block; None if there is none."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -38,19 +38,19 @@ def running_loop() -> asyncio.AbstractEventLoop | None:
 
 
 def called_off() -> bool:
-    """Whether the running task was told to end: what is made in it yet is what could be saved, and not the whole."""
+    """Whether the running task was cancelled: what it still returns may be only what could be saved, not the whole."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def wake(future: asyncio.Future[None] | None) -> None:
-    """Let go on who waits for `future`, where somebody does; called in the future's loop."""
+    """Wake who waits for `future`, if anybody does; called in the future's loop."""
     if future is not None and not future.done():
         future.set_result(None)
 
 
 def settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
-    """Tell who still waits the result, or the error; called in the loop of one that is a loop's."""
+    """Give the result, or the error, to a waiter that still waits; called in its loop, if it has one."""
     if waiter.done():
         return
     if isinstance(error, StopIteration) and isinstance(waiter, asyncio.Future):
@@ -62,7 +62,7 @@ def settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
 
 
 def stopped(fault: StopIteration) -> RuntimeError:
-    """A plain function's StopIteration for who awaits it: no future of a loop takes one, nobody would be told."""
+    """A plain function's StopIteration as an error that a loop's future accepts: it refuses StopIteration itself."""
     told = RuntimeError("the work raised StopIteration")
     told.__cause__ = fault
     return told

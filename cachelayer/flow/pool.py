@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 PATIENCE = 5.0
-"""Seconds that the end of the process waits for a thread at work."""
+"""Seconds for which the end of the process waits for a working thread."""
 
 
 class Pool:
-    """`workers` threads shared by all loops. What waits for a free one is bounded by those who await it."""
+    """`workers` threads shared by all loops. The queue is bounded only by how many callers await results."""
 
     def __init__(self, workers: int | None, name: str) -> None:
         """`workers` is by default the number of cores this process may use."""
@@ -60,7 +60,7 @@ class Pool:
         return job.future
 
     def close(self) -> None:
-        """Let the threads end after what they are at, and cancel what waits; a later `run` makes new ones."""
+        """Let the threads finish their current work and end, and cancel what waits; a later `run` makes new ones."""
         if self._pid != os.getpid():
             self._forget()
         with self._lock:
@@ -87,7 +87,7 @@ class _Job:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Whatever the work raised is its awaiter's, and nobody else's."""
+        """Whatever the work raised goes to its awaiter, and nowhere else."""
         self.fault = RuntimeError("the work raised StopIteration") if kind is StopIteration else fault
         return True
 
@@ -170,7 +170,7 @@ def _work(jobs: SimpleQueue[_Job | None]) -> None:
 
 
 def _end(jobs: SimpleQueue[_Job | None], threads: list[threading.Thread], pid: int) -> None:
-    """The pool is gone or the process ends: no thread may be inside a library when that is taken down."""
+    """The pool is gone or the process ends: no thread may be inside a library while that is being unloaded."""
     if pid != os.getpid():
         return
     for _ in threads:
@@ -181,7 +181,7 @@ def _end(jobs: SimpleQueue[_Job | None], threads: list[threading.Thread], pid: i
 
 
 def _let_end(at_work: weakref.ref[threading.Thread], pid: int) -> None:
-    """The process ends after its pool was closed: what a thread is at, inside a library perhaps, is waited for."""
+    """The process ends after its pool was closed: wait for what threads are doing, perhaps inside a library."""
     thread = at_work()
     if thread is not None and pid == os.getpid():
         thread.join(PATIENCE)

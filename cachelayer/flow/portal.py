@@ -1,4 +1,4 @@
-"""A loop of the layer's own, in a thread, for plain functions whose tiers are asynchronous. Started at first need."""
+"""A loop of the layer's own, in a thread, for plain functions whose tiers are asynchronous; started when needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Portal:
-    """Runs coroutines for threads that have no loop. `run` blocks; `close` ends the thread, as dropping it does."""
+    """Runs coroutines for threads without a loop. `run` blocks; `close`, or dropping the portal, ends its thread."""
 
     _dropped: weakref.finalize[Any, Portal] | None = None
 
@@ -47,7 +47,7 @@ class Portal:
 
     @property
     def running(self) -> bool:
-        """Whether the thread was needed yet."""
+        """Whether the thread has been started."""
         return self._loop is not None
 
     @property
@@ -56,7 +56,7 @@ class Portal:
         return self._thread is threading.current_thread()
 
     def soon(self, act: Callable[..., Any], *args: Any) -> None:
-        """Do it now on the running loop, or soon on the portal's in a thread where none runs."""
+        """Call `act` now if a loop runs in this thread, else soon on the portal's loop."""
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -65,15 +65,15 @@ class Portal:
             act(*args)
 
     def post(self, act: Callable[..., Any], *args: Any) -> None:
-        """Do it soon on the portal's loop; not at all where the process may have no further thread for it."""
+        """Call `act` soon on the portal's loop; not at all if the system grants no thread for that."""
         with self._lock, self._faults.guard("thread"):
             self._begun().call_soon_threadsafe(act, *args)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, run on the portal's loop; blocks this thread.
 
-        Raises CacheLayerError in the portal's own, where plain code runs that coroutines of the layer call, and what
-        the system does where it grants no thread or no descriptors for a loop.
+        Raises CacheLayerError in the portal's own thread, where coroutines of the layer may call plain code, and
+        whatever the system raises if it grants no thread or no descriptors for a loop.
         """
         if self.here:
             work.close()

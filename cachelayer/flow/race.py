@@ -10,11 +10,11 @@ T = TypeVar("T")
 
 
 def _drop(made: object) -> None:
-    """Nothing has to be done about it."""
+    """Nothing has to be done about an unwanted result."""
 
 
 class _Race(Generic[T]):
-    """The call beside the lookup: started by a timer, and what it does to the lookup when it is first."""
+    """The call beside the lookup: a timer starts it, and it cancels the lookup if it is first."""
 
     __slots__ = ("_call", "_cancelling", "_looking", "_task", "_won", "calling")
 
