@@ -1,4 +1,4 @@
-"""What those hold who read a stream: of a live recording, or of one that is stored."""
+"""What readers of a stream hold: of a live recording, or of a stored one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class StreamOverrun(CacheLayerError):
 
 
 class Chunk(Protocol):
-    """A frozen chunk: what readers get is made from it, so that no reader's changes reach another."""
+    """A frozen chunk: each reader gets a chunk made from it, so that no reader's changes reach another."""
 
     @property
     def nbytes(self) -> int: ...
@@ -26,7 +26,7 @@ class Chunk(Protocol):
 
 
 class Source(Protocol):
-    """A recording as its readers, who have a number each, see it."""
+    """A recording as its readers see it; each reader has a number."""
 
     ended: bool
     complete: bool
@@ -38,7 +38,7 @@ class Source(Protocol):
 
 
 class Closable(AsyncIterator[Any]):
-    """A stream that is left by `aclose`, by `close`, as streams of clients are, or at the end of an `async with`."""
+    """A stream that is left by `aclose`, by `close` (like clients' streams), or at the end of an `async with`."""
 
     __slots__ = ()
 
@@ -100,7 +100,7 @@ class Reader(Closable):
 
 
 class Replay(Closable):
-    """A stored stream, played again; or chunks that are the reader's own already."""
+    """A stored stream, replayed; or chunks that already belong to the reader."""
 
     __slots__ = ("_chunks",)
 
@@ -118,7 +118,7 @@ class Replay(Closable):
 
 
 async def close(source: Any) -> None:
-    """Leave a source by its `aclose`, or by an asynchronous `close`, as clients call it that are no generators."""
+    """Leave a source by its `aclose`, or by an asynchronous `close`, as clients' streams name it."""
     aclose = getattr(source, "aclose", None)
     if aclose is None and inspect.iscoroutinefunction(closing := getattr(source, "close", None)):
         aclose = closing
@@ -127,7 +127,7 @@ async def close(source: Any) -> None:
 
 
 async def read_off(recording: Source, reader: Reader) -> None:
-    """Read on to the end, or as far as is kept, for nobody."""
+    """Read on, on nobody's behalf, to the end or as far as the stream is kept."""
     async with reader:
         with suppress(Exception):  # nobody's, who has a stale answer
             async for _ in reader:

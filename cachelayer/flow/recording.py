@@ -76,7 +76,7 @@ class Recording:
 
     @property
     def readers(self) -> int:
-        """How many there were until now."""
+        """How many readers there have been so far."""
         return self._next_reader
 
     def reader(self) -> Reader:
@@ -86,11 +86,11 @@ class Recording:
         return Reader(self, self._next_reader)
 
     def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
-        """The work of reading on to the end, or as far as is kept, for nobody: the source waits for its readers."""
+        """The work of reading on for nobody, to the end or as far as is kept, since a source waits for its readers."""
         return partial(read_off, self, self.reader())
 
     async def failed_at_once(self) -> bool:
-        """Whether the source failed before its first chunk; waits for either, and who gives that up leaves."""
+        """Whether the source failed before its first chunk; waits for either. Cancelling this leaves the stream."""
         self._positions[0] = 0
         try:
             with suppress(Exception):  # its readers' to raise
@@ -187,7 +187,7 @@ class Recording:
             wake(sleeper)
 
     def _end(self, error: BaseException | None) -> None:
-        """The source ended, with that error; its readers are told, whatever becomes of it when it is closed."""
+        """The source ended, with that error if any: tell the readers, whatever happens when the source is closed."""
         if self.ended or self._loop.is_closed():
             return
         self.ended, self.error = True, error
@@ -261,7 +261,7 @@ class Recording:
                 self._relays.pop(reader, None)
 
     def leave(self, reader: int) -> None:
-        """A reader is gone; the last one's leaving stops the source."""
+        """A reader is gone; when the last one leaves, the source is stopped."""
         self._positions.pop(reader, None)
         if reader in self._sleepers.values():  # another task closes what one waits for
             self._wake()
@@ -274,7 +274,7 @@ class Recording:
             self._loop.call_soon(self._abandon, self._task)
 
     def lost(self, reader: int) -> None:
-        """A reader was dropped without a word, in whatever thread."""
+        """A reader was garbage-collected without leaving, in whatever thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.leave, reader)
 
@@ -292,6 +292,6 @@ class Recording:
             task.cancel()
 
     def _said_all(self) -> bool:
-        """Whether the source, which is not at its end, will say no more: its readers leave then, as OpenAI's client."""
+        """Whether the source has said all, though it has not ended: OpenAI's client, for one, leaves at that point."""
         told = getattr(self._source, "said_all", None)
         return told is not None and told([chunk.answer() for chunk in list(self._chunks)[-_LAST:]])

@@ -1,4 +1,4 @@
-"""Items passed on to a waiting task in the very step that brings them, without a turn of the loop in between."""
+"""Passes items on to a waiting task in the very step that brings them, without a turn of the loop in between."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Hand = Callable[[Any], Coroutine[Any, Any, None]]
 
 
 class Relay:
-    """Made in the task for which items are handed over: in its name, and in a copy of its context."""
+    """Made in the task for which items are handed over, on its behalf and in a copy of its context."""
 
     def __init__(self, hand: Hand) -> None:
         task = asyncio.current_task()
@@ -28,7 +28,7 @@ class Relay:
         return not self._woken.done()
 
     async def wait(self) -> None:
-        """Wait to be woken. What was begun meanwhile and took longer is brought to its end; raises what that raises."""
+        """Wait to be woken, and finish a hand-over that had to wait; raises what that raises."""
         self._woken = self._loop.create_future()
         try:
             begun = await self._woken
@@ -47,7 +47,7 @@ class Relay:
             self._woken.set_result(None)
 
     def give(self, item: Any) -> None:
-        """Hand an item over, to an idle task. Where that has to wait the task goes on with it, and is idle no more."""
+        """Hand an item over to an idle task. If that has to wait, the task continues it itself, and is busy."""
         work = self._hand(item)
         try:
             waits_for = first_step(self._loop, self._task, work, self._context)

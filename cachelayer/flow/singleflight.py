@@ -3,8 +3,8 @@
 The call belongs to the flight's own task; callers ride on futures of their own, so one caller's cancellation leaves
 the others alone, and the last one's leaving cancels the call. An error reaches all riders and is not kept.
 
-A call on a loop becomes a flight where it first waits: before that it is nobody else's turn on its loop, and a call
-that never waits is spared the trouble.
+A call on a loop becomes a flight only when it first waits: before that nobody else can run on its loop, and a call that
+never waits is spared the trouble.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Flight:
 
     task: asyncio.Task[Any] | None = None
     waiters: dict[Waiter, asyncio.AbstractEventLoop | None] | None
-    """None if nobody waits yet, or any more."""
+    """None before anybody waits, and once nobody does any more."""
     landed = error = False
     trace: TracebackType | None = None
-    """Where the call failed, without the places in which its riders were told."""
+    """The traceback of a failed call, without the frames in which riders raised it again."""
     result: Any = None
 
     def __init__(
@@ -60,7 +60,7 @@ class SingleFlight:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all flights: after a fork the child owns none of its parent's."""
+        """Forget all flights: after a fork, the child owns none of its parent's."""
         self._lock = threading.RLock()  # a stream that the collector drops meanwhile closes its flight
         self.starter = Starter()
         self._flights: dict[Hashable, Flight] = {}
@@ -132,7 +132,7 @@ class SingleFlight:
     def ride_sync(
         self, key: Hashable, call: Callable[[], Any], wait: float, max_age: float, proof: bytes = b""
     ) -> tuple[Any, bool]:
-        """The same for threads: the leader calls in its own thread, riders block where that keeps no loop waiting."""
+        """The same for threads: the leader calls in its own thread; riders block, unless that would block a loop."""
         loop, around, made = running_loop(), WITHIN.get(), Made(proof)
         outside(around, proof)
         with self._lock:
@@ -178,7 +178,7 @@ class SingleFlight:
         max_age: float,
         proof: bytes = b"",
     ) -> None:
-        """Start a flight that nobody waits for, on the running loop, unless one is up."""
+        """Start a flight that nobody waits for, on the running loop, unless one is under way."""
         if self._up(key, proof, max_age) is None:
             loop = get_running_loop()
             nobody: asyncio.Future[Any] = loop.create_future()
@@ -189,7 +189,7 @@ class SingleFlight:
             self._flying(key, Flight(self._now(), loop, proof, made, nobody), task)
 
     def close(self, key: Hashable, result: Any) -> None:
-        """No newcomer joins the landed flight that carries `result` any more."""
+        """Let nobody join the landed flight that carries `result` any more."""
         with self._lock:
             flight = self._flights.get(key)
             if flight is not None and flight.result is result:
@@ -207,7 +207,7 @@ class SingleFlight:
     def _flying(
         self, key: Hashable, flight: Flight, task: asyncio.Task[Any] | None, result: Any = None
     ) -> Flight:
-        """The flight of a call that is under way in `task`, or landed with a live `result`; joined from now."""
+        """The flight of a call that is under way in `task`, or landed with a live `result`; joinable from now on."""
         flight.task, flight.result, flight.landed = task, result, task is None
         with self._lock:
             self._flights[key] = flight

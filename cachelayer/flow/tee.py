@@ -1,4 +1,4 @@
-"""The recording of a plain generator: whichever thread needs the next chunk pulls it, the others find it there."""
+"""The recording of a plain generator: whichever thread needs the next chunk pulls it; the others find it recorded."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tee:
 
     @property
     def readers(self) -> int:
-        """How many there were until now."""
+        """How many readers there have been so far."""
         return self._next_reader
 
     def reader(self) -> Iterator[Any]:
@@ -63,13 +63,13 @@ class Tee:
         return reader
 
     def failed_at_once(self) -> bool:
-        """Whether the source fails before its first chunk; draws that, before there are readers."""
+        """Whether the source fails before its first chunk; pulls that chunk, before there are readers."""
         with suppress(Exception):  # its readers' to raise
             self._pull()
         return self.error is not None
 
     def read_off(self) -> Callable[[], Coroutine[Any, Any, None]]:
-        """The work of reading on to the end, or as far as is kept, for nobody; in a thread."""
+        """The work of reading on, on nobody's behalf, to the end or as far as is kept; in a thread."""
         return partial(offload, partial(_read_off, self, self.reader()))
 
     def _read(self, reader: int) -> Generator[Any, None, Any]:
@@ -123,7 +123,7 @@ class Tee:
         return chunk
 
     def _trim(self) -> None:
-        """Forget what all readers have had, and newcomers will not ask for. Under the lock."""
+        """Forget what all readers have had and no new reader will need. Under the lock."""
         slowest = min(self._positions.values(), default=self._first)
         while self._first < slowest and self._chunks:
             self._chunks.popleft()
@@ -162,7 +162,7 @@ class Tee:
         self._freeze = self._finish = self._oversize = self._closed = nothing
 
     def leave(self, reader: int) -> None:
-        """A reader is gone; the last one's leaving closes the source."""
+        """A reader is gone; when the last one leaves, the source is closed."""
         with self._lock:
             self._positions.pop(reader, None)
             if self._positions or self.ended:

@@ -8,7 +8,7 @@ from typing import Any
 
 
 async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
-    """The results of works that run side by side, in their order. The first fault cancels the others and is raised."""
+    """Run works concurrently; their results in order. The first fault cancels the others and is raised."""
     tasks = [asyncio.get_running_loop().create_task(work) for work in works]
     try:
         return list(await asyncio.gather(*tasks))
@@ -20,7 +20,7 @@ async def together(works: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
 
 
 async def any_of(works: Iterable[Coroutine[Any, Any, bool]]) -> bool:
-    """Whether one of the works, which run side by side, says so: as soon as it does, the others are cancelled."""
+    """Whether any of the works, run concurrently, returns True; as soon as one does, the others are cancelled."""
     tasks = [asyncio.get_running_loop().create_task(work) for work in works]
     try:
         for done in asyncio.as_completed(tasks):
@@ -65,7 +65,7 @@ class Gathering:
             raise
 
     def known(self) -> None:
-        """One member less to wait for."""
+        """One member fewer to wait for."""
         self._left -= 1
         if self._left <= 0:
             self._fire()

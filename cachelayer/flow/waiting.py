@@ -23,7 +23,7 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 
 
 async def settled(future: asyncio.Future[Any], seconds: float) -> bool:
-    """Whether `future` is done within `seconds`; it is neither cancelled nor its result looked at."""
+    """Whether `future` is done within `seconds`; it is not cancelled, and its result is not retrieved."""
     if not future.done() and seconds > 0:
         await asyncio.wait((future,), timeout=seconds)
     return future.done()
@@ -48,7 +48,7 @@ class Turns:
             done.set_result(None)
 
     def _before(self, mine: Future[None]) -> Future[None] | None:
-        """The holder to wait for; None if it is our turn now."""
+        """The holder to wait for; None if it is our turn."""
         with self._lock:
             if self._latest is not None:
                 loop, process, theirs = self._latest

@@ -21,7 +21,7 @@ class WriteBack(Generic[T]):
     """A bounded queue with one worker at a time, on the loop of whoever offers.
 
     `handle(batch)` must not raise. `offer` never waits: a full queue drops the newest and counts it. What is not
-    urgent waits up to `linger` seconds for company: a batch costs little more than one item.
+    urgent waits up to `linger` seconds for more to come: a batch costs little more than one item.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class WriteBack(Generic[T]):
         self._lock = threading.RLock()  # a dropped worker that the collector ends meanwhile comes here, too
         self._worker: asyncio.Task[None] | None = None
         self._workers: WeakSet[asyncio.Task[None]] = WeakSet()
-        """Also those whose loops stand still."""
+        """Includes those whose loops are not running at the moment."""
         self._pause: asyncio.Future[None] | None = None
         self._urgent = False
         self._held = 0  # of the batch under way
@@ -69,7 +69,7 @@ class WriteBack(Generic[T]):
         return True
 
     def _alive(self, here: asyncio.AbstractEventLoop) -> bool:
-        """Whether a worker is at work, on a loop that neither ended nor stands still."""
+        """Whether a worker is at work, on a loop that has not ended and is running."""
         worker = self._worker
         return (
             worker is not None
@@ -133,7 +133,7 @@ class WriteBack(Generic[T]):
     async def drain(self, timeout: float | None = None) -> bool:
         """Wait until what is queued now is handled; False if `timeout` seconds were not enough.
 
-        All is left to the worker: batches overtake none, so no older answer is written over a newer one.
+        The worker does all of it: batches never overtake each other, so no older answer is written over a newer one.
         """
         with self._lock:
             goal = self.handled + self._held + len(self._queue)  # what comes meanwhile is others' to wait for

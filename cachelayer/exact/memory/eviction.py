@@ -48,7 +48,7 @@ _CELLS = 3
 
 
 class Eviction:
-    """Chooses what to evict: `add` what came, `remove` what went, `evict` says who goes next.
+    """Chooses what to evict: `add` what came, `remove` what went; `evict` says which slot goes next.
 
     Every call does a bounded amount of work.
     """
@@ -103,7 +103,7 @@ class Eviction:
         self._queues[slot.home].bytes += by
 
     def evict(self, now: float) -> Slot | None:
-        """Who goes next, None if there is nobody; it has left its queue then."""
+        """The slot to evict next, taken out of its queue; None if there is none."""
         probation = self._probation
         if probation.count > 1 and (self.stubbornness <= 0.0 or probation.bytes > self._small):
             slot, queue = self._settle(probation, now), probation
@@ -125,7 +125,7 @@ class Eviction:
         return slot
 
     def _older(self, now: float) -> tuple[Slot | None, Calendar]:
-        """The one of the window's and the main queue's fronts that is to go, and its queue."""
+        """Which of the fronts of the window and the main queue is to go, and its queue."""
         window, main = self._window, self._main
         once, again = window.front(), main.front()
         if once is not None and once.hits != once.seen:
@@ -163,7 +163,7 @@ class Eviction:
         return self._main
 
     def _settle(self, queue: Calendar, now: float) -> Slot | None:
-        """The front of `queue`, after the slots that were hit went where they belong."""
+        """The front of `queue`, once slots that were hit have been put where they belong."""
         main = self._main
         for _ in range(_SETTLE):
             slot = queue.front()

@@ -18,7 +18,7 @@ STRICT = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME | or
 
 
 class Links(Protocol):
-    """Who keeps raw forms: `Memory` for as long as their entries live, or another within bounds of its own."""
+    """What keeps raw forms: `Memory`, for as long as their entries live, or another within bounds of its own."""
 
     def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool: ...
 
@@ -26,10 +26,10 @@ class Links(Protocol):
 class Lane:
     """The raw forms of one function and tenant. Reading takes no lock and counts nothing.
 
-    A lone text is its own raw form. Else it is JSON by orjson, where every argument's own class is plain, or where the
-    function takes JSON values only (`json`): what orjson writes alike is then the same request, but NaN and None: no
-    form with a null is linked. Forms with a None are marshalled, which tells all plain values apart; what
-    marshal writes like one of them (buffers like bytes) is never linked.
+    A single text is its own raw form. Otherwise it is JSON by orjson, if every argument is of a plain class, or if the
+    function takes JSON values only (`json`): then what orjson writes alike is the same request, except NaN and None, so
+    no form with a null is linked. Forms with a None are marshalled, which tells all plain values apart; what marshal
+    writes like one of them (buffers like bytes) is never linked.
     """
 
     __slots__ = ("_json", "_mixed", "_named", "marshalled", "positional", "texts")
@@ -78,7 +78,7 @@ class Lane:
         return pair[1] if pair is not None and pair[0] == raw else None
 
     def link(self, memory: Links, slot: Slot, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Let this raw form lead to `slot`, unless another request could have the same. Under the memory's lock."""
+        """Let this raw form lead to `slot`, unless another request could have the same one. Under the memory's lock."""
         if not kwargs and len(args) == 1 and type(args[0]) is str:
             memory.link(slot, self.texts, args[0], args[0])
             return

@@ -49,10 +49,10 @@ class Slot:
     ends: float
     """The true end of freshness; `fresh_until` may be set earlier, for a look at refreshing ahead."""
     tokens: int | None
-    """None until somebody asked."""
+    """None until somebody asks."""
     meta: Any
     origin: int
-    """By which outcomes name it: its id in the process that made it."""
+    """The number in outcomes' ids: its id in the process that made it."""
     # Memory's: raw forms that lead here (dict, digest, dict, digest ...), when the slot is swept and its index
     # in that bucket, its index in the scope's list.
     links: tuple[Any, ...]

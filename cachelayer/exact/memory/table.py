@@ -104,15 +104,15 @@ class Memory:
         return slot
 
     def at(self, digest: int) -> Slot | None:
-        """The slot under a digest, unproven, fresh or not; nothing is counted."""
+        """The slot under a digest, fresh or not, without a comparison of the request; not counted as a hit."""
         return None if self._torn else self._table.get(digest)
 
     @_whole
     def put(self, slot: Slot, now: float) -> bool:
-        """Keep `slot`, instead of one with its digest, at the expense of the least valuable ones.
+        """Keep `slot`, in place of one with the same digest, at the expense of the least valuable ones.
 
-        False if it is too heavy with its scope and tags; the older answer to the same request is gone all the
-        same. What was kept is found until the next insertion at least.
+        False if it is too heavy, scope and tags included; the older answer to the same request is gone all the
+        same. What was kept can be found at least until the next insertion.
         """
         table = self._table
         old = table.get(slot.digest)
@@ -141,7 +141,7 @@ class Memory:
     def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool:
         """Let `raws[digest]` lead straight to `slot` for as long as it lives; False if it cannot.
 
-        The raw form weighs on the slot. A slot keeps a few raw forms, the oldest gives way.
+        The raw form counts towards the slot's weight. A slot keeps a few raw forms; the oldest gives way.
         """
         weight = weight_of_raw(raw)
         if not slot.home or slot.weight + weight > self.max_item_bytes:
