@@ -23,7 +23,7 @@ class Ahead(Aside):
     """Hands over while the answer is still in its flight, at most once: the whole, or a stream's first piece.
 
     What Cache-Status says of an answer that is not kept yet has to come true: a whole answer goes ahead only where
-    nothing that is known stands against keeping it, otherwise it is kept or refused first, and told of then.
+    nothing that is known stands against keeping it, otherwise it is kept or refused first, and reported then.
     """
 
     given = False
@@ -55,8 +55,8 @@ class Ahead(Aside):
     def _start(self, exchange: Exchange, stored: bool | None) -> Message:
         r, code = self._r, exchange.status
         name = r.settings.name
-        told = r.told(status.missed(self._call.misses, status=code, stored=stored, name=name))
-        return {"type": START, "status": code, "headers": [*exchange.headers, told]}
+        cache_status = r.revealed(status.missed(self._call.misses, status=code, stored=stored, name=name))
+        return {"type": START, "status": code, "headers": [*exchange.headers, cache_status]}
 
     def _hand(self, start: Message, part: Message) -> None:
         """Hand both over; `ended` returns once the caller took them, or raises what `send` raised."""

@@ -188,11 +188,11 @@ class Answering(Delivery):
     async def _first(self, exchange: Exchange, outcome: Outcome) -> None:
         """To the caller whose request was asked: everything as the app sent it."""
         answer, send = outcome.answer, self.r.send
-        told = self._missed(outcome.misses, exchange, outcome)
+        cache_status = self._missed(outcome.misses, exchange, outcome)
         if isinstance(answer, Unshared):
-            await self._forward(answer, told)
+            await self._forward(answer, cache_status)
             return
-        start = {"type": START, "status": exchange.status, "headers": [*exchange.headers, told]}
+        start = {"type": START, "status": exchange.status, "headers": [*exchange.headers, cache_status]}
         if type(answer) is tuple:
             await send(start)
             await send({"type": BODY, "body": exchange.body, "more_body": False})
@@ -227,10 +227,10 @@ class Answering(Delivery):
         await pass_on(pieces, hand)
         await send({"type": BODY, "body": b"", "more_body": False})
 
-    async def _forward(self, unshared: Unshared, told: status.Header) -> None:
+    async def _forward(self, unshared: Unshared, cache_status: status.Header) -> None:
         async for message in unshared.rest():
             if message["type"] == START:
-                message = {**message, "headers": [*message.get("headers", ()), told]}
+                message = {**message, "headers": [*message.get("headers", ()), cache_status]}
             await self.r.send(message)
 
     def _missed(
@@ -244,10 +244,10 @@ class Answering(Delivery):
                 stored, why = False, exchange.unshared.why
             elif type(outcome.answer) is not tuple:
                 stored = None
-        told = status.missed(
+        cache_status = status.missed(
             misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
         )  # fmt: skip
-        return self.r.told(told)
+        return self.r.revealed(cache_status)
 
 
 def _past_the_end(send: Send) -> Send:

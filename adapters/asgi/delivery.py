@@ -59,40 +59,42 @@ class Delivery:
         answer = outcome.answer
         live = outcome.source is Source.COALESCED
         if (live and slot is None) or outcome.age is None:
-            told = [self._collapsed(outcome)]
+            headers = [self._collapsed(outcome)]
         else:
             ttl = None if slot is None else self.served.raws.age(slot)[1]
-            told = self._hit_headers(status.detail_of(outcome), outcome.age, ttl)
+            headers = self._hit_headers(status.detail_of(outcome), outcome.age, ttl)
         if type(answer) is tuple:
-            await self._send_whole(answer, told)
+            await self._send_whole(answer, headers)
             return
-        await self._send_stream(answer, told, None if slot is None else slot.answer, live=live)
+        await self._send_stream(answer, headers, None if slot is None else slot.answer, live=live)
 
     def _hit_headers(self, detail: str, age: float, ttl: float | None) -> list[status.Header]:
-        told = status.hit(ttl, detail, self.settings.name)
+        cache_status = status.hit(ttl, detail, self.settings.name)
         if not self.r.reveals:
-            return [status.veiled(told)]
-        return [told, (b"age", b"%d" % max(0, int(age)))]
+            return [status.veiled(cache_status)]
+        return [cache_status, (b"age", b"%d" % max(0, int(age)))]
 
     def _collapsed(self, outcome: Outcome) -> status.Header:
-        return self.r.told(status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name))
+        return self.r.revealed(
+            status.missed(outcome.misses, status=200, collapsed=True, name=self.settings.name)
+        )
 
-    async def _send_whole(self, answer: tuple[Any, ...], told: list[status.Header]) -> None:
+    async def _send_whole(self, answer: tuple[Any, ...], headers: list[status.Header]) -> None:
         media, language = answer[0], answer[1]
-        told = _aged(told, answer[2])
+        headers = _aged(headers, answer[2])
         if self.wanted.stream and self.served.route.openai:
             events = replay.as_stream(answer, usage=self.wanted.usage)
-            await self._start(_EVENTS, language, told)
+            await self._start(_EVENTS, language, headers)
             await self._send_events(_one(events))
             return
         body = replay.whole(answer)
-        await self._start(media, language, told, len(body))
+        await self._start(media, language, headers, len(body))
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 
     async def _send_stream(
         self,
         pieces: AsyncIterator[Any],
-        told: list[status.Header],
+        headers: list[status.Header],
         kept: Frozen | None,
         *,
         live: bool = False,
@@ -101,16 +103,16 @@ class Delivery:
         openai = self.served.route.openai
         try:
             media, language, terms, recorded_usage = await self._head(pieces)
-            told = _aged(told, terms)
+            headers = _aged(headers, terms)
             if not self.wanted.stream and openai:
                 body = replay.as_whole(await self._all(pieces, kept))
-                await self._start(_JSON, language, told, len(body))
+                await self._start(_JSON, language, headers, len(body))
                 await self.r.send({"type": BODY, "body": body, "more_body": False})
                 return
             if self.wanted.usage and not recorded_usage:
                 raise Again
             replayed = replay.Replayed(openai=openai, usage=self.wanted.usage, recorded_usage=recorded_usage)
-            await self._start(media, language, told)
+            await self._start(media, language, headers)
             await self._send_events(replay.batches(pieces, replayed, live=live), live=live)
         finally:
             await pieces.aclose()  # type: ignore[attr-defined]
@@ -129,9 +131,9 @@ class Delivery:
         return b"".join([piece async for piece in pieces])
 
     async def _start(
-        self, media: bytes, language: bytes, told: list[status.Header], length: int | None = None
+        self, media: bytes, language: bytes, headers: list[status.Header], length: int | None = None
     ) -> None:
-        headers = [(b"content-type", media), *told, *(self.r.pages or ())]
+        headers = [(b"content-type", media), *headers, *(self.r.pages or ())]
         if length is not None:
             headers.append((b"content-length", b"%d" % length))
         if language:
@@ -139,8 +141,8 @@ class Delivery:
         await self.r.send({"type": START, "status": 200, "headers": headers})
 
     async def _send_events(self, messages: AsyncIterator[bytes], *, live: bool = False) -> None:
-        """What is live goes out as it comes; of the rest the last message is told as the last. Who has much to read at
-        once takes turns with all others."""
+        """Live events go out as they come; of others, the last message is marked as the last. A caller that can read
+        much at once takes turns with the others."""
         pace, send, since = self.settings.pace, self.r.send, 0
         if pace is not None and not live:
             messages = replay.paced(messages, pace)
@@ -162,7 +164,9 @@ async def _one(message: bytes) -> AsyncIterator[bytes]:
     yield message
 
 
-def _aged(told: list[status.Header], terms: Terms) -> list[status.Header]:
+def _aged(headers: list[status.Header], terms: Terms) -> list[status.Header]:
     """The headers with an `Age` that counts the time in other caches, too."""
     before = int(age_of(terms))
-    return [(n, b"%d" % (int(v) + before)) if n == b"age" else (n, v) for n, v in told] if before else told
+    return (
+        [(n, b"%d" % (int(v) + before)) if n == b"age" else (n, v) for n, v in headers] if before else headers
+    )

@@ -73,8 +73,8 @@ def asked(control: bytes, own: bytes, allow: frozenset[str]) -> Asked:
         field = name.replace("-", "_")
         match name:
             case "max-age" | "min-fresh":
-                told = _seconds(value)
-                number = (0.0 if name == "max-age" else _FOREVER) if told is None else told
+                given = _seconds(value)
+                number = (0.0 if name == "max-age" else _FOREVER) if given is None else given
                 stricter = min if name == "max-age" else max
                 found[field] = stricter(found.get(field, number), number)
             case "max-stale":

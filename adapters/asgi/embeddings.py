@@ -105,21 +105,23 @@ class ItemsAnswering(Answering):
         finally:
             exchange.close()
 
-    async def _own(self, exchange: Exchange, answer: Any, told: status.Header) -> None:
+    async def _own(self, exchange: Exchange, answer: Any, cache_status: status.Header) -> None:
         self.exchange = exchange
         if isinstance(answer, Unshared):
-            await self._forward(answer, told)
+            await self._forward(answer, cache_status)
             return
-        await self.r.send({"type": START, "status": exchange.status, "headers": [*exchange.headers, told]})
+        await self.r.send(
+            {"type": START, "status": exchange.status, "headers": [*exchange.headers, cache_status]}
+        )
         await self.r.send({"type": BODY, "body": exchange.body, "more_body": False})
 
     async def _assembled(self, outcomes: list[Outcome]) -> None:
         items, exchange = self.items, self.items.exchange
         self.exchange = exchange
         hits = sum(status.is_hit(outcome) for outcome in outcomes)
-        told = self._told(outcomes, hits)
+        cache_status = self._cache_status(outcomes, hits)
         if exchange is not None and items.whole:
-            await self._own(exchange, (), told)
+            await self._own(exchange, (), cache_status)
             return
         media, language, _, _, model = outcomes[0].answer
         data = [outcomes[at].answer[3] for at in items.order]
@@ -128,7 +130,7 @@ class ItemsAnswering(Answering):
             model,
             orjson.dumps(items.usage or {"prompt_tokens": 0, "total_tokens": 0}),
         )
-        headers = [(b"content-type", media), (b"content-length", b"%d" % len(body)), told]
+        headers = [(b"content-type", media), (b"content-length", b"%d" % len(body)), cache_status]
         if exchange is not None:
             own = (b"content-length", b"content-type", b"content-encoding")
             headers += [header for header in exchange.headers if header[0].lower() not in own]
@@ -142,15 +144,17 @@ class ItemsAnswering(Answering):
         await self.r.send({"type": START, "status": 200, "headers": headers})
         await self.r.send({"type": BODY, "body": body, "more_body": False})
 
-    def _told(self, outcomes: list[Outcome], hits: int) -> status.Header:
+    def _cache_status(self, outcomes: list[Outcome], hits: int) -> status.Header:
         if hits == len(outcomes):
-            return self.r.told(status.hit(None, status.detail_of(outcomes[0]), self.settings.name))
+            return self.r.revealed(status.hit(None, status.detail_of(outcomes[0]), self.settings.name))
         first = next(outcome for outcome in outcomes if not status.is_hit(outcome))
-        name, told = status.missed(
+        name, value = status.missed(
             first.misses, status=200, stored=first.stored is None, name=self.settings.name,
             collapsed=first.source is Source.COALESCED,
         )  # fmt: skip
-        return self.r.told((name, told.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes)))))
+        return self.r.revealed(
+            (name, value.replace(b'detail="', b'detail="items:%d/%d ' % (hits, len(outcomes))))
+        )
 
     def _give_up(self) -> None:
         for exchange in self.items.asked:

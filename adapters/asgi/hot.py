@@ -31,8 +31,8 @@ _LENGTH = b"content-length"
 _OTHER, _PAGE = -1, -2
 
 
-class Told(NamedTuple):
-    """A request of which nothing is left to find out but what its body asks."""
+class Recognized(NamedTuple):
+    """A request whose caller is known, so that only its body is left to be read."""
 
     message: Message
     """As it was read: all of the body."""
@@ -95,7 +95,7 @@ class Hot:
 
     async def serve(
         self, scope: MutableMapping[str, Any], receive: Receive, send: Send
-    ) -> list[Message] | Told | None:
+    ) -> list[Message] | Recognized | None:
         """None if it served the request; otherwise what it has read of it, for the code that goes on."""
         kind, credential, origin, code_of = 0, b"", b"", self._headers.get
         for name, value in scope["headers"]:
@@ -122,12 +122,12 @@ class Hot:
             or now >= known[1].until
         ):
             return [message]
-        pages = self._served.settings.pages.told(scope["path"], origin) if origin else ()
+        pages = self._served.settings.pages.known(scope["path"], origin) if origin else ()
         if pages is None:
             return [message]
         slot = self._find(known[0] + body, now)
         if slot is None:
-            return [message] if origin else Told(message, known[2], known[0])
+            return [message] if origin else Recognized(message, known[2], known[0])
         answer = slot.answer.value
         if type(answer[0]) is not bytes:
             return [message]  # a recorded stream

@@ -58,7 +58,7 @@ class Items:
         fields = {**base, "input": self.items[at]}
         outcome: Outcome
         outcome, slot = await served.engine.landed(served.call(member.ask, fields))
-        member.told = True
+        member.answered = True
         if answering.is_unfit(outcome, slot):
             with served.layer.tighten(no_cache=True):
                 outcome = await served.engine.serve(served.call(member.ask_anew, fields))
@@ -112,13 +112,13 @@ class Items:
 class _Member:
     """What the engine calls for one item that no tier knows, and to renew an old one behind its caller's back."""
 
-    needed = told = False
+    needed = answered = False
 
     def __init__(self, need: Any, renew: Any) -> None:
         self._need, self._renew = need, renew
 
     async def ask(self, /, **_: Any) -> Any:
-        return await (self._renew() if self.told else self.ask_anew())
+        return await (self._renew() if self.answered else self.ask_anew())
 
     async def ask_anew(self, /, **_: Any) -> Any:
         self.needed = True
@@ -129,9 +129,9 @@ def _read(answer: Any, count: int) -> tuple[Sequence[Any], Any]:
     """The answer's items by index, and what it says of usage. Raises Refused."""
     if isinstance(answer, Unshared) or type(answer) is not tuple:
         raise Refused
-    media, language, terms, told = answer[:4]
+    media, language, terms, body = answer[:4]
     try:
-        parsed = orjson.loads(told)
+        parsed = orjson.loads(body)
         data = sorted(parsed["data"], key=lambda item: item["index"])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         raise Refused from None

@@ -22,7 +22,7 @@ from ..openai_wire import joined
 from .directives import DIRECTIVES, allowed
 from .embeddings import EMBEDDINGS, EmbeddingsRoute, ItemsResponder
 from .exchange import App, Receive, Send
-from .hot import Hot, Told
+from .hot import Hot, Recognized
 from .lifespan import Lifespan
 from .pages import Pages
 from .principals import CREDENTIALS, Accepted, Principals, Resolver
@@ -102,8 +102,8 @@ def _ttl(own: Any, answer: Any) -> float:
     """The policy's, or what the response itself says where that is shorter."""
     head = answer if type(answer) is tuple else answer[0]
     mine = seconds("ttl", own(answer), most=inf) if callable(own) else own
-    told = fresh_for(head[2])
-    return mine if told is None else min(mine, told)
+    theirs = fresh_for(head[2])
+    return mine if theirs is None else min(mine, theirs)
 
 
 class CacheLayerMiddleware:
@@ -188,7 +188,7 @@ class CacheLayerMiddleware:
                 if read is not None:
                     responder = served.responder(served, scope, receive, send)
                     responder.place = place
-                    await (responder.go_on(read) if isinstance(read, Told) else responder.respond(read))
+                    await (responder.go_on(read) if isinstance(read, Recognized) else responder.respond(read))
                 return
         elif kind == "lifespan":
             await self._lifespan(scope, receive, send)

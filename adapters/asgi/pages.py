@@ -13,20 +13,20 @@ class Pages:
 
     def __init__(self, capacity: int = 1024) -> None:
         self._capacity = capacity
-        self._told: OrderedDict[tuple[str, bytes], Headers] = OrderedDict()
+        self._headers: OrderedDict[tuple[str, bytes], Headers] = OrderedDict()
 
-    def told(self, path: str, origin: bytes) -> Headers | None:
+    def known(self, path: str, origin: bytes) -> Headers | None:
         """The headers for this origin; None if the app was not asked yet."""
-        return self._told.get((path, origin))
+        return self._headers.get((path, origin))
 
     def heard(self, path: str, origin: bytes, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Note the headers of the app's answer."""
         lower = [(name.lower(), value) for name, value in headers]
-        told = [one for one in lower if one[0].startswith(b"access-control-")]
+        cors = [one for one in lower if one[0].startswith(b"access-control-")]
         varies = b",".join([value.lower() for name, value in lower if name == b"vary"])
         if b"origin" in [part.strip() for part in varies.split(b",")]:
-            told.append((b"vary", b"Origin"))
-        self._told[path, origin] = tuple(told)
-        self._told.move_to_end((path, origin))
-        if len(self._told) > self._capacity:
-            self._told.popitem(last=False)
+            cors.append((b"vary", b"Origin"))
+        self._headers[path, origin] = tuple(cors)
+        self._headers.move_to_end((path, origin))
+        if len(self._headers) > self._capacity:
+            self._headers.popitem(last=False)

@@ -183,8 +183,8 @@ class Principals:
 
     def digest(self, credentials: Iterable[tuple[bytes, bytes]]) -> bytes:
         """A keyed hash of the credentials, each with its name and length, in the order in which they came."""
-        told = b"".join([b"%b:%d:%b" % (name, len(value), value) for name, value in credentials])
-        return hashlib.blake2b(told, digest_size=16, key=self.key).digest()
+        joined = b"".join([b"%b:%d:%b" % (name, len(value), value) for name, value in credentials])
+        return hashlib.blake2b(joined, digest_size=16, key=self.key).digest()
 
     async def of(self, scope: HttpScope, credentials: list[tuple[bytes, bytes]]) -> Principal | None:
         """Whose request this is; None if it belongs to nobody and nobody may share it."""
@@ -201,10 +201,10 @@ class Principals:
 
     def caller(self, principal: Principal, scope: HttpScope) -> bytes:
         """Who asks within the principal's scope, whose word and whose writes are bounded there: a keyed hash."""
-        told = getattr(self._resolver, "caller", None)
-        if told is None or principal.name is None:
+        caller = getattr(self._resolver, "caller", None)
+        if caller is None or principal.name is None:
             return principal.credentials
-        return self.digest([(b"caller", (told(scope) or "").encode("utf-8", "surrogatepass"))])
+        return self.digest([(b"caller", (caller(scope) or "").encode("utf-8", "surrogatepass"))])
 
 
 class Grant:

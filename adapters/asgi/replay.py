@@ -116,9 +116,9 @@ class Replayed:
 def _retold(events: bytes, made: bytes) -> bytes:
     """The events of a server that tells of each when that was made (Ollama, llama.cpp and TGI do), all made at once."""
     for data in payloads(events):
-        told = marks_of(data, _object(data) or {}).created
-        if told and told[-1:] == made[-1:]:
-            events = events.replace(told, made)
+        original = marks_of(data, _object(data) or {}).created
+        if original and original[-1:] == made[-1:]:
+            events = events.replace(original, made)
     return events
 
 

@@ -11,7 +11,7 @@ from . import status
 from .answering import Answering
 from .directives import NOTHING, Asked
 from .exchange import BODY, START, Exchange, Message, Receive, Send, read_off
-from .hot import Told
+from .hot import Recognized
 from .pages import Headers
 from .principals import Principal
 from .routes import WHOLE, Unreadable, Wanted, parse
@@ -62,7 +62,7 @@ class Responder:
         self.vary = f"{self.place}\0{facts.vary}" if self.place else facts.vary
         self.asked = facts.asked(settings.allow)
         if facts.origin:
-            self.origin, self.pages = facts.origin, settings.pages.told(self.path, facts.origin)
+            self.origin, self.pages = facts.origin, settings.pages.known(self.path, facts.origin)
         if facts.bypass:
             return await self.past(facts.bypass, messages)
         why = "too-large" if facts.length > settings.max_body else await self._read(messages)
@@ -83,12 +83,12 @@ class Responder:
         slot = self.served.raws.find(raw) if at_once else None
         return await self._answer(raw, slot, messages, let_in)
 
-    def go_on(self, told: Told) -> Work:
-        """Answer a request whose caller was known at sight."""
-        self.body, self.principal = told.message["body"], told.principal
-        raw = self._form(told.prefix)
+    def go_on(self, request: Recognized) -> Work:
+        """Answer a request whose caller `Hot` recognized."""
+        self.body, self.principal = request.message["body"], request.principal
+        raw = self._form(request.prefix)
         slot = None if self.plain else self.served.raws.find(raw)
-        return self._answer(raw, slot, [told.message], True)
+        return self._answer(raw, slot, [request.message], True)
 
     def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> Work:
         if slot is not None:
@@ -127,9 +127,9 @@ class Responder:
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""
-        told = f"{principal.name}\0{self.vary}".encode()
+        whose = f"{principal.name}\0{self.vary}".encode()
         query = self.scope.get("query_string", b"")
-        prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(told), len(query), told, query)
+        prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(whose), len(query), whose, query)
         if not query and not self.vary and self.served.hot is not None:
             self.served.hot.learn(principal, prefix)
         return self._form(prefix)
@@ -209,7 +209,7 @@ class Responder:
         if self.asked.only_if_cached:
             await self.not_cached(why)
             return
-        at, told = 0, status.bypass(why, self.settings.name)
+        at, cache_status = 0, status.bypass(why, self.settings.name)
 
         async def receive() -> Message:
             nonlocal at
@@ -221,7 +221,7 @@ class Responder:
         async def send(message: Message) -> None:
             if message["type"] == START:
                 self.heard(message["status"], message.get("headers", ()))
-                message = {**message, "headers": [*message.get("headers", ()), told]}
+                message = {**message, "headers": [*message.get("headers", ()), cache_status]}
             await self.send(message)
 
         await self.served.app(self.scope, receive, send)
@@ -234,15 +234,19 @@ class Responder:
     async def not_cached(self, why: str) -> None:
         """504 (RFC 9111, section 5.2.1.7): `only-if-cached` was asked and nothing is."""
         body = b'{"error":{"message":"Nothing is cached for this request.","type":"not_cached","param":null,"code":"only_if_cached"}}'  # noqa: E501
-        await self.refuse(504, body, self.told(status.bypass(why, self.settings.name)))
+        await self.refuse(504, body, self.revealed(status.bypass(why, self.settings.name)))
 
-    def told(self, header: status.Header) -> status.Header:
-        """What this caller may know of a Cache-Status that tells of entries."""
+    def revealed(self, header: status.Header) -> status.Header:
+        """A Cache-Status as far as this caller may know whether entries exist."""
         return header if self.reveals else status.veiled(header)
 
-    async def refuse(self, code: int, body: bytes, told: status.Header) -> None:
+    async def refuse(self, code: int, body: bytes, cache_status: status.Header) -> None:
         """Answer with an error of the middleware's own."""
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), told]
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            cache_status,
+        ]
         headers += self.pages or ()
         if code == 413:
             headers.append((b"connection", b"close"))

@@ -113,15 +113,15 @@ _NOBODY = frozenset({b"", b"bearer"})
 def _telling(cookies: bytes) -> bytes:
     """Those that tell who asks: what steers a connection changes from answer to answer."""
     parts = cookies.split(b";")
-    told = [part for part in parts if part.partition(b"=")[0].strip() not in CARRIERS]
-    return cookies if len(told) == len(parts) else b";".join(told).strip()
+    telling = [part for part in parts if part.partition(b"=")[0].strip() not in CARRIERS]
+    return cookies if len(telling) == len(parts) else b";".join(telling).strip()
 
 
 def _of_media(vary: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """What a request says of the form of its body counts, unless it is what all say; saying nothing counts, too."""
-    told = [value.strip() for name, value in vary if name == MEDIA]
+    types = [value.strip() for name, value in vary if name == MEDIA]
     rest = [header for header in vary if header[0] != MEDIA]
-    return rest if len(told) == 1 and _USUAL.fullmatch(told[0]) else [*rest, (MEDIA, b",".join(told))]
+    return rest if len(types) == 1 and _USUAL.fullmatch(types[0]) else [*rest, (MEDIA, b",".join(types))]
 
 
 def header_names(option: str, given: Iterable[str | bytes]) -> frozenset[bytes]:

@@ -64,15 +64,15 @@ def _missed(
 class Veiled(bytes):
     """The header for a caller that must not learn whether an entry exists."""
 
-    told: bytes
+    full: bytes
     """The full header, for the owner's log."""
 
 
 def veiled(header: Header) -> Header:
     """The header with the cache's name alone."""
-    name, told = header
-    bare = Veiled(told.partition(b";")[0])
-    bare.told = told
+    name, full = header
+    bare = Veiled(full.partition(b";")[0])
+    bare.full = full
     return name, bare
 
 

@@ -94,8 +94,8 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
 
 def _varies(names: set[bytes]) -> str:
     """Why an answer that depends on these headers is not kept."""
-    told = sorted(name.decode() for name in names if _NAME.fullmatch(name))
-    return " ".join(["vary", *told[:3]])
+    named = sorted(name.decode() for name in names if _NAME.fullmatch(name))
+    return " ".join(["vary", *named[:3]])
 
 
 def fresh_for(terms: Terms) -> float | None:
@@ -114,8 +114,8 @@ def _fresh_for(control: bytes, known: float | None) -> float | None:
     for name, value in _AGE.findall(control):
         seconds = float(value[:12]) if value.isdigit() else 0.0
         lifetimes[name] = min(seconds, lifetimes.get(name, seconds))
-    told = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
-    return known if told is None else told if known is None else min(known, told)
+    given = lifetimes.get(b"s-maxage", lifetimes.get(b"max-age"))
+    return known if given is None else given if known is None else min(known, given)
 
 
 def decoded(body: bytes, encoding: bytes, limit: int) -> bytes | None:

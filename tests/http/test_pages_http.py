@@ -86,7 +86,7 @@ async def test_how_many_pages_are_remembered_is_bounded(wrapped: Any) -> None:
     pages._capacity = 2
     for one in ("https://a", "https://b", "https://c"):
         await c.chat("hello", headers={"origin": one})
-    assert [origin for _, origin in pages._told] == [b"https://b", b"https://c"]
+    assert [origin for _, origin in pages._headers] == [b"https://b", b"https://c"]
 
 
 @pytest.mark.parametrize("origins", [[], ["https://mine.example"]])

@@ -103,7 +103,7 @@ class Logged:
                 status = message["status"]
                 said = [v for n, v in message.get("headers", ()) if n == b"cache-status"]
                 cache = said[-1] if said else b""  # other caches behind us spoke before
-                cache = getattr(cache, "told", cache)  # what its caller was not to know
+                cache = getattr(cache, "full", cache)  # with what its caller must not know
             else:
                 size += len(message.get("body", b""))
                 ended = not message.get("more_body", False)
