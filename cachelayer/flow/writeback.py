@@ -68,6 +68,13 @@ class WriteBack(Generic[T]):
             self._go_on()
         return True
 
+    def resume(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Go on, on `loop`, with what a loop that has ended left. Call from its thread."""
+        if self._queue:
+            with self._lock:
+                if not self._alive(loop) and not called_off():
+                    self._begin(loop)
+
     def _alive(self, here: asyncio.AbstractEventLoop) -> bool:
         """Whether a worker is at work, on a loop that has not ended and is running."""
         worker = self._worker

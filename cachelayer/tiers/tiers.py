@@ -132,6 +132,7 @@ class Tiers:
             return await answer()
         if (claimed := self._claimed(call)) is not None:
             return claimed
+        self.writeback.resume(asyncio.get_running_loop())
         if self.elsewhere is not None and self.elsewhere.listen(call.function.name):
             await whole_turn()  # entries made elsewhere come in before the first request for them
         if (tier := self.meaning.fit(call)) is None:

@@ -1,9 +1,13 @@
-"""A program that ends before the model is loaded ends quietly."""
+"""Programs that end before the model is loaded, and loops that end before what they answered is written."""
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+
+from cachelayer import CacheLayer
+from cachelayer.testing import WordEmbedder
 
 PROGRAM = """
 import asyncio, time
@@ -34,3 +38,21 @@ def test_a_program_that_ends_while_the_model_loads_says_nothing_of_it() -> None:
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=60
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "HELLO HELLO\n", "")
+
+
+def test_what_a_loop_left_unwritten_the_next_one_writes_while_its_backend_is_at_work() -> None:
+    """With a loop a call nothing was ever found by meaning."""
+    layer = CacheLayer(embedder=WordEmbedder())
+
+    @layer.cached
+    async def ask(question: str) -> str:
+        if "Peru" in question:
+            async with asyncio.timeout(30):
+                while not layer.stats()["similar"]["entries"]:
+                    await asyncio.sleep(0)
+        return question.upper()
+
+    asyncio.run(layer.start())
+    asyncio.run(ask("How do I turn on the alarm?"))
+    assert asyncio.run(ask("What is the capital of Peru?")) == "WHAT IS THE CAPITAL OF PERU?"
+    asyncio.run(layer.aclose())
