@@ -83,7 +83,7 @@ class Reading:
 
     def ready(self) -> None:
         """Make what every comparison asks for."""
-        _ = self.vectors, self.signature.vocabulary
+        _ = self.vectors, self.signature.vocabulary, self._gist()
 
     def says(self, other: Reading) -> bool:
         """Whether both say one thing in the plainest words. Of a text that cools only a hash of these is kept."""
