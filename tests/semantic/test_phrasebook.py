@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from cachelayer.semantic.guards.moods import moods
 from cachelayer.semantic.pairs.verifier import forbidding, late, reframed
 from cachelayer.semantic.text.particles import joined
-from cachelayer.semantic.text.phrasebook import TEXT, Beside, book, lines
+from cachelayer.semantic.text.phrasebook import Beside, Phrasebook, lines, phrases
 from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.variants import unvaried
 from cachelayer.semantic.text.words import words
 
+TEXT = phrases()
 PHRASES = [(said, beside) for said, beside in lines(TEXT) if "{" not in str(said)]
 SAME = [
     ("Turn on the lights", "Switch the lights on"),
@@ -141,7 +142,7 @@ def test_a_long_text_of_phrasal_verbs_is_read():
 
 def test_a_line_whose_sentence_lacks_a_slot_is_refused_with_its_words():
     with pytest.raises(ValueError, match="'what is it' has no slot"):
-        book("how big is {a}, what is it")
+        Phrasebook("how big is {a}, what is it")
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from typing import Final
 from ..text.frames import BESIDE, FRAMES, TELLING
 from ..text.lexemes import NONE, stem
 from ..text.lexicon import FUNCTION_WORDS
-from ..text.phrasebook import ANY, COUNTERPARTS
+from ..text.phrasebook import ANY, phrasebook
 from ..text.reading import Reading
 from ..text.repeats import CONTRACTED
-from ..text.variants import COMMON, FORMS
+from ..text.variants import FORMS, NAMES
 
 _FREE: Final = FUNCTION_WORDS.union(FRAMES, TELLING, BESIDE, CONTRACTED, FORMS, FORMS.values())
 """Words that may come, go or be others."""
@@ -27,13 +27,14 @@ def reframed(a: Reading, b: Reading) -> bool:
     mine, theirs = a.signature.vocabulary, b.signature.vocabulary
     if not (_explained(mine, theirs) and _explained(theirs, mine)):
         return False
-    return a is not b and a.says(b) and not _named((mine ^ theirs) & COMMON, a, b)
+    return a is not b and a.says(b) and not _named(mine ^ theirs, a, b)
 
 
 def _named(words: Set[str], a: Reading, b: Reading) -> bool:
-    """Whether one of `words` is written as a name is: 'Who stars in Mom?'."""
+    """Whether one of `words`, of a phrase and no name itself, is written as a name is: 'Who stars in Mom?'."""
     names = a.signature.names | b.signature.names
-    return bool(names) and any(stem(word) in names for word in words)
+    common = phrasebook().counterparts.keys() & words
+    return bool(names) and any(stem(word) in names for word in common - NAMES)
 
 
 def _explained(mine: Set[str], theirs: Set[str]) -> bool:
@@ -41,8 +42,9 @@ def _explained(mine: Set[str], theirs: Set[str]) -> bool:
     apart = mine - theirs - _FREE
     if len(apart) > APART:
         return False
+    known = phrasebook().counterparts
     for word in apart:
-        others = COUNTERPARTS.get(word, NONE)
+        others = known.get(word, NONE)
         if (
             ANY not in others
             and others.isdisjoint(theirs)

@@ -21,6 +21,7 @@ from ..guards.relations import relations
 from ..guards.slots import slot
 from ..guards.stories import scenic, story
 from ..guards.strangers import compounds, strangers
+from ..text.phrasebook import phrasebook
 from ..text.reading import Reading
 from ..text.readings import Readings
 from ..text.repeats import akin
@@ -63,6 +64,7 @@ LONGEST: Final = 160
 def load() -> None:
     """Read the shipped tables now; takes some tens of milliseconds, once."""
     words()
+    phrasebook()
     for name in ("pairs", "close", "turns", "talks"):
         load_judge(name)
 

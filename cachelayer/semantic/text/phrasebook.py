@@ -1,9 +1,10 @@
-"""phrasebook.txt, read: which phrase stands for which, which sentence says what another one does."""
+"""Which phrase stands for which, which sentence says what another one does: phrasebook.txt, read when it is needed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from itertools import chain
 from typing import Final, NamedTuple
@@ -80,16 +81,27 @@ def lines(text: str) -> Iterator[tuple[list[str], Beside]]:
             yield [one.replace("~", what.strip()).strip() for one in said.split(",")], needs
 
 
-def book(text: str) -> tuple[dict[Words, list[Phrase]], dict[Words, list[Sentence]]]:
-    """Phrases and sentences by their first two words, or by the one that they have, or that no slot follows; long
-    phrases first. ValueError: a sentence lacks a slot of its line."""
-    phrases: dict[Words, list[Phrase]] = {}
-    sentences: dict[Words, list[Sentence]] = {}
-    for (plain, *others), beside in lines(text):
+class Phrasebook:
+    """The lines of `text`. Raises ValueError if a sentence lacks a slot of its line."""
+
+    def __init__(self, text: str) -> None:
+        self._phrases: dict[Words, list[Phrase]] = {}
+        self._sentences: dict[Words, list[Sentence]] = {}
+        """Both by their first two words, or by the one that they have, or that no slot follows; long phrases first."""
+        found = list(lines(text))
+        for (plain, *others), beside in found:
+            self._take(plain, others, beside)
+        for same in self._phrases.values():
+            same.sort(key=lambda phrase: (len(phrase.said), bool(phrase.beside.one)), reverse=True)
+        self.counterparts = _counterparts([said for said, _ in found])
+        """By a word of a phrase that carries meaning, the like words of what is said instead, through two lines at
+        most; ANY, if that may have none."""
+
+    def _take(self, plain: str, others: list[str], beside: Beside) -> None:
         slots = dict(_SLOT.findall(plain))
         stands = tuple(_SLOT.sub(r"{\1}", plain).split())
         if not slots and any(f" {said} " in f" {plain} " for said in others):
-            others.append(plain)  # so that of 'web browser' no 'browser' is replaced
+            others = [*others, plain]  # so that of 'web browser' no 'browser' is replaced
         for said in others:
             words = tuple(said.split())
             if missing := slots.keys() - {name for name, _ in _SLOT.findall(said)}:
@@ -97,72 +109,65 @@ def book(text: str) -> tuple[dict[Words, list[Phrase]], dict[Words, list[Sentenc
             if "{" in said:
                 pattern = _pattern(said, {name: kind for name, kind in slots.items() if kind})
                 first = () if "{" in words[0] else words[:1] if "{" in words[1] else words[:2]
-                sentences.setdefault(first, []).append(Sentence(pattern, stands, beside))
+                self._sentences.setdefault(first, []).append(Sentence(pattern, stands, beside))
             else:
-                phrases.setdefault(words[:2], []).append(Phrase(words, stands, beside))
-    for same in phrases.values():
-        same.sort(key=lambda phrase: (len(phrase.said), bool(phrase.beside.one)), reverse=True)
-    return phrases, sentences
+                self._phrases.setdefault(words[:2], []).append(Phrase(words, stands, beside))
 
+    def replaced(self, words: list[str]) -> list[str]:
+        """`words`, with what begins and ends them, and each phrase replaced once, from left to right."""
+        known = frozenset(words)
+        out: list[str] = []
+        at = 0
+        while at < len(words):
+            phrase = self._phrase(words, at, known)
+            if phrase is None:
+                out.append(words[at])
+                at += 1
+            else:
+                out += phrase.plain
+                at += len(phrase.said)
+        return out
 
-TEXT: Final = files(__package__).joinpath("phrasebook.txt").read_text("utf-8")
-PHRASES, SENTENCES = book(TEXT)
+    def _phrase(self, words: list[str], at: int, known: frozenset[str]) -> Phrase | None:
+        """The longest that begins there."""
+        for phrase in self._phrases.get(tuple(words[at : at + 2]), ()):
+            if tuple(words[at : at + len(phrase.said)]) == phrase.said and phrase.beside.here(known):
+                return phrase
+        return next((one for one in self._phrases.get((words[at],), ()) if one.beside.here(known)), None)
+
+    def restated(self, words: list[str]) -> list[str]:
+        """The sentence that says most plainly what `words` do, or `words` if none is known."""
+        known, text = frozenset(words), " ".join(words)
+        for sentence in chain.from_iterable(self._sentences.get(tuple(words[:n]), ()) for n in (2, 1, 0)):
+            if sentence.beside.here(known) and (found := sentence.said.fullmatch(text)):
+                slots = {name: said or "" for name, said in found.groupdict().items()}
+                if "other" in slots:
+                    slots["one"], slots["other"] = sorted((slots["one"], slots["other"]))
+                return " ".join(sentence.plain).format_map(slots).split()
+        return words
 
 
 def _choices(slot: re.Match[str]) -> str:
     return "" if (slot[2] or "") in _KINDS else slot[2].replace("/", " ").replace("_", " ")
 
 
-def _counterparts() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for (plain, *others), _ in lines(TEXT):
-        sides = [frozenset(_WORD.findall(_SLOT.sub(_choices, said))) for said in (plain, *others)]
+def _counterparts(found: list[list[str]]) -> dict[str, frozenset[str]]:
+    met: dict[str, set[str]] = {}
+    for said in found:
+        sides = [frozenset(_WORD.findall(_SLOT.sub(_choices, one))) for one in said]
         for side in sides:
             beyond = [other - FUNCTION_WORDS for other in sides if other is not side]
             for word in side - FUNCTION_WORDS:
-                known = found.setdefault(word, set())
-                known.update(*beyond, {ANY} if not all(beyond) else ())
-    return {
-        word: frozenset(others.union(*(found.get(o, ()) for o in others))) for word, others in found.items()
-    }
+                met.setdefault(word, set()).update(*beyond, {ANY} if not all(beyond) else ())
+    return {word: frozenset(others.union(*(met.get(o, ()) for o in others))) for word, others in met.items()}
 
 
-COUNTERPARTS: Final = _counterparts()
-"""By a word of a phrase that carries meaning, the like words of what is said instead, through two lines at most; ANY,
-where that may have none."""
+def phrases() -> str:
+    """What ships with the package."""
+    return files(__package__).joinpath("phrasebook.txt").read_text("utf-8")
 
 
-def replaced(words: list[str]) -> list[str]:
-    """`words`, with what begins and ends them, and each phrase replaced once, from left to right, the longest first."""
-    known = frozenset(words)
-    out: list[str] = []
-    at = 0
-    while at < len(words):
-        phrase = _phrase(words, at, known)
-        if phrase is None:
-            out.append(words[at])
-            at += 1
-        else:
-            out += phrase.plain
-            at += len(phrase.said)
-    return out
-
-
-def _phrase(words: list[str], at: int, known: frozenset[str]) -> Phrase | None:
-    """The longest that begins there."""
-    for phrase in PHRASES.get(tuple(words[at : at + 2]), ()):
-        if tuple(words[at : at + len(phrase.said)]) == phrase.said and phrase.beside.here(known):
-            return phrase
-    return next((one for one in PHRASES.get((words[at],), ()) if one.beside.here(known)), None)
-
-
-def restated(words: list[str]) -> list[str]:
-    """The sentence that says most plainly what `words` do, or `words` where none is known."""
-    known, text = frozenset(words), " ".join(words)
-    for sentence in chain.from_iterable(SENTENCES.get(tuple(words[:n]), ()) for n in (2, 1, 0)):
-        if sentence.beside.here(known) and (found := sentence.said.fullmatch(text)):
-            slots = {name: said or "" for name, said in found.groupdict().items()}
-            if "other" in slots:
-                slots["one"], slots["other"] = sorted((slots["one"], slots["other"]))
-            return " ".join(sentence.plain).format_map(slots).split()
-    return words
+@cache
+def phrasebook() -> Phrasebook:
+    """The same, read once; takes some tens of milliseconds."""
+    return Phrasebook(phrases())

@@ -10,7 +10,7 @@ from typing import Final
 
 from .lexicon import CARDINALS
 from .particles import joined
-from .phrasebook import BEGIN, COUNTERPARTS, END, replaced, restated
+from .phrasebook import BEGIN, END, phrasebook
 from .repeats import SPELLED
 
 PASSES: Final = 3
@@ -23,12 +23,12 @@ _RATES: Final = {"day": "daily", "night": "nightly", "week": "weekly", "month": 
 _PAID: Final = frozenset(
     "fee fees price prices cost costs rate rates charge charges rent salary wage wages pay payment limit".split()
 )
-COMMON: Final = COUNTERPARTS.keys() - frozenset(
+NAMES: Final = frozenset(
     """ai artificial intelligence 2fa tv eu uk usa us european union united kingdom states america netherlands holland
     czech republic czechia new york city nyc javascript js typescript ts kubernetes k8s ceo excel python vitamin c
     pdf pdfs csv db vm vms os sms atm api ac ssn vpn pr prs env html css git sql ruby rust php kotlin swift""".split()
 )
-"""Words of phrases that are no names: where one is written as a name is, it may be a title: 'Who stars in Mom?'."""
+"""Words of phrases that may be written as names are. Where another one is, it may be a title: 'Who stars in Mom?'."""
 _OF_NAMES: Final = SPELLED.union(
     """synonym synonyms antonym antonyms rhyme rhymes define defined definition etymology plural noun verb name names
     called call calls stand stands abbreviation title stars starred starring sang sings song lyrics novel
@@ -46,9 +46,12 @@ def unvaried(words: Sequence[str]) -> tuple[str, ...]:
     parts = " ".join(words).replace("-", " ").split()
     asks = [parts.pop()] if parts[-1:] == [_ASKS] else []
     parts = joined([FORMS.get(part, part) for part in parts])
+    book = phrasebook()
     for _ in range(PASSES):
         before = parts
-        parts = restated([part for part in replaced([BEGIN, *parts, END]) if part not in (BEGIN, END)])
+        parts = book.restated(
+            [part for part in book.replaced([BEGIN, *parts, END]) if part not in (BEGIN, END)]
+        )
         if parts == before:
             break
     return (*_rated(parts), *asks)
