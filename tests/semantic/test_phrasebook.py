@@ -19,6 +19,16 @@ from cachelayer.semantic.text.words import words
 
 TEXT = phrases()
 PHRASES = [(said, beside) for said, beside in lines(TEXT) if "{" not in str(said)]
+SENTENCES = [(said, beside) for said, beside in lines(TEXT) if "{" in str(said)]
+SLOT = re.compile(r"\{(\w+)(?::([^}]+))?\}")
+FILLED = {
+    "": "zebras",
+    "noun": "walnuts",
+    "number": "12",
+    "most": "largest",
+    "place": "in africa",
+    "rest": "",
+}
 SAME = [
     ("Turn on the lights", "Switch the lights on"),
     ("Turn the living room lights off at 9", "Switch off the living room lights at 9"),
@@ -115,6 +125,19 @@ def test_each_phrase_of_a_line_is_read_as_its_first(said: list[str], beside: Bes
         return  # nothing may stand behind it
     phrases = [each.strip(" ^$").split() for each in said]
     assert len({unvaried([*phrase, *sorted(beside.one)[:1]]) for phrase in phrases}) == 1
+
+
+@pytest.mark.parametrize(("said", "beside"), SENTENCES, ids=lambda x: str(x)[:60])
+def test_each_sentence_of_a_line_is_read_as_its_first(said: list[str], beside: Beside):
+    kinds = {name: kind for one in said for name, kind in SLOT.findall(one) if kind}
+
+    def filled(slot: re.Match[str]) -> str:
+        kind = kinds.get(slot[1], "")
+        if kind == "" and beside.one:
+            return min(beside.one)
+        return FILLED.get(kind, kind.split("/")[0].replace("_", " "))
+
+    assert len({unvaried(SLOT.sub(filled, one).split()) for one in said}) == 1
 
 
 @pytest.mark.parametrize(("one", "other"), SAME)

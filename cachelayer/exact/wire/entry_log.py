@@ -176,9 +176,8 @@ class EntryLog:
         """Entries that could not be written are not kept."""
         with self._lock:
             for key in pending:
-                if (
-                    span := self._places.pop(key, None)
-                ) is not None:  # else it went meanwhile, or is another by now
+                span = self._places.pop(key, None)
+                if span is not None:  # else it went meanwhile, or is another by now
                     self._alive -= span.length
             self._doomed = [span for span in self._doomed if span.at < self._size]
 
