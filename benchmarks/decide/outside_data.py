@@ -4,17 +4,21 @@
 * contrast sets (Gardner et al., Findings of EMNLP 2020; allenai/contrast-sets): BoolQ/boolq_perturbed.json;
 * CREAK's contrast set (Onoe et al., NeurIPS Datasets 2021; yasumasaonoe/creak): data/creak/contrast_set.json;
 * medical question pairs (McCreery et al., KDD 2020; curai/medical-question-pair-dataset): mqp.csv, its "different" ones
-  written by doctors to look alike.
+  written by doctors to look alike;
+* PAWS (Zhang et al., NAACL 2019): its pairs made of Quora's questions by exchanging words, as uds-lsv/llmft has them in
+  data/paws_qqp/dev_and_test.tsv.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import difflib
 import hashlib
 import json
 import pickle
 import random
+import re
 import tarfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
@@ -31,12 +35,21 @@ _MISLABELLED = "Order does matter"
 """Its pairs ('is Ann punching Bob' / 'is Bob punching Ann') are traps, and marked as the same."""
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
+_LOOKED_AT = "paws, read"
+_TOKENS = (
+    (re.compile(r" (n't|'\w+)\b"), r"\1"),
+    (re.compile(r" ([?.,!;:%)])"), r"\1"),
+    (re.compile(r"([($]) "), r"\1"),
+)
+"""What undoes the spaces between a text's tokens."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 """Whose pairs are equal, or told apart by a preamble that may matter."""
 
 
 def half(pair: Pair) -> str:
     """'look': its errors were read when guards were written; 'blind': only the sum was."""
+    if pair.source == "paws":
+        return "look" if pair.kind == _LOOKED_AT else "blind"
     at = hashlib.sha256((pair.kind + pair.a).encode()).digest()
     return "look" if at[-1] % 2 else "blind"
 
@@ -128,4 +141,22 @@ def medical(path: Path, rng: random.Random) -> Iterator[Pair]:
         yield Pair(a, b, label == "1", "mqp", "report", "medical")
 
 
-READERS = {"checklist": checklist, "boolq": boolq, "creak": creak, "medical": medical}
+def paws(path: Path, _: random.Random) -> Iterator[Pair]:
+    """Quora's questions with words exchanged, labelled by people. The errors of one half were read."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        found = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
+    random.Random(1).shuffle(found)
+    for i, (_id, a, b, label) in enumerate(found):
+        kind = _LOOKED_AT if i < len(found) // 2 else "paws"
+        yield Pair(_as_typed(a), _as_typed(b), label == "1", kind, "report", "paws")
+
+
+def _as_typed(text: str) -> str:
+    """Of a bytes literal with spaces between its tokens."""
+    typed = str(ast.literal_eval(text).decode()).strip()
+    for pattern, joined in _TOKENS:
+        typed = pattern.sub(joined, typed)
+    return typed
+
+
+READERS = {"checklist": checklist, "boolq": boolq, "creak": creak, "medical": medical, "paws": paws}

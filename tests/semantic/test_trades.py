@@ -12,6 +12,10 @@ OTHER = [
     ("call the parent constructor in a java subclass", "call the subclass constructor from a java parent"),
     ("is x a subset of y", "is y a subset of x"),
     ("does red paint cover blue walls", "does blue paint cover red walls"),
+    ("does it come once a minute or twice a week", "does it come twice a minute or once a week"),
+    ("what can I import from canada and sell in india", "what can I import from india and sell in canada"),
+    ("can a non-member live in a member state", "can a member live in a non-member state"),
+    ("how do I get more logical and less emotional", "how do I get more emotional and less logical"),
     ("is group a full", "is group b full"),
     ("what does the letter \xe9 mean", "what does the letter e mean"),
 ]
@@ -22,6 +26,8 @@ SAME = [
     ("when interest rates rise what happens to bonds", "what happens to bonds when interest rates rise"),
     ("did anna invite ben to dinner", "was ben invited to dinner by anna"),
     ("i lost my card", "my card is lost"),
+    ("is there a bus or train timetable", "is there a train or bus timetable"),
+    ("what is a ledger in accounting", "a ledger in accounting is what"),
 ]
 
 

@@ -143,25 +143,50 @@ def _verbs(words: Sequence[str]) -> dict[str, str]:
 
 
 _EVEN: Final = frozenset(
-    """and or vs versus between difference differ different compare compared comparison same similar equal equals far
-    distance near close married relation relationship""".split()
+    """vs versus between among difference differences differ different compare compared comparison same similar equal
+    equals far distance near close married relation relationship compatible together""".split()
 )
-"""What is so from either side, with words that join."""
+"""What is so from either side."""
+_JOINING: Final = frozenset(("and", "or"))
+_ARTICLES: Final = frozenset(("a", "an", "the"))
+_ASKING: Final = frozenset("what who where when which how why whose whom".split())
 
 
 def trades(a: Signature, b: Signature) -> bool:
-    """Of the words of content two that are no neighbours have traded places, and as many small words link them."""
-    if len(a.content) < 3 or len(a.content) != len(b.content) or a.content == b.content or a.joins or b.joins:
+    """Two words that are no neighbours have traded places, where it matters which of them stands where."""
+    if a.stems != b.stems or not _EVEN.isdisjoint(a.vocabulary | b.vocabulary):
         return False
-    apart = [i for i, (x, y) in enumerate(zip(a.content, b.content, strict=True)) if x != y]
-    if len(apart) != 2 or apart[1] - apart[0] < 2:
+    return _words_trade(a, b) or _contents_trade(a, b)
+
+
+def _words_trade(a: Signature, b: Signature) -> bool:
+    """'Once a minute, twice a week' / 'twice a minute, once a week'; nothing else differs but articles."""
+    left, right = ([word for word in s.words if word not in _ARTICLES] for s in (a, b))
+    if (traded := _traded(left, right)) is None:
         return False
-    i, k = apart
-    if a.content[i] != b.content[k] or a.content[k] != b.content[i]:
+    i, k = traded
+    joined = k == i + 2 and left[i + 1] in _JOINING
+    return not joined and _ASKING.isdisjoint((left[i], left[k]))
+
+
+def _contents_trade(a: Signature, b: Signature) -> bool:
+    """The same of the words of content alone, where as many small words link them."""
+    if len(a.content) < 3 or a.joins or b.joins or not _JOINING.isdisjoint(a.vocabulary | b.vocabulary):
         return False
-    if not _EVEN.isdisjoint(a.vocabulary | b.vocabulary) or ("by" in a.vocabulary) != ("by" in b.vocabulary):
+    if ("by" in a.vocabulary) != ("by" in b.vocabulary) or _traded(a.content, b.content) is None:
         return False
     return _links(a) == _links(b)
+
+
+def _traded(left: Sequence[str], right: Sequence[str]) -> tuple[int, int] | None:
+    """The places, no neighbours, of the two words that stand in each other's place, if all others are equal."""
+    if len(left) != len(right):
+        return None
+    apart = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
+    if len(apart) != 2 or apart[1] - apart[0] < 2:
+        return None
+    i, k = apart
+    return (i, k) if (left[i], left[k]) == (right[k], right[i]) else None
 
 
 def _links(s: Signature) -> int:
