@@ -1,7 +1,8 @@
 """Pairs of the field's public tests through a real cache: one is asked and stored, the other asked, in an empty cache.
 
     python -m benchmarks.decide outside --checklist qqp_suite.tar.gz --boolq boolq_perturbed.json \\
-        --creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --out benchmarks/results
+        --creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --atis atis/test \\
+        --out benchmarks/results
 
 See outside_data.py for where they come from; nothing is fitted to them. Errors of one half, drawn by a hash, were read
 when guards were written; of the other, which is reported, only sums were looked at. Writes decide_outside.md.
@@ -40,7 +41,7 @@ def pairs(args: argparse.Namespace) -> list[Pair]:
 def run(args: argparse.Namespace) -> int:
     found = [p for p in pairs(args) if args.half in ("all", half(p))]
     if not found:
-        args.error("name at least one file: --checklist, --boolq, --creak, --medical, --paws")
+        args.error("name at least one file: --checklist, --boolq, --creak, --medical, --paws, --atis")
     started, load, trials = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0], list[Trial]()
     for bound in BOUNDS:
         for source in dict.fromkeys(p.source for p in found):
@@ -54,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         "same (*served* should be many).",
         "",
         "Command: `python -m benchmarks.decide outside --checklist qqp_suite.tar.gz --boolq boolq_perturbed.json",
-        f"--creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --half {args.half}",
-        "--out benchmarks/results`",
+        "--creak contrast_set.json --medical mqp.csv --paws dev_and_test.tsv --atis atis/test",
+        f"--half {args.half} --out benchmarks/results`",
         f"Date: {started}. Machine: {machine()}, load {load:.1f} at the start.",
         "Every pair: an empty cache, one stored, the other asked, nothing known of the function. Brackets: 95 %",
         "intervals (Wilson). By cosine: true ones above the threshold, chosen on these very pairs, that lets at most",

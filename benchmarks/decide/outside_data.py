@@ -6,7 +6,9 @@
 * medical question pairs (McCreery et al., KDD 2020; curai/medical-question-pair-dataset): mqp.csv, its "different" ones
   written by doctors to look alike;
 * PAWS (Zhang et al., NAACL 2019): its pairs made of Quora's questions by exchanging words, as uds-lsv/llmft has them in
-  data/paws_qqp/dev_and_test.tsv.
+  data/paws_qqp/dev_and_test.tsv;
+* ATIS (Hemphill et al. 1990), requests for flights with what they name, as MiuLab/SlotGated-SLU has them: the folder
+  data/atis/test. Errors were read of data/atis/train only.
 """
 
 from __future__ import annotations
@@ -50,6 +52,8 @@ def half(pair: Pair) -> str:
     """'look': its errors were read when guards were written; 'blind': only the sum was."""
     if pair.source == "paws":
         return "look" if pair.kind == _LOOKED_AT else "blind"
+    if pair.source == "atis":
+        return "blind"
     at = hashlib.sha256((pair.kind + pair.a).encode()).digest()
     return "look" if at[-1] % 2 else "blind"
 
@@ -159,4 +163,48 @@ def _as_typed(text: str) -> str:
     return typed
 
 
-READERS = {"checklist": checklist, "boolq": boolq, "creak": creak, "medical": medical, "paws": paws}
+def atis(path: Path, rng: random.Random) -> Iterator[Pair]:
+    """Requests for flights that name the same, and such of which one names something else or one thing more."""
+    intents, lines, tags = (
+        path.joinpath(name).read_text("utf-8").splitlines() for name in ("label", "seq.in", "seq.out")
+    )
+    named = {
+        line.strip(): (intent.strip(), _slots(line.split(), tag.split()))
+        for intent, line, tag in zip(intents, lines, tags, strict=True)
+    }
+    same, other = list[tuple[str, str]](), list[tuple[str, str]]()
+    for i, (a, (intent, slots)) in enumerate(named.items()):
+        for b, (also, others) in list(named.items())[:i]:
+            if intent == also and slots == others:
+                same.append((a, b))
+            elif intent == also and len(slots & others) >= 2 and _one_apart(slots ^ others):
+                other.append((a, b))
+    for found, label in ((same, True), (other, False)):
+        for a, b in rng.sample(found, min(300, len(found))):
+            yield Pair(a, b, label, "atis", "report", "atis")
+
+
+def _slots(words: list[str], tags: list[str]) -> frozenset[tuple[str, str]]:
+    """What a request names: 'toloc.city_name' and 'boston'."""
+    found: list[list[str]] = []
+    for word, tag in zip(words, tags, strict=True):
+        if tag.startswith("B-"):
+            found.append([tag[2:], word])
+        elif tag.startswith("I-") and found:
+            found[-1].append(word)
+    return frozenset((name, " ".join(value)) for name, *value in found)
+
+
+def _one_apart(differ: frozenset[tuple[str, str]]) -> bool:
+    """Whether one thing more is named, or one other of its kind."""
+    return len(differ) == 1 or (len(differ) == 2 and len({name for name, _ in differ}) == 1)
+
+
+READERS = {
+    "checklist": checklist,
+    "boolq": boolq,
+    "creak": creak,
+    "medical": medical,
+    "paws": paws,
+    "atis": atis,
+}

@@ -23,6 +23,7 @@ from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, lettered, opposed, owners, selves, trades
 from .habits import habits
 from .inquiries import inquiries, questions
+from .journeys import journeys
 from .moods import moods
 from .permissions import duties, opening, permissions
 from .persons import actors, swapped
@@ -234,7 +235,7 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
-    contrasts, swapped,
+    contrasts, swapped, journeys,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

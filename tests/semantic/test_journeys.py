@@ -1,0 +1,41 @@
+"""A journey is another one if anything but how it is asked for differs."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.journeys import journeys
+from cachelayer.semantic.text.signature import signature
+
+OTHER = [
+    ("flights from bern to rome", "nonstop flights from bern to rome"),
+    ("fares between bern and rome", "could you tell me the cheapest fare from bern to rome"),
+    ("what airlines go from bern to rome", "what are the flights from bern to rome"),
+    ("show me all flights from bern to rome", "show me all flights from bern to rome one way"),
+    ("what flights go from bern to rome", "flights between rome and st. gallen"),
+    ("flights from bern to rome", "are there any flights between rome and bern"),
+    ("ground transport in bern", "what's the ground transport from bern to rome"),
+    ("which northern flights leave bern before noon", "which northern flights stop in bern before noon"),
+    ("bern to rome saturday", "when can i fly from bern to rome on a saturday morning"),
+    ("flights to Rome on Swiss", "flights to Rome"),
+]
+SAME = [
+    ("list flights between bern and rome", "what are the flights from bern to rome"),
+    ("do you have a swiss flight from bern to rome", "which swiss airlines flights go from bern to rome"),
+    ("what is the earliest flight from bern to rome", "show me the first flight from bern to rome"),
+    ("flights from bern to rome with a stopover in milan", "flights from bern to rome via milan"),
+    ("how long is the flight from bern to rome", "what is the flight time between bern and rome"),
+    ("can i change the date of my flight to rome", "is it possible to move my flight to rome to another day"),
+    ("how do i get rid of flies", "what helps against flies in the kitchen"),
+    ("how do i train a dog", "how can a dog be trained"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_a_journey_of_which_more_is_said_is_another(a: str, b: str) -> None:
+    assert journeys(signature(a), signature(b)) and journeys(signature(b), signature(a))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_how_a_journey_is_asked_for_says_nothing(a: str, b: str) -> None:
+    assert not journeys(signature(a), signature(b)) and not journeys(signature(b), signature(a))
