@@ -18,6 +18,7 @@ OTHER = [
     ("which northern flights leave bern before noon", "which northern flights stop in bern before noon"),
     ("bern to rome saturday", "when can i fly from bern to rome on a saturday morning"),
     ("flights to Rome on Swiss", "flights to Rome"),
+    ("I want to fly with Swiss. Is there a oneway ticket?", "Is there a round trip flight with Swiss?"),
 ]
 SAME = [
     ("list flights between bern and rome", "what are the flights from bern to rome"),

@@ -21,7 +21,7 @@ _TRAVEL: Final = frozenset(
 )
 _ENDS: Final = frozenset(("from", "to", "between"))
 _BOUND: Final = frozenset(
-    "from between leave leaves leaving depart departs departing arrive arriving".split()
+    "from between leave leaves leaving depart departs departing arrive arriving oneway one-way roundtrip round".split()
 )
 _LEADING: Final = frozenset("to into in at out via for".split())
 _ASKING: Final = frozenset(
@@ -38,8 +38,9 @@ _ONE: Final = {
     for words in (
         line.split()
         for line in """fare fares airfare airfares price prices cost costs|cheapest lowest|earliest first soonest|
-        latest last|fastest quickest shortest|round roundtrip return|nonstop non-stop|airline airlines carrier carriers|
-        schedule schedules timetable timetables|arrive arrives arriving arrival arrivals land lands landing|
+        latest last|fastest quickest shortest|round roundtrip return|one-way oneway|nonstop non-stop|
+        airline airlines carrier carriers|schedule schedules timetable timetables|
+        arrive arrives arriving arrival arrivals land lands landing|
         stop stops stopping stopover stopovers connect connects connecting layover via through""".split("|")
     )
     for word in words

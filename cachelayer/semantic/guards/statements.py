@@ -1,0 +1,32 @@
+"""Guard: long statements, of which every word counts.
+
+Who puts a sentence of the third person to a model wants it judged, translated or continued: 'The species regulate
+their temperature, as many are able to' / 'are unable to'.
+
+How such sentences differ by what a negation reaches: Ravichander et al., CondaQA (EMNLP 2022).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..text.signature import Signature
+from .moods import ordered
+
+LONG: Final = 10
+"""Words from which on a text without a question, an order or the persons who talk is taken for a statement."""
+_TALKING: Final = frozenset(
+    """i i'm i'd i've i'll im me my mine we we're we've our us you you're you've your yours let let's please""".split()
+)
+
+
+def statements(a: Signature, b: Signature) -> bool:
+    """Both are statements, and their words of content differ.
+
+    The same words in another order are for other guards.
+    """
+    return a.stems != b.stems and _states(a) and _states(b)
+
+
+def _states(s: Signature) -> bool:
+    return len(s.words) >= LONG and not s.question and _TALKING.isdisjoint(s.vocabulary) and not ordered(s)
