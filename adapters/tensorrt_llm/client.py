@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 from urllib.parse import SplitResult, urlsplit
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.redis.url import redacted
+from cachelayer.exact.redis.url import shown
 
 from .errors import RequestRejected
 from .events import Capabilities, Event, Transport
@@ -189,4 +189,4 @@ def _parts(url: str) -> SplitResult:
 
 
 def _bad(url: str, remedy: str) -> ConfigurationError:
-    return ConfigurationError("url", redacted(url), remedy)
+    return ConfigurationError("url", shown(url), remedy)

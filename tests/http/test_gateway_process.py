@@ -197,6 +197,13 @@ def _until_refused(url: str) -> None:
     pytest.fail("connections are taken still")
 
 
+def test_a_name_that_no_host_can_have_is_named() -> None:
+    with pytest.raises(
+        ConfigFault, match=r"cannot listen on a\.\.b, port 0 \(no host can have this name\); give"
+    ):
+        listening(ServerPart(host="a..b", port=0))
+
+
 def test_a_port_that_is_taken_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

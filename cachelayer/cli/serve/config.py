@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from ...durations import seconds
 from ...errors import CacheLayerError, ConfigurationError
-from ...exact.redis.url import parse, redacted
+from ...exact.redis.url import parse, redacted, shown
 from .parts import LISTS, SECTIONS, Config, ServerPart, UpstreamPart
 from .places import Places
 from .variables import PREFIX, known, meant
@@ -63,7 +63,7 @@ def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: 
     here: Any = raw
     for at, part in enumerate(name[:-1]):
         if isinstance(here, list):
-            if not part.isdigit() or int(part) > len(here):
+            if not part.isdecimal() or int(part) > len(here):
                 raise ConfigFault(
                     f"{source}: there is no {'.'.join(name[: at + 1])}; {_listed(name, len(here))}"
                 )
@@ -80,7 +80,8 @@ def _put(raw: dict[str, Any], name: list[str], value: Any, source: str, places: 
 
 
 def _listed(name: list[str], at: int) -> str:
-    return f"write {PREFIX}{name[0].upper()}__{at}__{name[-1].upper()}"
+    last = fields(LISTS[name[0]])[0].name if name[-1].isdecimal() else name[-1]
+    return f"write {PREFIX}{name[0].upper()}__{at}__{last.upper()}"
 
 
 def build(raw: Mapping[str, Any], places: Places) -> Config:
@@ -145,7 +146,7 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
     if not ((least is None or value >= least) and (most is None or value <= most)):
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
         raise ConfigurationError(name, value, f"give a number {limits}")
-    texts: list[Any] = value if type(value) is list else [value] if value else []
+    texts: list[Any] = value if type(value) is list else [value] if value or spec.default else []
     wrong = [one for one in texts if "match" in meta and not re.fullmatch(str(meta["match"]), one)]
     if wrong:
         raise ConfigurationError(name, "..." if meta.get("secret") else wrong[0], f"give {meta['form']}")
@@ -208,8 +209,8 @@ _PLAIN = UpstreamPart(url="")
 def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: Places) -> None:
     if not _is_server(one.url):
         raise ConfigFault(
-            f"{places.of(f'{path}.url')}: {path}.url={redacted(one.url)!r}: give http(s)://host:port, "
-            "trtllm://host:port or triton://host:port/model"
+            f"{places.of(f'{path}.url')}: {path}.url={shown(one.url).partition('?')[0]!r}: give http(s)://host:port, "
+            "trtllm://host:port or triton://host:port/model, and nothing behind ? or #"
         )
     if re.fullmatch("https?://.*/(completions|embeddings)/*", one.url):
         raise ConfigFault(

@@ -8,21 +8,25 @@ from typing import Any
 from ...adapters.asgi.settings import VARY
 
 HEADER = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+PATH = {"match": r"[^\0]+", "form": "the path of a file"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerPart:
     """[server]"""
 
-    host: str = "127.0.0.1"
+    host: str = field(
+        default="127.0.0.1",
+        metadata={"match": r"[^\s/\0]+", "form": 'an address or the name of one; "0.0.0.0" and "::" are all'},
+    )
     port: int = field(default=8080, metadata={"least": 0, "most": 65535})
     workers: int = field(default=1, metadata={"least": 1, "most": 256})
     drain: float = field(default=30.0, metadata={"duration": True})
     """Seconds that streams have to finish after SIGTERM."""
     keep_alive: float = field(default=75.0, metadata={"duration": True, "zero": False})
     """Seconds for which a connection without a request stays open: longer than proxies in front keep theirs."""
-    tls_cert: str = ""
-    tls_key: str = ""
+    tls_cert: str = field(default="", metadata=PATH)
+    tls_key: str = field(default="", metadata=PATH)
     max_body: int = field(default=4 * 2**20, metadata={"least": 1})
     too_large: str = field(default="pass", metadata={"one_of": ("pass", "refuse")})
     log: str = field(default="all", metadata={"one_of": ("all", "errors", "off")})
@@ -34,7 +38,7 @@ class ServerPart:
         },
     )
     """Web pages that may ask, by the origin that browsers tell."""
-    backlog: int = field(default=2048, metadata={"least": 1})
+    backlog: int = field(default=2048, metadata={"least": 1, "most": 2**31 - 1})
     metrics: bool = False
     """Whether /metrics answers, without a key, with what Prometheus scrapes; of one worker process each time."""
 
@@ -92,7 +96,7 @@ class UpstreamPart:
     connect_timeout: float = field(default=5.0, metadata={"duration": True, "zero": False})
     read_timeout: float = field(default=120.0, metadata={"duration": True, "zero": False})
     """Until the first byte of an answer, and between two of its pieces."""
-    tls_ca: str = ""
+    tls_ca: str = field(default="", metadata=PATH)
     """File of certificates that vouch for the server, beside those that the system trusts."""
     template: str = field(default="", metadata={"one_of": ("", "chatml", "llama3")})
     """How Triton, which applies no chat template itself, gets messages as one prompt."""

@@ -203,11 +203,12 @@ def listening(part: ServerPart) -> list[socket.socket]:
                     raise
         for one in made:
             one.listen(part.backlog)
-    except OSError as fault:
+    except (OSError, UnicodeError) as fault:  # the latter of a name that no host can have
         for one in made:
             one.close()
+        why = fault.strerror if isinstance(fault, OSError) else "no host can have this name"
         raise ConfigFault(
-            f"cannot listen on {part.host}, port {part.port} ({fault.strerror or fault}); give another server.host "
+            f"cannot listen on {part.host}, port {part.port} ({why or fault}); give another server.host "
             "or server.port, or stop what listens there"
         ) from None
     return made

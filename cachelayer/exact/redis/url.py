@@ -207,8 +207,11 @@ def _lag(url: str, text: str) -> float:
     return lag
 
 
-def _bad(url: str, remedy: str) -> ConfigurationError:
-    """Of a URL that is not understood, nothing is shown that might be a password."""
+def shown(url: str) -> str:
+    """What may be shown of a URL that is not understood: nothing that might be a password."""
     head, separator, rest = url.partition("://") if "://" in url else ("", "", url)
-    shown = rest if rest.startswith("/") else rest.rpartition("@")[2]
-    return ConfigurationError("store", head + separator + PASSWORD.sub(r"\1***", shown), remedy)
+    return head + separator + (rest if rest.startswith("/") else rest.rpartition("@")[2])
+
+
+def _bad(url: str, remedy: str) -> ConfigurationError:
+    return ConfigurationError("store", PASSWORD.sub(r"\1***", shown(url)), remedy)
