@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -139,6 +140,26 @@ def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another
     workers = supervised(Supervisor, lambda: True)(config, sockets=[])
     workers.restart_all()
     assert workers.waited > 60 > config.timeout_worker_healthcheck == usual
+
+
+def test_a_worker_that_ended_by_itself_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    """Killed for memory again and again, workers were replaced in silence."""
+    killed, failed, alive = (
+        SimpleNamespace(process=SimpleNamespace(pid=pid, exitcode=how))
+        for pid, how in ((7, -9), (8, 1), (9, None))
+    )
+
+    class Supervisor:
+        def __init__(self, config: Any, sockets: list[socket.socket]) -> None:
+            self.signal_queue, self.processes = list[int](), [killed, alive, failed]
+
+        def keep_subprocess_alive(self) -> None:
+            self.processes[::2] = [SimpleNamespace(), SimpleNamespace()]
+
+    supervised(Supervisor, lambda: True)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
+    first, second = capsys.readouterr().err.splitlines()
+    assert "worker 7 " in first and "(signal 9); another takes its place" in first
+    assert "worker 8 " in second and "(exit status 1)" in second
 
 
 def test_the_collector_passes_over_what_a_gateway_starts_with(

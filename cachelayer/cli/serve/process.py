@@ -143,6 +143,14 @@ def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
             finally:
                 self.config.timeout_worker_healthcheck = usual
 
+        def keep_subprocess_alive(self) -> None:
+            """uvicorn replaces in silence: workers that died again and again were to be seen nowhere."""
+            before = list(self.processes)
+            super().keep_subprocess_alive()
+            for one in before:
+                if one not in self.processes:
+                    print(_ended(one.process), file=sys.stderr, flush=True)
+
         def terminate_all(self) -> None:
             """No new connections: the kernel takes them for as long as any process has the sockets."""
             for one in self.sockets:
@@ -150,6 +158,13 @@ def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
             super().terminate_all()
 
     return Workers
+
+
+def _ended(worker: Any) -> str:
+    how = f"signal {-worker.exitcode}" if worker.exitcode < 0 else f"exit status {worker.exitcode}"
+    return (
+        f"cachelayer: the worker {worker.pid} ended or gave no sign of life ({how}); another takes its place"
+    )
 
 
 class Told(Event):
