@@ -87,6 +87,19 @@ def test_cells_may_hold_chat_bodies_and_pairs_may_be_a_table(tmp_path: Path) -> 
     assert first.truth == second.truth and third.truth != fourth.truth
 
 
+def test_what_failed_has_no_answer(tmp_path: Path) -> None:
+    """Failures were all alike: hits as good as right ones."""
+    failed = json.dumps({"error": {"message": "rate limit", "type": "requests"}})
+    log, table = tmp_path / "log.jsonl", tmp_path / "log.csv"
+    log.write_text(f'{{"input": "Q", "response": {failed}}}\n{{"input": "Q", "output": null}}\n')
+    quoted = failed.replace('"', '""')
+    table.write_text(f'input;output\nQ;null\nQ;"{quoted}"\nQ;\nQ;A\n')
+    for path in (log, table):
+        with pytest.raises(TraceError, match="field 'answer': missing"):
+            read([path])
+    assert [one.answer for one in read([table], skipped=Skipped()).asked] == ["A"]
+
+
 def test_a_table_holds_prompts_of_any_length(tmp_path: Path) -> None:
     prompt = "word " * 100_000
     (tmp_path / "log.csv").write_text(f'question,answer\n"{prompt}",A\n')
@@ -100,6 +113,9 @@ def test_a_table_holds_prompts_of_any_length(tmp_path: Path) -> None:
         ({"user text": "Q", "bot": "A"}, {"question": "user text", "answer": "bot"}),
         ({"run.q": "Q", "bot": "A"}, {"question": "run.q", "answer": "bot"}),
         (LANGCHAIN, {"question": "inputs.messages.0.-1.kwargs.content", "answer": "outputs.generations.0.0.text"}),
+        ({"sent": {"messages": [USER]}, "got": CHOICES}, {"question": "sent", "answer": "got"}),
+        ({"sent": {"messages": [USER]}, "got": CHOICES}, {"question": "sent.messages", "answer": "got"}),
+        ({"sent": json.dumps([USER]), "got": json.dumps(CHOICES)}, {"question": "sent", "answer": "got"}),
         ({"row": json.dumps(LANGCHAIN), "class": "a"}, {"question": "row.inputs.messages.0.0.kwargs.content"}),
     ],
 )  # fmt: skip

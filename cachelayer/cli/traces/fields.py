@@ -80,12 +80,15 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
 
 
 def answer_of(row: Mapping[str, Any]) -> str | None:
-    """The answer's text: a text, an OpenAI-style response body or message, a field of an object, or JSON as it is."""
+    """The answer's text: a text, an OpenAI-style response body or message, a field of an object, or JSON as it is; None
+    where there is none, or an OpenAI-style error."""
     value = first(row, ANSWERS)
     if value is None or isinstance(value, str):
         return value
     body = value.get("body", value) if isinstance(value, dict) else value
     if isinstance(body, dict):
+        if isinstance(body.get("error"), dict):
+            return None
         choices = body.get("choices")
         message = choices[0] if isinstance(choices, list) and choices else None
         message = message.get("message") if isinstance(message, dict) else body

@@ -17,12 +17,12 @@ from types import MappingProxyType
 from typing import Any, TextIO
 
 from ...errors import CacheLayerError
-from .fields import BODIES, QUESTIONS, TIMES
+from .fields import ANSWERS, BODIES, QUESTIONS, TIMES, messages_of
 
 NONE: Mapping[str, str] = MappingProxyType({})
 _DELIMITERS = ",;\t|"
 _NUMBERS = (*TIMES, "latency", "tokens")
-_NESTED = (*BODIES, "messages", "turns", "input", "response", "output", "outputs")
+_NESTED = (*BODIES, *ANSWERS, "messages", "turns", "input")
 """Cells of a table that may hold JSON."""
 _FOREIGN = {
     ".parquet": "read_parquet",
@@ -201,7 +201,9 @@ def _cell(name: str, text: str | None) -> Any:
     if name in _NUMBERS and text:
         with suppress(ValueError):
             return float(text)
-    return _nested(text) if name in _NESTED and text else text or None
+    if name in _NESTED and text:
+        return None if text == "null" else _nested(text)
+    return text or None
 
 
 def _nested(text: str) -> Any:
@@ -216,7 +218,13 @@ def _renamed(row: dict[str, Any], named: Mapping[str, str], where: Where) -> dic
     """The row with its fields under the names that are read; a question that is named is asked in place of a chat."""
     chats = (*BODIES, "messages", "input") if "question" in named else ()
     rest = {name: value for name, value in row.items() if name not in chats}
-    return {**rest, **{name: _at(row, name, path, where) for name, path in named.items()}}
+    found = {name: _at(row, name, path, where) for name, path in named.items()}
+    asked = found.get("question")
+    asked = _nested(asked) if isinstance(asked, str) else asked
+    body = asked if isinstance(asked, dict) else {"input": asked}
+    if messages_of(body) is not None:  # a chat, or its messages
+        found |= {"question": None, "body": body}
+    return {**rest, **found}
 
 
 def _at(row: dict[str, Any], name: str, path: str, where: Where) -> Any:
