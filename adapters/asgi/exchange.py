@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ class Failed(Exception):
 
 
 class Exchange:
-    """One caller's request. The app is asked at most once through it; `again` makes another of the same.
+    """One caller's request. The app answers at most once through it; `again` makes another of the same.
 
     After it was asked, `status` and `headers` are the app's own, and `body` the body in its own encoding.
     """
@@ -146,6 +147,11 @@ class Exchange:
         except Failed:
             if self.behind:
                 channel.close()
+            raise
+        except CancelledError:
+            channel.drop()
+            if self.ahead is None or not self.ahead.given:  # a call that a lookup overtook may be made anew
+                self.begun, self.status = False, 0
             raise
         except BaseException:
             channel.drop()

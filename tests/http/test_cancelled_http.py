@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from asgi_client import Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from cachelayer.adapters.asgi.exchange import Exchange
 from upstream import Upstream
 
 from cachelayer import CacheLayer
@@ -37,6 +39,12 @@ class Slow(Upstream):
     async def _complete(self, scope: Any, receive: Any, send: Any, asked: Any) -> None:
         if self.when == "before":
             await self._work()
+        if self.when == "within":
+            told = [(b"content-type", b"application/json")]
+            await send({"type": "http.response.start", "status": 200, "headers": told})
+            await self._work()
+            await send({"type": "http.response.body", "body": b'{"choices": [{}]}'})
+            return
         if self.when == "between":
             head = {
                 "type": "http.response.start",
@@ -125,3 +133,23 @@ async def test_a_recording_that_is_to_be_finished_is_not_cancelled(app: Slow, la
     app.gate("work").set()
     await app.over.wait()
     assert app.ended == ["done"]
+
+
+@pytest.mark.parametrize("when", ["before", "within"])
+async def test_a_call_that_a_lookup_overtook_is_made_anew_with_its_own_status_and_body(
+    app: Slow, layer: CacheLayer, when: str
+) -> None:
+    """What the lookup had found came to nothing, and its caller got a response of status 0 or without a body."""
+    app.when = when
+    served = CacheLayerMiddleware(app, layer=layer)._served["/v1/chat/completions"]
+    request = json.dumps(ask("hello")).encode()
+    scope = {"type": "http", "method": "POST", "path": "/v1/chat/completions", "headers": []}
+    exchange = Exchange(served, scope, request, heard=lambda status, headers: None)
+    overtaken = asyncio.create_task(exchange.ask())
+    await app.begun.wait()
+    overtaken.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await overtaken
+    app.gate("work").set()
+    answer = await exchange.ask()
+    assert exchange.status == 200 and exchange.body == answer[3] and json.loads(exchange.body)["choices"]
