@@ -20,7 +20,8 @@ from ..types import Outcome, Reason, Undivided
 
 _MISFIT = (
     "the arguments do not fit its signature, although it accepts them: a decorator adds or drops some, but shows the "
-    "signature of what it wraps; put the layer's decorator below it"
+    "signature of what it wraps (put the layer's decorator below it); or a keyword is called as a parameter in front "
+    "of the / is (rename one of them)"
 )
 
 

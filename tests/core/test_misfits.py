@@ -40,6 +40,18 @@ async def test_the_log_says_once_why_they_go_uncached_and_so_does_explain(
     assert "secret" not in caplog.text
 
 
+def test_a_keyword_that_is_called_as_a_positional_parameter_is_told_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    @CacheLayer(semantic=False).cached
+    def ask(question: str, /, **more: str) -> tuple[str, dict[str, str]]:
+        return question, more
+
+    assert ask("a", question="b") == ("a", {"question": "b"})
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert "a keyword is called as a parameter in front of the / is (rename one of them)" in told
+
+
 async def test_a_call_that_the_function_refuses_is_told_by_it_alone(caplog: pytest.LogCaptureFixture) -> None:
     @CacheLayer(semantic=False).cached(name="ask")
     async def ask(question: str) -> str:
