@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import copy
+import dataclasses
 import datetime as dt
 import decimal
 import pathlib
@@ -152,8 +153,27 @@ class Names(pydantic.RootModel[list[str]]):
 
 
 class Fixed(Names):
-    def __copy__(self) -> Fixed:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Fixed:
         return self
+
+
+@dataclasses.dataclass
+class Usage:
+    tokens: int
+    details: dict[str, int]
+
+    def __copy__(self) -> Usage:
+        return Usage(self.tokens, dict(self.details))
+
+
+def test_how_a_class_makes_shallow_copies_says_nothing_of_whole_ones() -> None:
+    made = Usage(3, {"cached": 1})
+    kept = FREEZER.freeze([made])
+    made.details["cached"] = 9
+    for _ in range(2):
+        [usage] = kept.answer()
+        assert usage == Usage(3, {"cached": 1}) and type(usage) is Usage
+        usage.details.clear()
 
 
 def test_a_root_model_is_copied_like_other_models_unless_it_says_how() -> None:

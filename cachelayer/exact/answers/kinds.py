@@ -200,7 +200,7 @@ def _object(cls: type) -> Plan:
     if pydantic:  # a model whose root is a list, say, is copied as others are, by methods of its own
         root = getattr(sys.modules.get("pydantic.root_model"), "RootModel", None)
         plain = root if root is not None and issubclass(cls, root) else model
-    for name in ("__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__"):
+    for name in ("__deepcopy__", "__reduce__", "__reduce_ex__"):
         if getattr(cls, name, None) is not getattr(plain, name, None):
             return Plan(Kind.REFUSED, cls, why=f"defines how it is copied ({name})")
     try:
