@@ -241,3 +241,15 @@ def test_models_that_differ_by_what_is_private_are_told_apart_but_by_handles() -
     warm._tone = "warm"
     assert dry != warm
     assert encode(argument(dry)) == encode(argument(again)) != encode(argument(warm))
+
+
+def test_a_field_that_a_model_was_rid_of_is_absent() -> None:
+    """As LiteLLM's messages, which have only those fields that their server sent."""
+
+    class Message(pydantic.BaseModel):
+        content: str
+        audio: str | None = None
+
+    said, again, silent = (Message(content="a") for _ in range(3))
+    del said.audio, again.audio
+    assert encode(argument(said)) == encode(argument(again)) != encode(argument(silent))

@@ -34,7 +34,7 @@ def members(value: Any) -> Members | None:
         return _declared(value, names)
     if hasattr(kind, "model_fields") and hasattr(value, "model_dump"):  # pydantic
         # not as it is dumped: dumps leave out what is `exclude`d, and do not tell the classes of inner models
-        held = {**{name: getattr(value, name) for name in kind.model_fields}, **(value.model_extra or {})}
+        held = {**_set(value, kind.model_fields), **(value.model_extra or {})}
         return Members("model", held, getattr(value, "__pydantic_private__", None) or {})
     if isinstance(value, (types.SimpleNamespace, *named("argparse", "Namespace"))):
         return Members("namespace", vars(value), {})
