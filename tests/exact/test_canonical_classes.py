@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import gc
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import make_dataclass
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import attrs
 import msgspec
@@ -70,6 +70,29 @@ def test_what_classes_declare_tells_them_apart(one: type, other: type) -> None:
 )
 def test_classes_that_are_made_twice_alike_are_the_same(make: Callable[[], type]) -> None:
     assert encode(argument(make())) == encode(argument(make()))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda kind: list[kind],
+        lambda kind: Iterable[kind],
+        lambda kind: dict[str, list[kind]],
+        lambda kind: kind | None,
+        lambda kind: Annotated[kind, "as short as can be"],
+        lambda kind: Callable[[kind], str],
+    ],
+)
+def test_a_form_made_of_classes_is_told_apart_by_what_they_declare(form: Callable[[Any], Any]) -> None:
+    one, again, other = (form(pydantic.create_model("A", a=kind)) for kind in (int, int, str))
+    assert encode(argument(one)) == encode(argument(again)) != encode(argument(other))
+
+
+def test_forms_are_told_apart_by_what_they_make_of_their_classes() -> None:
+    forms = [int, list[int], set[int], tuple[int], tuple[int, int], Iterable[int], int | None, int | str]
+    forms += [Literal["int"], Literal["int", "str"], Literal[1], Literal[True]]
+    forms += [Annotated[int, "a"], Annotated[int, "b"]]
+    assert len({encode(argument(form)) for form in forms}) == len(forms)
 
 
 def test_a_model_that_has_no_schema_is_known_by_its_fields() -> None:

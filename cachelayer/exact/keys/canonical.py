@@ -22,7 +22,7 @@ from decimal import Decimal
 from fractions import Fraction
 from inspect import iscoroutinefunction
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import orjson
@@ -237,6 +237,9 @@ def _other(value: Any) -> Tree:
         return _tag("url", [_name(kind), str(value)])
     if isinstance(value, type):
         return _tag("class", [_name(value), tree(shape(value))])
+    if (origin := get_origin(value)) is not None:  # of `list[Answer]`, of `Answer | None`
+        of = tree(origin) if isinstance(origin, type) else repr(origin)
+        return _tag("alias", [of, [argument(part) for part in get_args(value)]])
     return _subclassed(value, kind)
 
 
