@@ -16,12 +16,13 @@ from cachelayer.errors import ConfigurationError, MissingExtra, broken
 from cachelayer.types import Reason
 
 from .asgi.settings import VARY
-from .openai_streams import AsyncStream, stream
 
 try:
     from openai import AsyncOpenAI, OpenAI
 except ImportError as fault:
     raise MissingExtra("cachelayer.adapters.openai", "openai", "openai", broken("openai", fault)) from fault
+
+from .openai_streams import AsyncStream, stream
 
 ClientT = TypeVar("ClientT", OpenAI, AsyncOpenAI)
 _TEXTS = {

@@ -1,20 +1,28 @@
-"""Streams of the `openai` client that may come from the cache, with what users of the client's own call."""
+"""Streams of the `openai` client that may come from the cache, with what users of the client's own call.
+
+They are of the client's classes, too: frameworks tell streams from whole answers by that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import Any, Self
+
+import openai
 
 
-class AsyncStream(AsyncIterator[Any]):
-    """Chunks, recorded or replayed, with what users of `openai.AsyncStream` call."""
+class AsyncStream(openai.AsyncStream[Any]):
+    """Chunks, recorded or replayed."""
 
     def __init__(self, chunks: Any) -> None:
         self._chunks = chunks
 
     @property
-    def response(self) -> AsyncStream:
+    def response(self) -> Self:  # type: ignore[override]
         """What the client's own helpers close where a stream has a response of the server."""
+        return self
+
+    def __aiter__(self) -> AsyncIterator[Any]:
         return self
 
     async def __anext__(self) -> Any:
@@ -26,22 +34,19 @@ class AsyncStream(AsyncIterator[Any]):
 
     aclose = close
 
-    async def __aenter__(self) -> AsyncStream:
-        return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-
-class Stream(Iterator[Any]):
-    """The same for `openai.Stream`."""
+class Stream(openai.Stream[Any]):
+    """The same of a plain client."""
 
     def __init__(self, chunks: Any) -> None:
         self._chunks = chunks
 
     @property
-    def response(self) -> Stream:
+    def response(self) -> Self:  # type: ignore[override]
         """What the client's own helpers close where a stream has a response of the server."""
+        return self
+
+    def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
@@ -50,12 +55,6 @@ class Stream(Iterator[Any]):
     def close(self) -> None:
         """Leave the stream."""
         self._chunks.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def stream(answer: Any) -> Any:

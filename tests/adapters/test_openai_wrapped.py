@@ -47,6 +47,21 @@ def test_whole_answers_and_streams(url: str, upstream: Upstream, layer: CacheLay
         assert other == first and len(upstream.requests) == 2
 
 
+async def test_a_stream_is_one_to_whoever_asks_for_its_class(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
+    """As Semantic Kernel does: what is no stream it takes for a whole answer, and asks for its usage."""
+    with plain(url, layer) as client:
+        for _ in range(2):
+            answer: Any = client.chat.completions.create(model="m", messages=HELLO, stream=True)
+            assert isinstance(answer, openai.Stream) and len([*answer]) > 2
+    async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as aclient:
+        for _ in range(2):
+            answer = await aclient.chat.completions.create(model="m", messages=HELLO, stream=True)
+            assert isinstance(answer, openai.AsyncStream) and len([chunk async for chunk in answer]) > 2
+    assert len(upstream.requests) == 2
+
+
 async def test_the_question_is_compared_by_meaning_and_not_the_server(url: str, upstream: Upstream) -> None:
     policy = Policy(max_error_rate=0.05, budgets=Budgets(embed=5, search=5, verify=5), shadow=0)
     async with (

@@ -79,7 +79,7 @@ OPTIONAL = {
     "grpc": ("cachelayer.adapters.triton",),
     "google": ("cachelayer.adapters.triton",),
     "langchain_core": ("cachelayer.adapters.langchain",),
-    "openai": ("cachelayer.adapters.openai",),
+    "openai": ("cachelayer.adapters.openai", "cachelayer.adapters.openai_streams"),
     "pydantic": ("cachelayer.adapters.langchain.tools", "cachelayer.adapters.langchain.retriever"),
     "typing_extensions": ("cachelayer.types",),  # for type checkers, never imported
 }
