@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer
-from cachelayer.exact.wire.hints import returned_types, types_from
+from cachelayer.exact.wire.hints import types_from
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 14), reason="annotations are evaluated at once")
 
@@ -42,9 +42,6 @@ class Answer:
 class Form(TypedDict):
     leaf: Leaf
     db: Session
-
-def answer(question: str) -> list[Answer]:
-    return [Answer(Leaf(question), 1)]
 
 def form(question: str) -> Form:
     return {"leaf": Leaf(question), "db": 1}
@@ -96,8 +93,7 @@ def test_what_stands_for_a_function_tells_what_can_be_evaluated_of_its_annotatio
 
 
 def test_classes_of_answers_are_found_and_what_does_not_resolve_is_left_out(user: Any) -> None:
-    assert returned_types(user.answer) == {user.Answer, user.Leaf}
-    assert returned_types(user.ask) == frozenset()
+    assert types_from(user.Answer) == {user.Answer, user.Leaf}
     assert types_from(user.Form) == {user.Leaf}
 
 
@@ -108,7 +104,7 @@ def test_a_class_as_argument_is_known_by_its_fields(user: Any) -> None:
     user.Leaf.__doc__ = "a leaf, edited"
     edited: dict[str, Any] = {}
     source = SOURCE.replace(
-        "leaf: Leaf\n    db: Session\n\ndef answer", "leaf: str\n    db: Session\n\ndef answer"
+        "leaf: Leaf\n    db: Session\n\ndef form", "leaf: str\n    db: Session\n\ndef form"
     )
     assert source != SOURCE
     exec(compile(source, "user.py", "exec", dont_inherit=True), {"__name__": "user"}, edited)

@@ -12,15 +12,11 @@ import numpy as np
 import pydantic
 import pytest
 from codec_samples import CODEC, Attrs, Color, Inner, Leaf, Mode, Model, Point, Tree
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat import ChatCompletion
 
 from cachelayer.errors import ConfigurationError
-from cachelayer.exact.wire.codec import Codec, ForeignClass, returned_types, types_from
+from cachelayer.exact.wire.codec import Codec, ForeignClass, types_from
 from cachelayer.types import Reason
-
-
-def create() -> ChatCompletion | AsyncIterator[ChatCompletionChunk]:
-    raise NotImplementedError
 
 
 class Foreign(pydantic.BaseModel):
@@ -113,14 +109,3 @@ def test_types_come_from_annotations() -> None:
     assert types_from(Attrs) == {Attrs, Leaf}
     assert Leaf in types_from(Generic_[Leaf])
     assert len(types_from(ChatCompletion)) > 5
-
-
-def test_types_come_from_functions_whose_annotations_are_text() -> None:
-    def unresolvable() -> Nowhere: ...  # type: ignore[name-defined] # noqa: F821
-
-    class Holder:
-        async def ask(self) -> list[Leaf]: ...  # type: ignore[empty-body]
-
-    assert returned_types(create) >= {ChatCompletion, ChatCompletionChunk}
-    assert returned_types(Holder().ask) == {Leaf}
-    assert returned_types(unresolvable) == returned_types(len) == returned_types(lambda: 0) == frozenset()

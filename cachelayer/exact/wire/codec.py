@@ -20,7 +20,7 @@ from xxhash import xxh3_64_intdigest
 
 from ...errors import ConfigurationError
 from ..answers.kinds import Kinds
-from .hints import returned_types, travels, types_from
+from .hints import travels, types_from
 from .reader import Reader
 from .tapes import Chunks, TapeWire
 from .writer import Allowed, CodecError, CorruptPayload, ForeignClass, NewerSchema, Writer, name_of
@@ -32,7 +32,6 @@ __all__ = [
     "CorruptPayload",
     "ForeignClass",
     "NewerSchema",
-    "returned_types",
     "types_from",
 ]
 

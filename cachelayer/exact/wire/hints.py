@@ -8,7 +8,6 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable
 from typing import Any
 
 import xxhash
@@ -41,14 +40,6 @@ def types_from(annotation: Any) -> frozenset[type]:
         else:
             todo += _inside(hint)
     return frozenset(found)
-
-
-def returned_types(function: Callable[..., Any]) -> frozenset[type]:
-    """`types_from` the return annotation of `function`; a name that does not resolve gives none."""
-    function = getattr(function, "__func__", function)
-    function = getattr(function, "__wrapped__", function)
-    hint = annotations_of(function).get("return") if callable(function) else None
-    return types_from(_resolved({"return": hint}, getattr(function, "__globals__", {})).get("return"))
 
 
 def travels(cls: type) -> bool:

@@ -184,7 +184,7 @@ class Writer:
             name = name_of(plan.cls)
             allowed = self.known.get(name)
             if allowed is None or allowed.plan.cls is not plan.cls:
-                remedy = f"types=[{plan.cls.__name__}] on the layer, or a return annotation, allows it"
+                remedy = f"types=[{plan.cls.__name__}] on the layer allows it"
                 raise ForeignClass(f"{name} may not leave the process; {remedy}")
             at = self._places[plan.cls] = len(self.classes)
             self.classes.append([name, allowed.fingerprint])
