@@ -32,6 +32,7 @@ from .plain import Guard
 from .predicates import predicates
 from .rates import rates
 from .statements import statements
+from .targets import targets
 from .tenses import rooted, tenses, wishes
 from .units import units
 from .voices import voices
@@ -236,7 +237,7 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
-    contrasts, swapped, journeys, statements,
+    contrasts, swapped, journeys, statements, targets,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

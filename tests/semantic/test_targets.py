@@ -1,0 +1,43 @@
+"""Of the same things, something else may be asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.targets import targets
+from cachelayer.semantic.text.signature import signature
+
+OTHER = [
+    ("what is the capital of the state with the longest river", "which state has the longest river"),
+    ("what is the length of the longest river in Texas", "what is the longest river in Texas"),
+    ("how many rivers are there in Texas", "list the rivers in Texas"),
+    ("how long is the longest river in Texas", "what is the longest river in Texas"),
+    ("where is Kansas", "what is the capital of Kansas"),
+    ("how many states border the largest state", "what is the population of the largest state"),
+    ("how many rivers are in Missouri", "how many states does the Missouri river run through"),
+    ("give me the largest state", "what is the size of the largest state"),
+    ("what is the purpose of a mitochondrion", "what is a mitochondrion"),
+]
+SAME = [
+    ("what is the capital of Australia", "which city is the capital of Australia"),
+    ("what are the shipping costs", "what is the cost of shipping"),
+    ("what's the name of the author of Emma", "which author wrote Emma"),
+    ("what is the best way to return an item", "which way can an item be returned best"),
+    ("how many people live in Boulder", "what is the population of Boulder"),
+    ("what is my deductible", "how high is my deductible"),
+    ("in which country is Kilimanjaro", "where is Kilimanjaro"),
+    ("what is meant by osmosis", "what is osmosis"),
+    ("which documents do I need for a visa", "what documents are needed for a visa"),
+    ("how many calories are in a banana", "what is the number of calories in a banana"),
+    ("show me how to reset my password", "password reset"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_what_one_text_asks_for_and_the_other_mentions_is_another_request(a: str, b: str) -> None:
+    assert targets(signature(a), signature(b)) and targets(signature(b), signature(a))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_one_thing_asked_for_in_other_words_is_not(a: str, b: str) -> None:
+    assert not targets(signature(a), signature(b)) and not targets(signature(b), signature(a))
