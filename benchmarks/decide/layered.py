@@ -12,7 +12,7 @@ from cachelayer import Budgets, CacheLayer, Policy
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.risk import Prior
-from cachelayer.semantic.pairs.closeness import Tokens
+from cachelayer.semantic.pairs.late_interaction import Tokens
 from cachelayer.types import Embedded
 
 from .data import Stream, Vectors

@@ -2,9 +2,9 @@
 
     python -m benchmarks.decide.train_close --data DATA --wordnet DIR --kept DIR --out OUT.npz
 
-As train_pairs does, on its pairs and those in written/closely/, with the measures of semantic/pairs/closeness.py
-beside the features. Both readings are heard: the table of risks is that of their log odds, `CLOSER` of these trees' and
-the rest of those that ship in pairs.npz. What is read closely is a near candidate, so of the traps by hand it hears
+As train_pairs does, on its pairs and those in written/closely/, with the measures of semantic/pairs/late_interaction.py
+beside the features. Both readings count: the table of risks is that of their log odds, `CLOSER` of these trees' and
+the rest of those that ship in pairs.npz. What is read closely is a near candidate, so of the traps by hand it counts
 those that come near. Some twenty minutes on two cores; the tokens of all texts take 3 GB of memory.
 """
 
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.pairs.closeness import CLOSENESS, CLOSER, Tokens, closeness
-from cachelayer.semantic.pairs.pairing import FEATURES
+from cachelayer.semantic.pairs.features import FEATURES
+from cachelayer.semantic.pairs.late_interaction import CLOSENESS, CLOSER, Tokens, closeness
 from cachelayer.semantic.weights import load_judge
 
 from .pairs_data import WRITTEN, Pair, written
@@ -29,7 +29,7 @@ FURTHER = WRITTEN / "closely"
 OF_HAND = 0.3
 """Weight of all pairs written by hand beside that of all others; .2 to .4 were alike on topics not fitted to."""
 NEAR = 0.6
-"""Cosine from which a trap by hand is heard by the table of risks."""
+"""Cosine from which a trap by hand counts in the table of risks."""
 TREES = 240
 OVERSTATED = 1.5
 """How many times too large a risk is that was foretold by trees without its topic: what ships knows them all. Of sets

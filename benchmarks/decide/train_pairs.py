@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from cachelayer.semantic.pairs.pairing import FEATURES, features
+from cachelayer.semantic.pairs.features import FEATURES, features
 from cachelayer.semantic.pairs.verifier import forbidding
 from cachelayer.semantic.text.reading import Reading, read
 from cachelayer.semantic.text.words import words

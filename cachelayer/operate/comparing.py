@@ -20,7 +20,7 @@ from ..observe.quality import Hit, Quality
 from ..semantic.answers import normalize
 from ..semantic.asks import Same
 from ..semantic.evidence.budget import Interval
-from ..semantic.evidence.saying import say_the_same
+from ..semantic.evidence.prose import say_the_same
 from ..semantic.tier import SimilarTier
 from ..types import Reason
 

@@ -26,7 +26,7 @@ from .embed.cache import CachedEmbedder
 from .embed.checks import shows_tokens
 from .index.searches import Searches
 from .inflight import Flight, InFlight
-from .pairs.closely import CloseReader
+from .pairs.close_reader import CloseReader
 from .pairs.verifier import load
 from .quarantine import Watch
 from .retyped import Retyped

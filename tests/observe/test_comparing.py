@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.semantic.evidence.saying import say_the_same
+from cachelayer.semantic.evidence.prose import say_the_same
 from cachelayer.testing import WordEmbedder
 
 

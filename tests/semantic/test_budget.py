@@ -17,7 +17,7 @@ RISKS = st.lists(st.floats(1e-6, 0.999), min_size=1, max_size=300)
 
 
 @given(RISKS, st.sampled_from([0.005, 0.01, 0.05, 0.2]))
-def test_the_mean_foretold_risk_of_what_is_served_never_exceeds_the_bound(
+def test_the_mean_predicted_risk_of_what_is_served_never_exceeds_the_bound(
     risks: list[float], bound: float
 ) -> None:
     ledger, calibration = Ledger(bound), Calibration()
@@ -143,10 +143,10 @@ def test_the_alarm_reaches_a_wealth_of_twenty_in_at_most_one_of_twenty_runs_at_t
 
 def test_a_shift_is_told_within_some_twenty_wrong_answers_and_not_while_the_forecast_holds() -> None:
     rng = random.Random(5)
-    for foretold in (0.05, 0.15, 0.3):
+    for predicted in (0.05, 0.15, 0.3):
         shift = Shift()
-        assert not any(shift.learn(foretold, rng.random() < foretold) for _ in range(20_000))
-        assert any(shift.learn(foretold, wrong=True) for _ in range(60))
+        assert not any(shift.learn(predicted, rng.random() < predicted) for _ in range(20_000))
+        assert any(shift.learn(predicted, wrong=True) for _ in range(60))
     quick = Shift()
     assert any(quick.learn(0.1, wrong=True) for _ in range(20))
 

@@ -1,4 +1,4 @@
-"""Foretold risks against what came: a function's sharpness is learned, and no evidence counts for all of the risk."""
+"""Prediction risks against what came: a function's sharpness is learned, and no evidence counts for all of the risk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def taught(shift: float, slope: float, labels: int, seed: int) -> Calibration:
     return calibration
 
 
-def test_at_the_start_small_risks_are_taken_for_more_than_was_foretold_unless_asked_otherwise() -> None:
+def test_at_the_start_small_risks_are_taken_for_more_than_was_predicted_unless_asked_otherwise() -> None:
     factors = Calibration().factors
     assert all(factor > 1.02 for risk, factor in zip(EDGES, factors, strict=False) if risk < 0.02)
     assert factors[:10] == sorted(factors[:10], reverse=True)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, Policy
 from cachelayer.semantic.embed.cache import CachedEmbedder
-from cachelayer.semantic.pairs.closely import CloseReader
-from cachelayer.semantic.pairs.closeness import Tokens
+from cachelayer.semantic.pairs.close_reader import CloseReader
+from cachelayer.semantic.pairs.late_interaction import Tokens
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Query
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cachelayer.protocols import Verifier
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
-from cachelayer.semantic.pairs.pairing import FEATURES, features
+from cachelayer.semantic.pairs.features import FEATURES, features
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.words import KIN, OPPOSITE, OTHER, SAME, SLIP, words

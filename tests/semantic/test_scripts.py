@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cachelayer.semantic.evidence.saying import ONE, atom, relation
+from cachelayer.semantic.evidence.prose import ONE, read_prose, relation
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.signature import signature
 from cachelayer.types import Candidate, Query
@@ -36,7 +36,7 @@ def test_a_word_of_such_a_script_is_read_whole() -> None:
 
 def test_answers_that_differ_in_a_vowel_are_not_one() -> None:
     here, there = (
-        atom(text.encode(), text, np.ones(4, np.float32))
+        read_prose(text.encode(), text, np.ones(4, np.float32))
         for text in ("यह बात लड़की ने कल माँ से कही थी और फिर घर गई", "यह बात लड़का ने कल माँ से कही थी और फिर घर गई")
     )
     assert relation(here, there)[0] != ONE

@@ -7,7 +7,7 @@ from cachelayer.semantic.evidence.wording import (
     WORDING,
     Record,
     Signatures,
-    Wording,
+    WordCounts,
     objections,
     read,
 )
@@ -40,7 +40,7 @@ def test_a_guard_that_was_often_wrong_weighs_less_and_one_that_was_right_weighs_
 
 
 def test_words_that_came_with_an_answer_link_to_it() -> None:
-    wording = Wording()
+    wording = WordCounts()
     for _ in range(20):
         wording.learn(0, signature("my card was stolen").words)
         wording.learn(1, signature("my card has not arrived").words)
@@ -53,7 +53,7 @@ def test_words_that_came_with_an_answer_link_to_it() -> None:
 
 def test_a_swapped_direction_is_a_hard_objection_and_the_free_rival_is_seen() -> None:
     there, back = "move from Plus to Family", "move from Family to Plus"
-    row, objected = read(Wording(), Record(), Signatures(), back, [there], [back], [0, 1], [3, 3])
+    row, objected = read(WordCounts(), Record(), Signatures(), back, [there], [back], [0, 1], [3, 3])
     assert column(row, "hard") == 1.0
     assert column(row, "free_rival") == 1.0
     assert NAMES.index("roles") in objected
@@ -64,7 +64,7 @@ def test_what_is_remembered_of_texts_and_words_is_bounded() -> None:
     for i in range(50):
         kept(f"text {i}")
     assert len(kept._kept) == 8
-    wording = Wording()
+    wording = WordCounts()
     for i in range(3000):
         wording.learn(0, [f"word{i}"])
     assert len(wording.by_answer[0]) <= 400
@@ -79,5 +79,5 @@ def test_of_entries_that_no_guard_is_asked_about_only_the_words_are_read() -> No
 
     texts = Signatures(reading, 0, lambda text: signature(text).vocabulary)
     asked, same, others = "I lost my card", ["I lost my bank card", "lost my card"], ["card stolen"]
-    read(Wording(), Record(), texts, asked, same, others, [0, 1], [3, 3])
+    read(WordCounts(), Record(), texts, asked, same, others, [0, 1], [3, 3])
     assert whole == [asked, same[0]]

@@ -98,7 +98,7 @@ def choose(runs: Sequence[Tally], cut: int, target: float) -> Choice:
 
 
 def reliability(run: Tally, bins: Sequence[float]) -> list[tuple[float, int, int]]:
-    """(mean foretold risk, wrong, all) of the similar answers in each bin of foretold risk that holds any."""
+    """(mean predicted risk, wrong, all) of the similar answers in each bin of predicted risk that holds any."""
     out = []
     for low, high in pairwise(bins):
         inside = [(1 - sure, right) for _, sure, right in run.confidences if low <= 1 - sure < high]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...flow import forks
 from ...protocols import Embedder
 from ...types import Embedded
-from ..pairs.closeness import Tokens
+from ..pairs.late_interaction import Tokens
 from .cache_file import Entry, load_entries, save_entries
 from .checks import check_texts, shows_tokens
 

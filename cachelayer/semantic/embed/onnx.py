@@ -15,7 +15,7 @@ from ...checks import whole
 from ...flow import forks
 from ...flow.pool import Pool
 from ...types import Embedded
-from ..pairs.closeness import Tokens
+from ..pairs.late_interaction import Tokens
 from ..text.marks import faceless
 from .bert import Precision
 from .checks import CHARS_PER_TOKEN, check_texts, readable

@@ -37,10 +37,10 @@ COOLING: Final = 0.995
 class Ledger:
     """Chooses the risk up to which one serves under one bound.
 
-    `margin`: standard deviations of a Poisson count kept between the foretold number of wrong answers and what the
+    `margin`: standard deviations of a Poisson count kept between the predicted number of wrong answers and what the
     bound allows after `horizon` more hits, but at least after so many hits that it allows `fewest` wrong ones: on
     fewer a small bound says little, and a margin for them would leave a third of it. Recent requests (about
-    1 / `decay`) foretell the coming ones.
+    1 / `decay`) predict the coming ones.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Ledger:
         self.cold = 0.0
         """Sum of risk served on the word of the pair verifier."""
         self.served = [0.0] * BANDS
-        """Sum of foretold risk served, by band."""
+        """Sum of predicted risk served, by band."""
         self.charged = 0.0
         """Sum of risk served, as it was corrected at its time."""
         self._count = [0.0] * BANDS
@@ -78,7 +78,7 @@ class Ledger:
         return root * root / hits
 
     def see(self, risk: float, calibration: Calibration) -> None:
-        """A request with a candidate came, of this foretold risk: what is seen sets the limit."""
+        """A request with a candidate came, of this predicted risk: what is seen sets the limit."""
         at, keep = band(risk), self._keep
         self._count = list(map(keep.__mul__, self._count))
         self._risk = list(map(keep.__mul__, self._risk))
@@ -89,7 +89,7 @@ class Ledger:
         self._seen += 1
 
     def admits(self, risk: float, calibration: Calibration) -> bool:
-        """Whether one more answer of this foretold risk fits.
+        """Whether one more answer of this predicted risk fits.
 
         Where more than the target was spent, on the word of the pair verifier, what is well below it is still served:
         it lowers the mean.
@@ -102,7 +102,7 @@ class Ledger:
         return self.spent(calibration) + corrected <= target * (self.hits + 1)
 
     def admits_pair(self, risk: float, calibration: Calibration) -> bool:
-        """The same for a risk that the pair verifier foretold: to be taken as it is."""
+        """The same for a risk that the pair verifier predicted: to be taken as it is."""
         spent = self.spent(calibration) + risk
         return risk <= self.bound * self.scale and spent <= self.bound * (self.hits + 1)
 
@@ -197,25 +197,25 @@ class Alarm:
 
 
 class Shift:
-    """Tells that answers changed: labelled requests are wrong far more often than was foretold.
+    """Tells that answers changed: labelled requests are wrong far more often than was predicted.
 
-    A cumulative sum (Page 1954) of log likelihood ratios between "wrong with probability .8" and the foretold risk.
+    A cumulative sum (Page 1954) of log likelihood ratios between "wrong with probability .8" and the predicted risk.
     A request that was doubtful anyway tells of new questions, not of changed answers: a burst of them says nothing.
     """
 
     DOUBTFUL: Final = 0.3
-    """Foretold risk from which a label does not count."""
+    """Predicted risk from which a label does not count."""
 
     def __init__(self, threshold: float = 14.0) -> None:
         self._threshold = threshold
         self.sum = 0.0
 
     def learn(self, risk: float, wrong: bool) -> bool:
-        """`risk`: as foretold, corrected. True once when the sum reaches the threshold."""
+        """`risk`: as predicted, corrected. True once when the sum reaches the threshold."""
         if risk > self.DOUBTFUL:
             return False
-        foretold = max(risk, 0.02)
-        step = math.log(0.8 / foretold) if wrong else math.log(0.2 / (1.0 - foretold))
+        predicted = max(risk, 0.02)
+        step = math.log(0.8 / predicted) if wrong else math.log(0.2 / (1.0 - predicted))
         self.sum = max(0.0, self.sum + step)
         if self.sum < self._threshold:
             return False

@@ -34,11 +34,11 @@ _SHIFTS, _SLOPES = (v.ravel() for v in np.meshgrid(np.linspace(-2, 2, 33), np.li
 _RATIOS: Final = 1.0 / (1.0 + np.exp(-(
     PIVOT + _SHIFTS[:, None] + np.outer(_SLOPES, np.log(_MIDDLE / (1.0 - _MIDDLE)) - PIVOT)
 ))) / _MIDDLE  # fmt: skip
-"""(grid, BANDS): what came for what was foretold, were this shift and slope the true ones."""
+"""(grid, BANDS): what came for what was predicted, were this shift and slope the true ones."""
 
 
 def band(risk: float) -> int:
-    """The band of a foretold risk, 0 .. BANDS - 1."""
+    """The band of a predicted risk, 0 .. BANDS - 1."""
     return bisect_right(EDGES, risk)
 
 
@@ -74,10 +74,10 @@ class Form:
 
 
 class Calibration:
-    """Corrects foretold risks by what came.
+    """Corrects predicted risks by what came.
 
-    `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a foretold risk that no
-    evidence takes away; `trusting`: take what is foretold as it is until something came of it; `strength`: wrong
+    `shift`, `slope`: mean and standard deviation of what functions show; `least`: the share of a predicted risk that no
+    evidence takes away; `trusting`: take what is predicted as it is until something came of it; `strength`: wrong
     answers that a band's own count needs to weigh as much as the line.
     """
 
@@ -97,7 +97,7 @@ class Calibration:
         self._strength, self._keep = strength, 1.0 - 1.0 / memory
         self._prior = -0.5 * (((_SHIFTS - shift[0]) / shift[1]) ** 2 + ((_SLOPES - slope[0]) / slope[1]) ** 2)
         self._likelihood = np.zeros_like(self._prior)
-        self.foretold = np.zeros(BANDS)
+        self.predicted = np.zeros(BANDS)
         self.wrong = np.zeros(BANDS)
         self.factors: list[float] = []
         self._scale = np.ones(BANDS)
@@ -107,12 +107,12 @@ class Calibration:
             self._set_factors()
 
     def learn(self, risk: float, right: bool) -> None:
-        """`risk` as foretold before the truth was known, by a check or a miss."""
-        self.foretold *= self._keep
+        """`risk` as predicted before the truth was known, by a check or a miss."""
+        self.predicted *= self._keep
         self.wrong *= self._keep
         self._likelihood *= self._keep
         at = band(risk)
-        self.foretold[at] += risk
+        self.predicted[at] += risk
         self.wrong[at] += not right
         odds = math.log(risk / max(1.0 - risk, 1e-9))
         wrong_odds = PIVOT + _SHIFTS + _SLOPES * (odds - PIVOT)
@@ -125,7 +125,7 @@ class Calibration:
         share /= share.sum()
         line = self._scale * (share @ _RATIOS)
         ratio = (self._strength * line + self._KERNEL @ self.wrong) / (
-            self._strength + self._KERNEL @ self.foretold
+            self._strength + self._KERNEL @ self.predicted
         )
         self.factors = np.maximum(ratio, self._least).tolist()
 
@@ -134,15 +134,15 @@ class Calibration:
 
     def temper(self, share: float) -> None:
         """Let what was learned weigh only this share of what it did."""
-        self.foretold *= share
+        self.predicted *= share
         self.wrong *= share
         self._likelihood *= share
         self._set_factors()
 
     def state(self) -> tuple[Floats, Floats, Floats]:
         """What was learned so far, to return to."""
-        return self._likelihood.copy(), self.foretold.copy(), self.wrong.copy()
+        return self._likelihood.copy(), self.predicted.copy(), self.wrong.copy()
 
     def restore(self, state: tuple[Floats, Floats, Floats]) -> None:
-        self._likelihood, self.foretold, self.wrong = (part.copy() for part in state)
+        self._likelihood, self.predicted, self.wrong = (part.copy() for part in state)
         self._set_factors()

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .wording import WORDING, Record, Signatures, Wording
+from .wording import WORDING, Record, Signatures, WordCounts
 from .wording import read as read_words
 
 Vector = NDArray[np.float32]
@@ -157,7 +157,7 @@ class Neighbourhood:
     def __init__(self, dimension: int, shared: Shared) -> None:
         self.shared, self.metric = shared, shared.metric
         self.answers = Answers(dimension)
-        self.wording = Wording()
+        self.word_counts = WordCounts()
         self.confusions: dict[tuple[int, int], int] = {}
         self.novelty = 1.0
         """Share of new answers among recent labelled requests (exponential average, 100 requests)."""
@@ -229,7 +229,7 @@ class Neighbourhood:
         same = [k.text for k in known if k.answer == best][:3]
         others = [k.text for k in known if k.answer != best][:3]
         counts = [self.answers.count[i] for i in ids]
-        return read_words(self.wording, shared.record, shared.signatures, text, same, others, ids, counts)
+        return read_words(self.word_counts, shared.record, shared.signatures, text, same, others, ids, counts)
 
     def learn(
         self, x: Vector, text: str, truth: int, reading: Reading | None, new: bool, principal: str = ""
@@ -239,7 +239,7 @@ class Neighbourhood:
         self.novelty += 0.01 * (new - self.novelty)
         self.metric.add(x)
         self.answers.add(truth, x, principal)
-        self.wording.learn(truth, self.shared.signatures(text).words)
+        self.word_counts.learn(truth, self.shared.signatures(text).words)
         if reading is None:
             return
         if reading.answer == truth:
@@ -258,7 +258,7 @@ class Neighbourhood:
     def merge(self, kept: int, gone: int) -> None:
         """Two answers turned out to say the same."""
         self.answers.merge(kept, gone)
-        self.wording.merge(kept, gone)
+        self.word_counts.merge(kept, gone)
         for pair in [p for p in self.confusions if gone in p]:
             times = self.confusions.pop(pair)
             other = pair[0] if pair[1] == gone else pair[1]

@@ -3,7 +3,7 @@
 While one principal alone asks a function, it teaches itself. Once there are others, what scopes share (the risk model,
 its calibration) learns from a named one only so far as the others keep up: at most as much as all of them together,
 beyond a start of `ALONE` labels. What it found wrong is held back until a second one found something wrong too. Its
-own scope heeds it at once: there `Caution` raises every foretold risk. Requests of no named principal are the
+own scope heeds it at once: there `Caution` raises every predicted risk. Requests of no named principal are the
 owner's own traffic and are never held back.
 """
 
@@ -21,7 +21,7 @@ ALONE: Final = 30
 _PRINCIPALS: Final = 1024
 _HELD: Final = 256
 _STRENGTH: Final = 3.0
-"""Wrong answers that a scope is granted as if they had been foretold, before its risks are raised."""
+"""Wrong answers that a scope is granted as if they had been predicted, before its risks are raised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ class Evidence:
 
 
 class Caution:
-    """By how much one scope's risks are raised: wrong answers there beyond those foretold (Gamma-Poisson ratio)."""
+    """By how much one scope's risks are raised: wrong answers there beyond those predicted (Gamma-Poisson ratio)."""
 
     def __init__(self) -> None:
-        self._foretold = self._wrong = 0.0
+        self._predicted = self._wrong = 0.0
         self.doubt = 1.0
         """More than 1 while the scope's own alarm warns."""
 
-    def learn(self, foretold: float, right: bool) -> None:
-        """`foretold`: the corrected risk."""
-        self._foretold = 0.999 * self._foretold + foretold
+    def learn(self, predicted: float, right: bool) -> None:
+        """`predicted`: the corrected risk."""
+        self._predicted = 0.999 * self._predicted + predicted
         self._wrong = 0.999 * self._wrong + (not right)
 
     @property
     def factor(self) -> float:
         """At least 1."""
-        return self.doubt * max(1.0, (_STRENGTH + self._wrong) / (_STRENGTH + self._foretold))
+        return self.doubt * max(1.0, (_STRENGTH + self._wrong) / (_STRENGTH + self._predicted))

@@ -2,7 +2,7 @@
 
 `RiskModel` is a logistic regression whose weights start at those fitted on other functions and move with every
 labelled request (online Laplace approximation: Spiegelhalter & Lauritzen 1990). `calibration` compares what it
-foretold with what came.
+predicted with what came.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from .budget import Alarm, Interval, Ledger, Shift
 from .calibration import Calibration, Form
 from .neighbours import Known, Neighbourhood, Shared
 from .principals import ALONE, Caution, Evidence, Lesson
+from .prose import ProseAnswers, read_prose
 from .risk import Prior, RiskModel
-from .saying import Sayings, atom
 from .wording import Signatures
 
 Vector = NDArray[np.float32]
@@ -59,7 +59,7 @@ class Scope:
         self._members: dict[int, set[int]] = {}
         self._said: dict[int, bytes] = {}
         """The digest of each entry's own wording; it stays when the answer is evicted."""
-        self._sayings = Sayings(dimension)
+        self._prose = ProseAnswers(dimension)
 
     def known(self, candidates: Sequence[Candidate]) -> list[Known]:
         """Candidates with the ids of their answers, without those whose answer was evicted and not seen since."""
@@ -77,25 +77,25 @@ class Scope:
         return out
 
     def answer(
-        self, text: str, vector: Vector | None = None, foretold: int = -1, likely: bool = True
+        self, text: str, vector: Vector | None = None, predicted: int = -1, likely: bool = True
     ) -> tuple[int, bool]:
         """The id of an answer, and whether it is new.
 
-        `vector`: (d,) of a prose answer, which is then compared by meaning. `foretold`: the id that the neighbours
+        `vector`: (d,) of a prose answer, which is then compared by meaning. `predicted`: the id that the neighbours
         predicted, -1 for none; `likely`: they did so with little risk.
         """
         key = digest(text)
         found = self._ids.get(key)
         if found is not None:
-            return self._placed(key, found, foretold, likely) if vector is not None else found, False
+            return self._placed(key, found, predicted, likely) if vector is not None else found, False
         while len(self._ids) >= MAX_ANSWERS:
             self._evict()
-        new = atom(key, text, vector) if vector is not None else None
-        same = self._sayings.taken_for(new, foretold, likely) if new is not None else None
+        new = read_prose(key, text, vector) if vector is not None else None
+        same = self._prose.taken_for(new, predicted, likely) if new is not None else None
         answer = self._fresh() if same is None else same
         self._name(key, answer)
         if new is not None:
-            for apart in self._sayings.add(new, answer):
+            for apart in self._prose.add(new, answer):
                 self._part(apart)
         return self._ids[key], same is None
 
@@ -108,30 +108,30 @@ class Scope:
         self._ids[key] = answer
         self._digests[answer].add(key)
 
-    def _joined(self, answer: int, foretold: int, likely: bool) -> int:
+    def _joined(self, answer: int, predicted: int, likely: bool) -> int:
         """Merge an answer into the one the neighbours predicted if their wordings agree; returns the id to use."""
         if (
-            foretold in (-1, answer)
-            or foretold not in self._digests
-            or not self._sayings.agree(foretold, answer, likely)
+            predicted in (-1, answer)
+            or predicted not in self._digests
+            or not self._prose.agree(predicted, answer, likely)
         ):
             return answer
-        self.hood.merge(foretold, answer)
-        self._sayings.merge(foretold, answer)
+        self.hood.merge(predicted, answer)
+        self._prose.merge(predicted, answer)
         for key in self._digests.pop(answer):
-            self._name(key, foretold)
+            self._name(key, predicted)
         for entry in self._members.pop(answer):
-            self.entries[entry] = foretold
-            self._members[foretold].add(entry)
-        return foretold
+            self.entries[entry] = predicted
+            self._members[predicted].add(entry)
+        return predicted
 
-    def _placed(self, key: bytes, answer: int, foretold: int, likely: bool) -> int:
-        """The answer of a known wording, moved if what the neighbours foretold says so."""
-        joined = self._joined(answer, foretold, likely)
-        if not likely or foretold not in self._digests or not self._sayings.misplaced(key, foretold):
+    def _placed(self, key: bytes, answer: int, predicted: int, likely: bool) -> int:
+        """The answer of a known wording, moved if what the neighbours predicted says so."""
+        joined = self._joined(answer, predicted, likely)
+        if not likely or predicted not in self._digests or not self._prose.misplaced(key, predicted):
             return joined
-        self._move(key, foretold)
-        return foretold
+        self._move(key, predicted)
+        return predicted
 
     def _part(self, key: bytes) -> None:
         """A wording differs from the answer it was taken for: give it and its entries an answer of their own."""
@@ -141,7 +141,7 @@ class Scope:
         old = self._ids[key]
         self._digests[old].discard(key)
         self._name(key, answer)
-        self._sayings.move(key, answer)
+        self._prose.move(key, answer)
         for entry in [e for e in self._members[old] if self._said.get(e) == key]:
             self._members[old].discard(entry)
             self._members[answer].add(entry)
@@ -189,7 +189,7 @@ class Scope:
         self._digests.clear()
         self._members.clear()
         self._said.clear()
-        self._sayings = Sayings(shared.metric.inverse.shape[0])
+        self._prose = ProseAnswers(shared.metric.inverse.shape[0])
 
     def _evict(self) -> None:
         """Evict the least supported of the oldest 64 answers."""
@@ -203,13 +203,13 @@ class Scope:
     def _forget_answer(self, answer: int) -> None:
         for key in self._digests.pop(answer):
             del self._ids[key]
-        self._sayings.forget(answer)
+        self._prose.forget(answer)
         del self._members[answer]
         self.hood.answers.drop(answer)
-        self.hood.wording.drop(answer)
+        self.hood.word_counts.drop(answer)
 
 
-class Foretold(Protocol):
+class Prediction(Protocol):
     """The predicted risk of a judgement, and which rule predicted it."""
 
     @property
@@ -248,7 +248,7 @@ class Function:
         self._before: list[Any] = []
         """The last two saved states of model and calibration."""
 
-    def corrected(self, judged: Foretold) -> float:
+    def corrected(self, judged: Prediction) -> float:
         """The calibrated risk of a judgement."""
         if judged.repeat:
             return judged.risk
@@ -260,22 +260,22 @@ class Function:
             self.model = RiskModel(self.model.prior)
             for calibration in (self.calibration, self.pairs):
                 calibration.temper(ALONE / max(self.labelled, ALONE))
-        for told in self._evidence.heed(principal, lesson):
-            if told.x is not None:
-                self.model.learn(told.x, told.reading_right)
-            if told.repeat:
-                self.form.learn(told.right)
+        for accepted in self._evidence.heed(principal, lesson):
+            if accepted.x is not None:
+                self.model.learn(accepted.x, accepted.reading_right)
+            if accepted.repeat:
+                self.form.learn(accepted.right)
             else:
-                self._calibrate(told)
-            self.shared.record.learn(told.objected, not told.reading_right)
+                self._calibrate(accepted)
+            self.shared.record.learn(accepted.objected, not accepted.reading_right)
 
-    def _calibrate(self, told: Lesson) -> None:
-        """Teach the rule that spoke; both where both were asked."""
-        for risk, pair in ((told.risk, told.pair), (told.other, not told.pair)):
+    def _calibrate(self, lesson: Lesson) -> None:
+        """Teach the rule that decided; both if both were asked."""
+        for risk, pair in ((lesson.risk, lesson.pair), (lesson.other, not lesson.pair)):
             if not pair and risk:
-                self.calibration.learn(risk, told.right)
+                self.calibration.learn(risk, lesson.right)
             elif pair and 0.0 < risk < LIKELY_PAIR:
-                self.pairs.learn(risk, told.right)
+                self.pairs.learn(risk, lesson.right)
 
     def keep_state(self) -> None:
         """Save the state every hundred labels, while answers seem stable, to return to when they change."""

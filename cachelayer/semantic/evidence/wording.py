@@ -19,7 +19,7 @@ WORDING: Final = (
     "hard", "soft", "record", "nearest_objects", "free_rival", "overlap", "overlap_margin", "difference",
     "substitution", "link", "link_margin", "unseen", "unseen_most",
 )  # fmt: skip
-"""Names of the columns that `Wording.read` gives, in order."""
+"""Names of the columns that `read` gives, in order."""
 
 HARD: Final = frozenset({"numbers", "identifiers", "dates", "antonyms", "roles"})
 _SMOOTH, _WORDS_PER_ANSWER, _MASS = 8, 400, 6.0
@@ -77,7 +77,7 @@ class Record:
         return math.log(wrong / right)
 
 
-class Wording:
+class WordCounts:
     """How often each word came with each answer of one scope."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ def _overlap(words: frozenset[str], other: frozenset[str]) -> tuple[float, int, 
 
 
 def read(
-    wording: Wording,
+    word_counts: WordCounts,
     record: Record,
     texts: Signatures,
     text: str,
@@ -168,9 +168,9 @@ def read(
     overlap, (_, left, right) = max(overlaps)[0], overlaps[0]
     rival = max([_overlap(words, texts.words(s))[0] for s in others], default=0.0)
     free = bool(objected) and any(not any(g(mine, texts(o)) for _, g in GUARDS) for o in others[:2])
-    scores, unseen = wording.links(words, counts, answers)
-    rare = wording.rarities(unseen)
-    weight = sum(wording.rarities(words)) if rare else 0.0
+    scores, unseen = word_counts.links(words, counts, answers)
+    rare = word_counts.rarities(unseen)
+    weight = sum(word_counts.rarities(words)) if rare else 0.0
     return [
         float(hard),
         float(bool(objected) and not hard),

@@ -24,7 +24,7 @@ from ..guards.slots import slot
 from ..text.lexicon import CONSENTS
 from ..text.reading import Reading
 from ..text.words import OPPOSITE, Words
-from .pairing import features
+from .features import features
 
 CLOSE: Final = 0.25
 """Similarity of words under which two turns are not aligned."""

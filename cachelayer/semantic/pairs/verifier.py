@@ -30,11 +30,11 @@ from ..text.slips import moved, respaced, slipped
 from ..text.unaccented import retyped
 from ..text.words import Words, words
 from ..weights import load_judge
-from .closeness import CLOSER
 from .contexts import measures, serious
-from .lists import reordered
-from .pairing import features
+from .features import features
+from .late_interaction import CLOSER
 from .reframed import reframed
+from .reordered import reordered
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -69,16 +69,16 @@ def load() -> None:
         load_judge(name)
 
 
-def heard(rows: Sequence[Sequence[float]], measured: Sequence[Sequence[float] | None]) -> list[float]:
-    """The probability of each pair by its features; of one that was `measured` closely, too, by both readings."""
+def probabilities(rows: Sequence[Sequence[float]], close: Sequence[Sequence[float] | None]) -> list[float]:
+    """The probability of each pair by its features, and by the measures of its close reading if it had one."""
     first, out = load_judge("pairs"), list[float]()
-    for row, more, score in zip(rows, measured, first.logits(rows), strict=True):
-        if more is None:
+    for row, further, score in zip(rows, close, first.logits(rows), strict=True):
+        if further is None:
             out.append(first.probability(score))
         else:
-            close = load_judge("close")
-            closely = close.logits([(*row, *more)])[0]
-            out.append(close.probability(CLOSER * closely + (1.0 - CLOSER) * score))
+            second = load_judge("close")
+            closely = second.logits([(*row, *further)])[0]
+            out.append(second.probability(CLOSER * closely + (1.0 - CLOSER) * score))
     return out
 
 
@@ -120,8 +120,8 @@ class PairVerifier:
         asked = [(c.entry, c.text, c.entry == closely) for c in candidates]
         new = [(c, key) for c, key in zip(candidates, asked, strict=True) if key not in known]
         if new:
-            told = self._pairs(query, [c for c, _ in new])
-            known.update(zip((key for _, key in new), told, strict=True))
+            judged = self._pairs(query, [c for c, _ in new])
+            known.update(zip((key for _, key in new), judged, strict=True))
         return self._in_context(query, candidates, [known[key] for key in asked])
 
     def repeated(self, query: Query, candidates: Sequence[Candidate]) -> Candidate | None:
@@ -149,7 +149,7 @@ class PairVerifier:
         out: list[tuple[float, str]] = []
         asked: list[tuple[int, Candidate, Reading, bool, list[float]]] = []
         measured: list[tuple[float, ...] | None] = []
-        closely, measures = query.close or (None, None)
+        closely, further = query.close or (None, None)
         for c in candidates:
             other = self._read(c.text)
             said = other.signature
@@ -164,9 +164,9 @@ class PairVerifier:
                 scene = scenic(mine, other, table)
                 alike = mine if scene or reframed(mine, other) else other
                 asked.append((len(out) - 1, c, other, scene, features(mine, alike, c.similarity, table)))
-                measured.append(measures if c.entry == closely and alike is other else None)
-        told = heard([row for *_, row in asked], measured) if asked else []
-        for (at, c, other, scene, _), p in zip(asked, told, strict=True):
+                measured.append(further if c.entry == closely and alike is other else None)
+        judged = probabilities([row for *_, row in asked], measured) if asked else []
+        for (at, c, other, scene, _), p in zip(asked, judged, strict=True):
             out[at] = _late(mine, other, c.similarity, p, scene)
         return out
 
@@ -248,9 +248,9 @@ def _late(a: Reading, b: Reading, cosine: float, p: float, scene: bool) -> tuple
     table = words()
     if guard := late(a, b, table, scene=scene):
         return 0.0, guard
-    told = None if scene else story(a, b, table)
-    if told is not None:
-        p = min(p, 1.0 - told.risk(cosine, table))
+    beside = None if scene else story(a, b, table)
+    if beside is not None:
+        p = min(p, 1.0 - beside.risk(cosine, table))
     return p, "" if p >= DOUBTFUL else "story"
 
 

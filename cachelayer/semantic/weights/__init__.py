@@ -53,6 +53,6 @@ class Judge:
 
 @cache
 def load_judge(name: str) -> Judge:
-    """`pairs`: two texts; `close`: the same, read closely, heard beside the first; `turns`: two of a conversation,
+    """`pairs`: two texts; `close`: the same, read closely, weighed with the first; `turns`: two of a conversation,
     without the embedder's view; `talks`: two conversations. Read once, at the first call."""
     return Judge(load_arrays(f"{name}.npz"))

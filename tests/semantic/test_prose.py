@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cachelayer.semantic.answers import is_prose
 from cachelayer.semantic.evidence.neighbours import Shared
-from cachelayer.semantic.evidence.saying import APART, ONE, OPEN, atom, relation
+from cachelayer.semantic.evidence.prose import APART, ONE, OPEN, read_prose, relation
 from cachelayer.semantic.evidence.scope import Scope
 
 ANSWER = "You can change this under Settings: pick the plan, confirm it, and wait 3 days until our team writes to you."
@@ -21,7 +21,7 @@ def vector(*parts: float) -> NDArray[np.float32]:
 
 
 def related(a: str, b: str) -> str:
-    return relation(atom(b"a", a, vector(1, 0)), atom(b"b", b, vector(1, 0)))[0]
+    return relation(read_prose(b"a", a, vector(1, 0)), read_prose(b"b", b, vector(1, 0)))[0]
 
 
 @pytest.mark.parametrize(
@@ -51,10 +51,10 @@ def scope() -> Scope:
     return Scope(2, Shared(2))
 
 
-def test_other_words_are_the_same_answer_only_where_the_neighbours_foretold_it() -> None:
+def test_other_words_are_the_same_answer_only_where_the_neighbours_predicted_it() -> None:
     here = scope()
     first, _ = here.answer(ANSWER, vector(1, 0.1))
-    assert here.answer(OTHER, vector(1, 0.9), foretold=first) == (first, False)
+    assert here.answer(OTHER, vector(1, 0.9), predicted=first) == (first, False)
     doubtful = scope()
     first, _ = doubtful.answer(ANSWER, vector(1, 0.1))
     second, new = doubtful.answer(OTHER, vector(1, 0.9))
@@ -67,7 +67,7 @@ def test_two_answers_kept_apart_for_doubt_join_when_the_neighbours_take_one_for_
     first = here.keep(1, ANSWER, vector(1, 0.1))
     second = here.keep(2, OTHER, vector(1, 0.9))
     assert first != second
-    assert here.answer(OTHER, vector(1, 0.9), foretold=first) == (first, False)
+    assert here.answer(OTHER, vector(1, 0.9), predicted=first) == (first, False)
     assert here.entries == {1: first, 2: first}
 
 
@@ -81,26 +81,26 @@ def misplaced() -> tuple[Scope, int, int]:
         1, "Somebody in Lisbon shows you how that is done when you come by 3 days later.", vector(1, 0)
     )
     here.keep(2, NAMELESS, vector(1, 0.9))
-    here.answer(NAMELESS, vector(1, 0.9), foretold=wrong)
+    here.answer(NAMELESS, vector(1, 0.9), predicted=wrong)
     own = here.keep(3, ANSWER, vector(0.3, 1))
     assert here.entries == {1: wrong, 2: wrong, 3: own}
     assert own != wrong
     return here, wrong, own
 
 
-def test_a_wording_taken_for_the_wrong_answer_moves_to_the_one_that_the_neighbours_keep_foretelling() -> None:
+def test_a_wording_taken_for_the_wrong_answer_moves_to_the_one_that_the_neighbours_keep_predicting() -> None:
     here, wrong, own = misplaced()
-    told = [here.answer(NAMELESS, vector(1, 0.9), foretold=own) for _ in range(3)]
+    told = [here.answer(NAMELESS, vector(1, 0.9), predicted=own) for _ in range(3)]
     assert told == [(wrong, False), (wrong, False), (own, False)]
     assert here.entries == {1: wrong, 2: own, 3: own}
 
 
 def test_a_wording_stays_where_neighbours_mostly_foretell_it_or_a_fact_parts_it_from_the_other() -> None:
     here, wrong, own = misplaced()
-    for foretold in (wrong, own, own, wrong, own, own, own):
-        assert here.answer(NAMELESS, vector(1, 0.9), foretold=foretold)[0] == wrong
+    for predicted in (wrong, own, own, wrong, own, own, own):
+        assert here.answer(NAMELESS, vector(1, 0.9), predicted=predicted)[0] == wrong
     other = here.keep(4, ANSWER.replace("3", "4"), vector(0.3, 1))
-    assert {here.answer(NAMELESS, vector(1, 0.9), foretold=other)[0] for _ in range(20)} == {wrong}
+    assert {here.answer(NAMELESS, vector(1, 0.9), predicted=other)[0] for _ in range(20)} == {wrong}
 
 
 def test_a_contrast_learned_later_parts_a_wording_from_an_answer_that_it_was_taken_for() -> None:
@@ -113,7 +113,7 @@ def test_a_contrast_learned_later_parts_a_wording_from_an_answer_that_it_was_tak
     )
     first = here.keep(1, yes, vector(1, 0.1))
     here.keep(2, reworded, vector(1, 0.2))
-    here.answer(reworded, vector(1, 0.2), foretold=first)
+    here.answer(reworded, vector(1, 0.2), predicted=first)
     assert here.entries[2] == first
     here.keep(3, no, vector(1, 0.15))
     assert here.entries[2] != first

@@ -15,8 +15,8 @@ from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import RECENT, OnnxEmbedder
 from cachelayer.semantic.evidence.decide import EvidenceDecider
-from cachelayer.semantic.pairs.closely import TEXTS, CloseReader
-from cachelayer.semantic.pairs.closeness import CLOSENESS, Tokens, closeness
+from cachelayer.semantic.pairs.close_reader import TEXTS, CloseReader
+from cachelayer.semantic.pairs.late_interaction import CLOSENESS, Tokens, closeness
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 

@@ -1,12 +1,17 @@
-"""Prose answers that say the same in other words, as one answer. Off the path; doubtful means different.
+"""Do two prose answers say the same in other words? Asked while learning, never on a request's path.
 
-Two texts are *apart* if a figure, day or identifier stands in one alone, if each names something that the other does
-not, if they are worded alike but for a replaced word, or if all but one place is equal (a template filled in
-otherwise) and that differs in content. They are *one* if worded alike but for words without
-content. Anything else is open: then their vectors must be near, and the neighbours of the request must have foretold
-that answer (two wordings of one answer come to requests that the neighbours cannot tell apart). Words that
-stood against each other in two texts worded alike ("Monday" / "Friday", "can" / "cannot") are kept as a
-contrast and part other texts of the scope too.
+Two texts are APART if
+
+* one has a figure, day or identifier that the other has not;
+* each names something that the other does not;
+* they are worded alike, and a word of content was replaced;
+* they are equal but for one place, and differ in content there (a template, filled in differently).
+
+They are ONE if they are worded alike but for words without content. Else the matter is OPEN: they count as one answer
+if their vectors are near and the neighbours of the request predicted that answer. In doubt they are two.
+
+Words that stood against each other in two texts worded alike ("Monday" / "Friday", "can" / "cannot") are a *contrast*:
+from then on they set other texts of the scope apart, too.
 """
 
 from __future__ import annotations
@@ -35,8 +40,8 @@ EQUAL: Final = 0.92
 FRAMED: Final = 0.6
 """The share of the longer text's words, from both ends, that makes two texts one but for a place."""
 CERTAIN: Final = 3
-"""Requests whose neighbours foretell another answer than their wording was taken for, before it moves there."""
-MAX_ATOMS: Final = 1024
+"""Requests whose neighbours predict another answer than their wording was taken for, before it moves there."""
+MOST: Final = 1024
 _MAX_CONTRASTS: Final = 256
 _FIGURES: Final = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = re.compile(rf"[^\W\d_]+{AND_MARKS}(?:['\u2019-][^\W\d_]+{AND_MARKS})*")
@@ -45,11 +50,11 @@ APART, ONE, OPEN = "apart", "one", "open"
 
 
 @dataclass(frozen=True, slots=True)
-class Atom:
-    """One wording."""
+class Prose:
+    """One prose answer, read."""
 
-    text: bytes
-    """Digest of the normalized text."""
+    digest: bytes
+    """Of the normalized text."""
     vector: Vector
     order: tuple[str, ...]
     """All words, in order."""
@@ -60,16 +65,16 @@ class Atom:
     stems: frozenset[str]
 
 
-def atom(digest: bytes, text: str, vector: Vector) -> Atom:
-    """Read a prose answer once."""
+def read_prose(digest: bytes, text: str, vector: Vector) -> Prose:
+    """Read a prose answer. `vector`: (d,), normalized."""
     seen, order = signature(text), tuple(w.lower().replace("\u2019", "'") for w in _WORD.findall(text))
-    return Atom(
+    return Prose(
         digest, vector, order, frozenset(order),
         frozenset(_FIGURES.findall(text)), (seen.dates - {"today"}) | seen.ids, seen.names, seen.stems,
     )  # fmt: skip
 
 
-def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
+def relation(a: Prose, b: Prose) -> tuple[str, frozenset[str], frozenset[str]]:
     """APART, ONE or OPEN; and, of two worded alike, the words that stand against each other."""
     left, right = a.words - b.words, b.words - a.words
     alike = len(left) + len(right) <= 0.24 * min(len(a.words), len(b.words))
@@ -86,8 +91,9 @@ def relation(a: Atom, b: Atom) -> tuple[str, frozenset[str], frozenset[str]]:
 
 
 def _filled_otherwise(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether one place alone differs, in words that mean something; what one text says before or after the rest is
-    left to others: 'Sure!', 'Anything else?'.
+    """Whether the texts differ in one place only, and in words of content there.
+
+    What only one text says at its beginning or end ('Sure!', 'Anything else?') is no such place.
     """
     longest = max(len(left), len(right))
     first, last = _shared(left, right)
@@ -118,52 +124,47 @@ def say_the_same(a: str, b: str, vectors: Vector) -> bool:
     if not (is_prose(a) and is_prose(b)):
         return False
     first, second = (
-        atom(text.encode("utf-8", "surrogatepass"), text, v) for text, v in zip((a, b), vectors, strict=True)
+        read_prose(text.encode("utf-8", "surrogatepass"), text, v)
+        for text, v in zip((a, b), vectors, strict=True)
     )
-    known = Sayings(vectors.shape[1])
+    known = ProseAnswers(vectors.shape[1])
     known.add(first, 0)
     return relation(first, second)[0] == ONE or known.taken_for(second, 0, likely=False) == 0
 
 
-class Sayings:
+class ProseAnswers:
     """The wordings known in one scope, each with the answer that it was taken for."""
 
     def __init__(self, dimension: int) -> None:
-        self._atoms: list[Atom] = []
+        self._texts: list[Prose] = []
         self._of: list[int] = []
-        """The answer of each atom."""
+        """The answer of each of them."""
         self._places: dict[bytes, int] = {}
         self._vectors = np.zeros((1, dimension), np.float32)
         self._contrasts: dict[tuple[frozenset[str], frozenset[str]], None] = {}
-        self._foretold: dict[bytes, Counter[int]] = {}
-        """Per wording, how often the neighbours foretold which answer."""
+        self._predicted: dict[bytes, Counter[int]] = {}
+        """Per wording, how often the neighbours predicted which answer."""
 
-    def knows(self, digest: bytes) -> bool:
-        return digest in self._places
-
-    def answer_of(self, digest: bytes) -> int:
-        return self._of[self._places[digest]]
-
-    def add(self, new: Atom, answer: int) -> list[bytes]:
+    def add(self, new: Prose, answer: int) -> list[bytes]:
         """Take in a wording under its answer. Returns wordings that a contrast learned now sets apart from theirs."""
-        n = len(self._atoms)
-        if n >= MAX_ATOMS:
+        n = len(self._texts)
+        if n >= MOST:
             return []
         if n == len(self._vectors):
             self._vectors = np.concatenate([self._vectors, np.zeros_like(self._vectors)])
         self._vectors[n] = new.vector
-        self._places[new.text] = n
-        self._atoms.append(new)
+        self._places[new.digest] = n
+        self._texts.append(new)
         self._of.append(answer)
         return self._learn_contrasts(new)
 
-    def taken_for(self, new: Atom, foretold: int, likely: bool) -> int | None:
-        """The answer whose wordings say the same as this one; `foretold`: by the request's neighbours, or -1.
+    def taken_for(self, new: Prose, predicted: int, likely: bool) -> int | None:
+        """The answer whose wordings say the same as this one; `predicted`: by the request's neighbours, or -1.
 
         Where that is not `likely`, the texts must hold figures or days, and the same ones.
         """
         likely = likely or bool(new.figures or new.dates)
-        n = len(self._atoms)
+        n = len(self._texts)
         scores = (self._vectors[:n] @ new.vector).tolist()
         nearest: dict[int, float] = {}
         for score, answer in zip(scores, self._of, strict=True):
@@ -174,7 +175,7 @@ class Sayings:
             if any(self._apart(new, other) for other in self._members(answer)):
                 continue
             best = max(best, score)
-            if score >= EQUAL or (likely and answer == foretold and score >= best - 0.05):
+            if score >= EQUAL or (likely and answer == predicted and score >= best - 0.05):
                 return answer
         return None
 
@@ -186,8 +187,8 @@ class Sayings:
         nearest = max(float(a.vector @ b.vector) for a in ours for b in theirs)
         return nearest >= NEAR and not any(self._apart(a, b) for a in ours for b in theirs)
 
-    def misplaced(self, digest: bytes, foretold: int) -> bool:
-        """Whether a wording belongs to the answer that the neighbours foretold, now and mostly, not to its own.
+    def misplaced(self, digest: bytes, predicted: int) -> bool:
+        """Whether a wording belongs to the answer that the neighbours predicted, now and mostly, not to its own.
 
         Its first request alone decided where it went; a wording in the wrong place makes right answers look wrong for
         good.
@@ -195,17 +196,17 @@ class Sayings:
         place = self._places.get(digest)
         if place is None:
             return False
-        own, told = self._of[place], self._foretold.setdefault(digest, Counter())
-        told[foretold] += 1
-        if foretold == own or told[foretold] < CERTAIN or told[foretold] < 3 * told[own]:
+        own, times = self._of[place], self._predicted.setdefault(digest, Counter())
+        times[predicted] += 1
+        if predicted == own or times[predicted] < CERTAIN or times[predicted] < 3 * times[own]:
             return False
-        theirs, it = list(self._members(foretold)), self._atoms[place]
+        theirs, it = list(self._members(predicted)), self._texts[place]
         near = any(float(it.vector @ other.vector) >= NEAR for other in theirs)
         return near and not any(self._apart(it, other) for other in theirs)
 
     def merge(self, kept: int, gone: int) -> None:
-        for told in self._foretold.values():
-            told[kept] += told.pop(gone, 0)
+        for times in self._predicted.values():
+            times[kept] += times.pop(gone, 0)
         self._of = [kept if answer == gone else answer for answer in self._of]
 
     def move(self, digest: bytes, answer: int) -> None:
@@ -213,33 +214,35 @@ class Sayings:
 
     def forget(self, answer: int) -> None:
         """No wording of this answer is needed any more."""
-        for told in self._foretold.values():
-            told.pop(answer, None)
+        for times in self._predicted.values():
+            times.pop(answer, None)
         kept = [i for i, of in enumerate(self._of) if of != answer]
         if len(kept) == len(self._of):
             return
         self._vectors[: len(kept)] = self._vectors[kept]
-        self._atoms = [self._atoms[i] for i in kept]
+        self._texts = [self._texts[i] for i in kept]
         self._of = [self._of[i] for i in kept]
-        self._places = {a.text: i for i, a in enumerate(self._atoms)}
-        self._foretold = {text: told for text, told in self._foretold.items() if text in self._places}
+        self._places = {a.digest: i for i, a in enumerate(self._texts)}
+        self._predicted = {
+            digest: times for digest, times in self._predicted.items() if digest in self._places
+        }
 
-    def _members(self, answer: int) -> Iterable[Atom]:
-        return (a for a, of in zip(self._atoms, self._of, strict=True) if of == answer)
+    def _members(self, answer: int) -> Iterable[Prose]:
+        return (a for a, of in zip(self._texts, self._of, strict=True) if of == answer)
 
-    def _apart(self, a: Atom, b: Atom) -> bool:
+    def _apart(self, a: Prose, b: Prose) -> bool:
         return relation(a, b)[0] == APART or self._contrasted(a, b)
 
-    def _contrasted(self, a: Atom, b: Atom) -> bool:
+    def _contrasted(self, a: Prose, b: Prose) -> bool:
         return any(
             (left <= a.words and right <= b.words and not right & a.words and not left & b.words)
             or (right <= a.words and left <= b.words and not left & a.words and not right & b.words)
             for left, right in self._contrasts
         )
 
-    def _learn_contrasts(self, new: Atom) -> list[bytes]:
+    def _learn_contrasts(self, new: Prose) -> list[bytes]:
         found = False
-        for other in self._atoms:
+        for other in self._texts:
             _, left, right = relation(new, other)
             if (
                 left
@@ -254,7 +257,7 @@ class Sayings:
         if not found:
             return []
         return [
-            a.text
-            for a, of in zip(self._atoms, self._of, strict=True)
+            a.digest
+            for a, of in zip(self._texts, self._of, strict=True)
             if any(self._contrasted(a, b) for b in self._members(of))
         ]

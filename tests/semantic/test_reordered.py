@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cachelayer.semantic.pairs.lists import reordered
+from cachelayer.semantic.pairs.reordered import reordered
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.words import words

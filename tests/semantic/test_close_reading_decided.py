@@ -16,7 +16,7 @@ from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query
 
-from .test_closely import ASKED, CASE, EARBUD, PATIENT, REWORDED, TRAP, Silent
+from .test_close_reading import ASKED, CASE, EARBUD, PATIENT, REWORDED, TRAP, Silent
 
 
 @pytest.mark.parametrize(

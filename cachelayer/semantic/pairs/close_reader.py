@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...flow import forks
 from ...types import Candidate, Query
-from .closeness import Tokens, closeness
+from .late_interaction import Tokens, closeness
 
 TEXTS: Final = 256
 """Texts whose tokens are remembered: some 5 MB of questions, since one candidate is often doubted again."""
