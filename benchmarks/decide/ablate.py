@@ -29,7 +29,7 @@ from cachelayer.semantic.guards.strangers import compounds, strangers
 from cachelayer.semantic.pairs.features import features
 from cachelayer.semantic.pairs.verifier import repeats
 from cachelayer.semantic.text.reading import Reading
-from cachelayer.semantic.text.readings import Readings
+from cachelayer.semantic.text.reading_cache import ReadingCache
 from cachelayer.semantic.text.words import words
 from cachelayer.semantic.weights import load_judge
 
@@ -95,7 +95,7 @@ def counted(pairs: list[Pair], kept: Path) -> None:
     at = {text: i for i, text in enumerate(texts)}
     near = vectors(texts, kept / f"ablate-{len(texts)}.npy")
     asked, kept_apart, table = guards(), Counter[tuple[str, str, str]](), words()
-    readings, judge = Readings(64 * 2**20), load_judge("pairs")
+    readings, judge = ReadingCache(64 * 2**20), load_judge("pairs")
     sample: list[tuple[Reading, Reading]] = []
     for p in pairs:
         a, b = readings.get(p.a, table), readings.get(p.b, table)

@@ -39,12 +39,12 @@ def measured(path: Path) -> tuple[Floats, NDArray[np.bool_], list[int]]:
     vectors = asyncio.run(_vectors(sorted({text for _, *pair in found for text in pair})))
     for kind, *texts in found:
         one, other = (read(text, table) for text in texts)
-        told, there = one.told, other.told
-        if bool(told.statements) == bool(there.statements):
+        mine, there = one.parts, other.parts
+        if bool(mine.statements) == bool(there.statements):
             continue
         if there.statements:
-            other, told = one, there
-        more = [words for words in told.statements if not repeated(words, other, table)]
+            other, mine = one, there
+        more = [words for words in mine.statements if not repeated(words, other, table)]
         if left := [w for words in more for w in words if not covered(w, other, table)]:
             cosine = float(vectors[texts[0]] @ vectors[texts[1]])
             rows.append(Story(more, left, other.signature.vocabulary).measures(cosine, table))

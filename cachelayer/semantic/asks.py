@@ -9,7 +9,7 @@ from typing import Any
 
 from ..types import Candidate, Decision, Query, Reason, Turn
 from .inflight import Flight
-from .text.typed import typed
+from .text.characters import plain_characters
 
 
 class State(StrEnum):
@@ -68,7 +68,7 @@ class Ask:
     @property
     def subject(self) -> Any:
         """What is embedded: of text, the letters that every model knows."""
-        return typed(self.text) if self.argument is None else self.argument
+        return plain_characters(self.text) if self.argument is None else self.argument
 
 
 @dataclass(slots=True)

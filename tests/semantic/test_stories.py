@@ -7,8 +7,8 @@ import pytest
 
 from cachelayer.semantic.guards.stories import scenic, story
 from cachelayer.semantic.pairs.verifier import PairVerifier
-from cachelayer.semantic.text import told as parts
 from cachelayer.semantic.text.reading import read
+from cachelayer.semantic.text.statements import parts_of
 from cachelayer.semantic.text.words import words
 from cachelayer.types import Candidate, Query
 
@@ -96,10 +96,10 @@ def test_of_a_question_that_names_nothing_all_that_matters_is_what_is_told(told:
         ("so my trial ended - how do I export my data?", ["my trial ended"], "how do I export my data?"),
     ],
 )
-def test_a_text_is_parted_into_what_it_tells_and_what_it_asks(text: str, told: list[str], asked: str) -> None:
-    found = parts.told(text)
+def test_a_text_is_split_into_its_statements_and_its_question(text: str, told: list[str], asked: str) -> None:
+    found = parts_of(text)
     assert [" ".join(words) for words in found.statements] == told
-    assert found.asked == asked
+    assert found.question == asked
 
 
 def test_one_story_told_twice_is_no_difference() -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from ..text.reading import Reading, read
 from ..text.scenes import BESIDE, scene
-from ..text.told import Told
+from ..text.statements import Parts
 from ..text.words import KIN, SAME, SLIP, Words
 from ..weights import load_arrays
 
@@ -84,15 +84,15 @@ def scenic(a: Reading, b: Reading, table: Words) -> bool:
     mine, theirs = a.signature.stems, b.signature.stems
     if mine == theirs or not (mine <= theirs or theirs <= mine):
         return False
-    one, other = a.told, b.told
+    one, other = a.parts, b.parts
     if not one.statements and not other.statements:
         return False
-    for told, asked, there in ((one, b, other), (other, a, one)):
-        for words in told.statements:
+    for own, asked, there in ((one, b, other), (other, a, one)):
+        for words in own.statements:
             if words not in there.statements and not _idle(words, asked, table):
                 return False
-    plain = read(one.asked, table).plain
-    return len(plain) > 1 and plain == read(other.asked, table).plain
+    plain = read(one.question, table).plain
+    return len(plain) > 1 and plain == read(other.question, table).plain
 
 
 def story(a: Reading, b: Reading, table: Words) -> Story | None:
@@ -102,32 +102,32 @@ def story(a: Reading, b: Reading, table: Words) -> Story | None:
 
 def _story(a: Reading, b: Reading, table: Words) -> Story | None:
     """What `a` tells."""
-    if not a.told.statements or not _asks_all(a, b, table):
+    if not a.parts.statements or not _asks_all(a, b, table):
         return None
-    more = _open(a.told, b, table)
-    if not more or _open(b.told, a, table):
+    more = _open(a.parts, b, table)
+    if not more or _open(b.parts, a, table):
         return None
-    words = [w for told in more for w in told if not covered(w, b, table)]
+    words = [w for statement in more for w in statement if not covered(w, b, table)]
     return Story(more, words, b.signature.vocabulary)
 
 
-def _open(told: Told, other: Reading, table: Words) -> list[tuple[str, ...]]:
+def _open(mine: Parts, other: Reading, table: Words) -> list[tuple[str, ...]]:
     """The statements that the other text does not make, without those that only set the scene."""
     return [
         words
-        for words in told.statements
+        for words in mine.statements
         if not repeated(words, other, table) and not _idle(words, other, table)
     ]
 
 
 def _asks_all(a: Reading, b: Reading, table: Words) -> bool:
     """Whether `a` asks what `b` asks, or points at it in what it tells."""
-    told = {word for words in a.told.statements for word in words}
-    asked = {short: word for word, short in zip(a.content, a.stems, strict=True) if word not in told}
+    beside = {word for words in a.parts.statements for word in words}
+    asked = {short: word for word, short in zip(a.content, a.stems, strict=True) if word not in beside}
     missing = {word for word, short in zip(b.content, b.stems, strict=True) if short not in asked}
     if not missing:
         return True
-    for words in b.told.statements:
+    for words in b.parts.statements:
         if not missing.isdisjoint(words) and _idle(words, a, table):
             missing.difference_update(words)
     if len(missing) > _MISSED:

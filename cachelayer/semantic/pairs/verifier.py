@@ -23,7 +23,7 @@ from ..guards.stories import scenic, story
 from ..guards.strangers import compounds, strangers
 from ..text.phrasebook import phrasebook
 from ..text.reading import Reading
-from ..text.readings import Readings
+from ..text.reading_cache import ReadingCache
 from ..text.repeats import akin
 from ..text.signature import Signature
 from ..text.slips import moved, respaced, slipped
@@ -93,7 +93,7 @@ class PairVerifier:
     reads_closely = True
 
     def __init__(self) -> None:
-        self._readings = Readings(REMEMBERED)
+        self._readings = ReadingCache(REMEMBERED)
         self._judged: dict[int, tuple[Query, dict[tuple[int, str, bool], tuple[float, str]]]] = {}
         """The last queries, as read first, and what was said of each by entry, text and whether it was read closely: a
         decision may ask twice, a closer reading once more, and what all that teaches again."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from .characters import plain_characters
 from .direct import direct
 from .manners import own, points_back, speaks_of_languages
 from .repeats import OF_WORDS
-from .typed import typed
 
 LEAST: Final = 3
 """Words that must be left."""
@@ -133,7 +133,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+")
 
 def asked(text: str) -> str:
     """`text` without what frames it; `text` itself where there is nothing of the kind, or where it speaks of words."""
-    text = typed(text)
+    text = plain_characters(text)
     if len(text) > LONGEST:
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")

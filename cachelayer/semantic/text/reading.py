@@ -16,7 +16,7 @@ from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
 from .repeats import core
 from .signature import Signature, signature
-from .told import Told, told
+from .statements import Parts, parts_of
 from .variants import unvaried
 from .words import Words
 
@@ -33,7 +33,7 @@ class Reading:
 
     __slots__ = (
         "_table", "ands", "chatter", "conditions", "content", "core", "foreign", "idle", "ids", "known",
-        "mean", "plain", "possessors", "prepositions", "reply", "said", "signature", "stems", "text", "told", "total",
+        "mean", "parts", "plain", "possessors", "prepositions", "reply", "said", "signature", "stems", "text", "total",
         "vectors", "weights",
     )  # fmt: skip
     text: str
@@ -70,8 +70,8 @@ class Reading:
     """What `repeats` compares."""
     plain: tuple[str, ...]
     """`core` of the text with its question in the commonest frame."""
-    told: Told
-    """What it tells beside its question."""
+    parts: Parts
+    """Its statements and its question."""
 
     def __init__(self, text: str, signature: Signature, table: Words) -> None:
         self.text, self.signature, self._table = text, signature, table
@@ -110,8 +110,8 @@ class Reading:
             self.said = asked(self.text)
         elif name == "plain":
             self.plain = self._frame()
-        elif name == "told":
-            self.told = told(self.said)
+        elif name == "parts":
+            self.parts = parts_of(self.said)
         elif name in _OF_TURNS:
             plain = self.said is self.text
             said = self.signature if plain else signature(self.text, self._table.lexemes)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Final
 from unicodedata import numeric
 
+from .characters import LONGEST, about_form
 from .lexicon import CARDINALS, MULTIPLIERS
 from .moments import moments
 from .ordered import figured, ordered
-from .typed import LONGEST, about_form
 
 _HINT: Final = re.compile(r"[\d¼-¾⅐-⅞]")
 _SAID: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cachelayer import CacheLayer
-from cachelayer.semantic.text.typed import typed
+from cachelayer.semantic.text.characters import plain_characters
 
 ASKED = "How do I cancel my subscription of 10 GB?"
 
@@ -24,7 +24,7 @@ def _wide(text: str) -> str:
     ],
 )
 def test_the_same_request_by_another_keyboard(text: str):
-    assert typed(text) == ASKED
+    assert plain_characters(text) == ASKED
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_same_request_by_another_keyboard(text: str):
     ],
 )
 def test_marks(text: str, read: str):
-    assert typed(text) == read
+    assert plain_characters(text) == read
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_marks(text: str, read: str):
     ],
 )
 def test_what_may_be_what_is_asked_about_is_left(text: str):
-    assert typed(text) is text
+    assert plain_characters(text) is text
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cachelayer.semantic.text.lexemes import Lexeme, Lexemes
 from cachelayer.semantic.text.reading import Reading, read
-from cachelayer.semantic.text.readings import HOT, Readings
+from cachelayer.semantic.text.reading_cache import HOT, ReadingCache
 from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.words import words
 
@@ -41,7 +41,7 @@ def test_the_quick_way_through_a_text_reads_what_the_long_way_reads(text: str) -
 @example("half a pair \ud800")
 @example("")
 def test_a_text_kept_reads_as_when_it_was_read(text: str) -> None:
-    kept, fresh = Readings(2**20), read(text, words())
+    kept, fresh = ReadingCache(2**20), read(text, words())
     kept.get(text, words()).ready()
     kept._hot.popitem()[1].signature.cool()
     again = kept.get(text, words())
@@ -54,7 +54,7 @@ def test_a_text_kept_reads_as_when_it_was_read(text: str) -> None:
 
 
 def test_the_least_recently_used_go_first() -> None:
-    kept = Readings(20_000)
+    kept = ReadingCache(20_000)
     for i in range(100):
         kept.get("the first of all", words())
         kept.get(f"text number {i} of many", words())
@@ -68,7 +68,7 @@ def test_the_least_recently_used_go_first() -> None:
 
 
 def test_a_text_larger_than_all_that_may_be_kept_is_read_and_not_kept() -> None:
-    kept = Readings(20_000)
+    kept = ReadingCache(20_000)
     kept.get("a short one", words())
     assert kept.get("12 words " * 1000, words()).signature.numbers
     assert kept.bytes <= 20_000 and kept._hot.keys() <= kept._kept.keys()
@@ -77,13 +77,13 @@ def test_a_text_larger_than_all_that_may_be_kept_is_read_and_not_kept() -> None:
 MEASURED = """
 import tracemalloc
 from cachelayer.semantic.text.reading import read
-from cachelayer.semantic.text.readings import Readings
+from cachelayer.semantic.text.reading_cache import ReadingCache
 from cachelayer.semantic.text.words import words
 
 texts = [f"How do I move {i} from Anna{i} to my savings account at the Bank of Essex?" for i in range(1500)]
 for text in texts[:50]:
     read(text, words())
-kept = Readings(2**24)
+kept = ReadingCache(2**24)
 tracemalloc.start()
 for text in texts:
     kept.get(f"{text} ", words())

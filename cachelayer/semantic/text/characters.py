@@ -1,7 +1,7 @@
-"""Characters that are another's, typed by another keyboard or program.
+"""Characters of other keyboards and programs, replaced by those of a plain one.
 
-Full-width letters, a soft hyphen, a no-break space, a true minus. What is asked stays the same, unless characters are
-what is asked about.
+Full-width letters, a soft hyphen, a no-break space, a true minus. What is asked stays the same, unless the text asks
+about characters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def about_form(text: str, said: Collection[str]) -> bool:
     return not ABOUT_FORM.isdisjoint(said) or bool(_SHOWN.search(text) or _DAY.search(text))
 
 
-def typed(text: str) -> str:
+def plain_characters(text: str) -> str:
     """`text` in the characters of a plain keyboard; `text` itself where there is nothing of the kind."""
     if (
         text.isascii()

@@ -1,4 +1,7 @@
-"""Remembers texts that were read, as signatures; the rest of a reading is five times as large, and is made again."""
+"""A bounded memory of texts that were read.
+
+Of most texts only the signature is kept: the rest of a reading is five times as large, and is made again.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ _OVERHEAD, _WORD, _STRANGE, _SET, _NAME, _PAIR = 490, 16, 80, 200, 40, 80
 that is not empty and its members; per pair. Measured with tracemalloc."""
 
 
-class Readings:
-    """The last texts read, up to `most` bytes of them, the last of them ready. Not thread-safe."""
+class ReadingCache:
+    """The last texts read, up to `most` bytes of signatures; the very last ones whole (`HOT`). Not thread-safe."""
 
     def __init__(self, most: int) -> None:
         self.most, self.bytes, self.hot = most, 0, 0

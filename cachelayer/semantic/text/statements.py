@@ -1,7 +1,7 @@
-"""A text that asks, as what it tells and what it asks: 'My card was stolen, what should I do?'.
+"""Splits a text into statements and a question: 'My card was stolen, what should I do?'.
 
-What is told are statements before or behind the question: sentences, and clauses that end with a comma or begin with
-'because', 'since', 'when I'.
+Statements are sentences before or after the question, and clauses that end with a comma or begin with 'because',
+'since', 'when I'.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ Spoken = list[tuple[str, int, int]]
 """Words in small letters, and where each stands."""
 
 
-class Told(NamedTuple):
-    """What a text tells beside its question; nothing where it asks nothing, or nothing else."""
+class Parts(NamedTuple):
+    """What a text says beside its question, and the question. No statements if it asks nothing, or nothing else."""
 
     statements: tuple[tuple[str, ...], ...]
     """Their words in small letters."""
-    asked: str
+    question: str
     """The text without them."""
 
 
-def told(text: str) -> Told:
-    """Pure; a plain question costs two looks."""
+def parts_of(text: str) -> Parts:
+    """Split a text. Pure; a plain question costs two looks."""
     if _PLAIN.match(text) and not _LINKED.search(text):
-        return Told((), text)
+        return Parts((), text)
     small = text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if len(small) != len(text):
-        return Told((), text)  # a letter is two in small then
+        return Parts((), text)  # a letter is two in small then
     statements, cuts, asks = list[tuple[str, ...]](), list[tuple[int, int]](), False
     at = 0
     while at < len(text):
@@ -78,7 +78,7 @@ def told(text: str) -> Told:
                     whole = span.start == 0 and span.stop == len(words)
                     cuts.append((first, end if whole else words[span.stop - 1][2]))
         at = end
-    return Told(tuple(statements), _without(text, cuts)) if asks else Told((), text)
+    return Parts(tuple(statements), _without(text, cuts)) if asks else Parts((), text)
 
 
 def _words(text: str, start: int, end: int) -> Spoken:
@@ -98,8 +98,8 @@ def _parted(spoken: Spoken, marked: bool) -> tuple[bool, list[slice]]:
     words = [word for word, *_ in spoken]
     at = _asked(words)
     if at < 0:
-        told = not marked and (words[0] in _TELLERS or not _FINITE.isdisjoint(words))
-        return marked, [slice(0, len(words))] if told else []
+        tells = not marked and (words[0] in _TELLERS or not _FINITE.isdisjoint(words))
+        return marked, [slice(0, len(words))] if tells else []
     spans = []
     if at > 0 and (words[0] in _TELLERS or words[0] in _LINKS):
         spans.append(slice(0, at))
