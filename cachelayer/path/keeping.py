@@ -117,16 +117,16 @@ class Keeping:
         memory, slot = found
         if by.tenant is not None and self._keeper.tenant_of(slot.scope) != by.tenant:
             return False
-        pair, heard = self._tiers.reports.wrong(slot, asked_of(entry), by.principal)
-        if heard:
+        pair, dropped = self._tiers.reports.wrong(slot, asked_of(entry), by.principal)
+        if dropped:
             self._keeper.drop(memory, slot)
         if pair is not None and self._tiers.elsewhere is not None:
             await self._tiers.elsewhere.keep_apart(pair)
-        if heard and shared is not None:
+        if dropped and shared is not None:
             await shared.invalidations.forget(slot.digest)
-        if heard:
+        if dropped:
             await self._tiers.carry_out(self._keeper.declared(digest=slot.digest))
-        return heard or pair is not None
+        return dropped or pair is not None
 
     def record(self, call: Call, source: AsyncIterator[Any], started: float) -> Landing:
         """Record a stream that the backend answers with; it is kept when it has ended well."""

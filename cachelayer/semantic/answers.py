@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Final
 
-from ..protocols import Decider, Embedder, Hearing, Leaving
+from ..protocols import Decider, Embedder, Hearing
 from ..types import Candidate
 from .asks import Ask, Same
 
@@ -50,11 +50,11 @@ def is_prose(answer: str) -> bool:
     return len(text.split()) > WORDS_COMPARED_EXACTLY
 
 
-async def tell(decider: Decider, embedder: Embedder, answer: str | None, ask: Ask) -> str | None:
-    """The answer as it is to be learned: where the owner's judge finds it among the candidates', in their wording.
+async def as_learned(decider: Decider, embedder: Embedder, answer: str | None, ask: Ask) -> str | None:
+    """The answer as the decider learns it: in a candidate's wording if the owner's judge says that both are the same.
 
-    Without a judge the vector of a prose answer is handed to a decider that compares by meaning; what is cut short is
-    left out.
+    Without a judge, a decider that compares prose by meaning is given the answer's vector first, unless the answer is
+    too long for the embedder.
     """
     if answer is not None and ask.judge is not None:
         return await _judged(ask.judge, answer, ask.candidates)
@@ -78,13 +78,6 @@ async def _judged(judge: Same, answer: str, candidates: Sequence[Candidate]) -> 
         if await judge(known, answer):
             return known
     return answer
-
-
-def leave(decider: Decider, forget: Callable[[int], None]) -> None:
-    """Forget the entries that the decider wants out of the index."""
-    if isinstance(decider, Leaving):
-        for entry_id in decider.leaving():
-            forget(entry_id)
 
 
 def read_ahead(decider: object, lock: AbstractContextManager[object], text: str) -> None:

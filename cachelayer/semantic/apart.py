@@ -16,8 +16,8 @@ PAIR: Final = 3 * _SIZE
 """Bytes of a pair: digests of whose answers it concerns, of the index partition, of both requests."""
 
 
-class Said(Protocol):
-    """A request, or what is kept of one."""
+class Request(Protocol):
+    """A request, or an entry or candidate, which stands for the request that it was made for."""
 
     @property
     def text(self) -> str: ...
@@ -57,21 +57,21 @@ class Apart:
             if not self._partitions[place]:
                 del self._partitions[place]
 
-    def sift(self, partition: bytes, mine: Said, found: list[Candidate]) -> list[Candidate]:
+    def sift(self, partition: bytes, mine: Request, found: list[Candidate]) -> list[Candidate]:
         """Without those whose answers were reported for such a request, or this one's for theirs."""
         if not self._owners or not found or (place := digest(partition)) not in self._partitions:
             return found
-        asked = said(mine)
-        return [one for one in found if place + _both(place, asked, said(one)) not in self._owners]
+        asked = request_digest(mine)
+        return [one for one in found if place + _both(place, asked, request_digest(one)) not in self._owners]
 
 
-def pair_of(owner: bytes, partition: bytes, asked: bytes, entry: Said) -> bytes:
-    """A request, by its `said`, and that of an entry; the same for both ways round. Scopes are apart."""
+def pair_of(owner: bytes, partition: bytes, asked: bytes, entry: Request) -> bytes:
+    """A request, by its `request_digest`, and that of an entry; the same for both ways round. Scopes are apart."""
     place = digest(partition)
-    return digest(owner) + place + _both(place, asked, said(entry))
+    return digest(owner) + place + _both(place, asked, request_digest(entry))
 
 
-def said(one: Said) -> bytes:
+def request_digest(one: Request) -> bytes:
     """A digest of a request's text and of the turns before it, the same in every process."""
     parts = (one.text, *(part for turn in one.turns for part in (turn.role, turn.text)))
     coded = [part.encode("utf-8", "surrogatepass") for part in parts]

@@ -1,9 +1,9 @@
 """How far one principal's reports of wrong answers reach, where others made the answers. Pure.
 
-A report that is true rids everybody of a wrong answer, one that is false costs everybody a right one; which it is
-shows nowhere at once. So each is heard for the reporter's own request, and takes from all others only so far as the
-others keep up: `FREE` answers an hour, and as many more as all of them report. What a principal made itself it may
-take back, and reports of no named principal are the owner's.
+A true report rids everybody of a wrong answer; a false one costs everybody a right one. Nothing tells them apart at
+once. So each report counts for the reporter's own request. For everybody else it drops answers of others only up to a
+limit: `FREE` answers an hour, and as many more as all others report. A principal may take back what it made itself.
+Reports of no named principal are the owner's.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Complaints:
     def __init__(self) -> None:
         self._scopes: OrderedDict[bytes, _Hour] = OrderedDict()
 
-    def heard(self, scope: bytes, principal: str, author: str, now: float) -> bool:
-        """Whether an answer of `author` goes for everybody; counted."""
+    def accepts(self, scope: bytes, principal: str, author: str, now: float) -> bool:
+        """Whether a report drops an answer of `author` for everybody; counted."""
         if not principal or principal == author:
             return True
         reports = self._hour(scope, now).reports

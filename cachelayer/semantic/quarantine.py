@@ -32,7 +32,7 @@ LOOKUPS: Final = 16
 """Lookups before an entry can be called a hub."""
 UNLIKE: Final = 0.55
 """Mean cosine between the texts of a hub, at most; one meaning's stay above (see docs/decisions.md)."""
-HEARD: Final = 4
+ANSWERS: Final = 4
 """True answers that must be known, most of which must not be the entry's, before it is called a hub."""
 HOUR: Final = 3600.0
 _TRACKED = 512
@@ -63,10 +63,10 @@ class Hubs:
         seen = self._seen.get(entry)
         if seen is None:
             return
-        seen.heard += 1
+        seen.answers += 1
         seen.contrary += not same
-        known = seen.count >= LOOKUPS and seen.heard >= HEARD
-        if known and 2 * seen.contrary > seen.heard and seen.likeness() < UNLIKE:
+        known = seen.count >= LOOKUPS and seen.answers >= ANSWERS
+        if known and 2 * seen.contrary > seen.answers and seen.likeness() < UNLIKE:
             self.found.add(entry)
 
     def forget(self, entry: int) -> None:
@@ -78,10 +78,10 @@ class Hubs:
 class _Lookups:
     """The texts whose nearest entry one was."""
 
-    __slots__ = ("contrary", "count", "heard", "total")
+    __slots__ = ("answers", "contrary", "count", "total")
 
     def __init__(self, total: NDArray[np.float32]) -> None:
-        self.total, self.count, self.heard, self.contrary = total, 1, 0, 0
+        self.total, self.count, self.answers, self.contrary = total, 1, 0, 0
 
     def likeness(self) -> float:
         """Mean cosine between two of them."""
@@ -173,15 +173,15 @@ class Watch:
         self.withheld += bool(ask.withheld) and not ask.preview
         return kept
 
-    def heard(self, ask: Ask, answer: str) -> None:
-        """The backend's own answer to what was asked."""
+    def answered(self, ask: Ask, answer: str) -> None:
+        """The backend answered the request: learn which of its nearest entries had the same answer."""
         near = [one for one in (*ask.withheld, *ask.candidates[:1]) if one.similarity >= NEAR]
         if not near:
             return
-        told = normalize(answer)
+        truth = normalize(answer)
         first = max(near, key=lambda one: one.similarity)
         for one in near:
-            same = one.answer is not None and normalize(one.answer) == told
+            same = one.answer is not None and normalize(one.answer) == truth
             if one is first:
                 self._hubs.answered(one.entry, same)
             if same and one.similarity >= VOUCHING:
@@ -194,11 +194,11 @@ class Watch:
         return allowed
 
     def complaint(self, scope: bytes, entry: int, principal: str, answer: str | None) -> tuple[bool, bool]:
-        """Whether a report takes the entry from everybody, and whether it says something new of the answer."""
+        """Whether a report drops the entry for everybody, and whether it says something new of the answer."""
         now, author = self._now(), self._vouching.author(entry)
-        heard = self._complaints.heard(scope, principal, author, now)
-        said = hash(normalize(answer or ""))
-        return heard, heard and not self._complaints.repeated(scope, principal, said, now)
+        accepted = self._complaints.accepts(scope, principal, author, now)
+        answered = hash(normalize(answer or ""))
+        return accepted, accepted and not self._complaints.repeated(scope, principal, answered, now)
 
     def made(self, entry: int, principal: str) -> None:
         """A new entry is findable."""

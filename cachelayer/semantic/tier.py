@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..flow.background import offload
-from ..protocols import Decider, Embedder, VectorIndex
+from ..protocols import Decider, Embedder, Leaving, VectorIndex
 from ..types import Query
-from .answers import leave, tell
+from .answers import as_learned
 from .apart import pair_of
 from .asks import Ask, Entry, State
 from .conversations import Conversations
@@ -37,7 +37,7 @@ class SimilarTier(Lookup):
             if ask.query is None or ask.generation != self.generation:
                 return False
         self._sweep()
-        answer = await tell(self.decider, self.embedder, answer, ask)
+        answer = await as_learned(self.decider, self.embedder, answer, ask)
         return self._admit(ask, entry_id, answer, value)
 
     async def adopt(
@@ -54,7 +54,7 @@ class SimilarTier(Lookup):
             ask.query = Query(ask.text, known, ask.turns, ask.principal)
         else:
             ask.query = self._query(ask, await self.vectors([ask.subject], ask.tenant))
-        answer = await tell(self.decider, self.embedder, answer, ask)
+        answer = await as_learned(self.decider, self.embedder, answer, ask)
         return ask.query is not None and self._admit(ask, entry_id, answer, value, indexed=held is not None)
 
     def _admit(
@@ -118,10 +118,12 @@ class SimilarTier(Lookup):
     def learn(self, ask: Ask, answer: str, served: int | None) -> None:
         """Tell the decider the true answer to a request; `served`: the entry that a check verifies, None for a miss."""
         if ask.query is not None:
-            self.watch.heard(ask, answer)
+            self.watch.answered(ask, answer)
             with self._lock:
                 self.decider.observe(ask.function, ask.partition, ask.query, ask.candidates, answer, served)
-            leave(self.decider, self.forget)
+            if isinstance(self.decider, Leaving):
+                for entry_id in self.decider.leaving():
+                    self.forget(entry_id)
 
     def forget(self, entry_id: int) -> None:
         """Drop an entry: it is no candidate from now on; its vector is removed in the next batch."""
@@ -156,11 +158,11 @@ class SimilarTier(Lookup):
         entry = self.entries.get(entry_id)
         if entry is None:
             return True
-        heard, new = self.watch.complaint(entry.partition, entry_id, principal, entry.answer)
+        accepted, new = self.watch.complaint(entry.partition, entry_id, principal, entry.answer)
         if new:
             with self._lock:
                 self.decider.report_wrong(entry_id)
-        return heard
+        return accepted
 
     def stats(self) -> dict[str, Any]:
         """State, number of entries and the decider's statistics."""

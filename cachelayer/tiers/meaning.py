@@ -11,7 +11,7 @@ from ..keep.keeper import Keeper
 from ..keep.terms import compared
 from ..policy import NOT_TIGHTENED, Budgets
 from ..protocols import Clock
-from ..semantic.apart import said
+from ..semantic.apart import request_digest
 from ..semantic.asks import Ask, Entry, Explained
 from ..semantic.inflight import Flight
 from ..semantic.tier import SimilarTier
@@ -146,7 +146,7 @@ def text_of(call: Call) -> str:
 
 def asked_by(call: Call) -> str:
     """A digest of the request, for the id of an answer that was made for another one."""
-    return "" if call.identity is None else said(_Request(text_of(call), call.identity.turns)).hex()
+    return "" if call.identity is None else request_digest(_Request(text_of(call), call.identity.turns)).hex()
 
 
 class _Request(NamedTuple):

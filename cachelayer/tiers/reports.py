@@ -25,12 +25,12 @@ class Reports:
         pairs = [] if asked is None else [tier.pair(slot.id, slot.scope, asked) for tier in self._tiers]
         if not any(tier.knows(slot.id) for tier in self._tiers):
             return None, self.may_take(slot.scope, principal)
-        heard = [tier.report_wrong(slot.id, principal) for tier in self._tiers]
+        dropped = [tier.report_wrong(slot.id, principal) for tier in self._tiers]
         pair = next(filter(None, pairs), None)
         if pair is not None:
             self._apart.add(pair)
-        return pair, all(heard)
+        return pair, all(dropped)
 
     def may_take(self, scope: bytes, principal: str) -> bool:
         """Whether a principal's report drops, for everybody, an answer that is not findable by meaning; counted."""
-        return self._complaints.heard(scope, principal, "", self._now())
+        return self._complaints.accepts(scope, principal, "", self._now())

@@ -15,8 +15,8 @@ from ..keep.call import Call, Function
 from ..keep.recorder import Recorder
 from ..observe.quality import Hit
 from ..protocols import Judged
-from ..semantic.answers import normalize, tell
-from ..semantic.apart import said
+from ..semantic.answers import as_learned, normalize
+from ..semantic.apart import request_digest
 from ..semantic.asks import Ask, Same
 from ..semantic.tier import SimilarTier
 
@@ -77,7 +77,7 @@ class Shadows:
         tier = self._similar_to(call.function)
         if text is not None and tier is not None and decision is not None:
             await tier.meet(ask)
-            text = await tell(tier.decider, tier.embedder, text, ask) or text
+            text = await as_learned(tier.decider, tier.embedder, text, ask) or text
             tier.learn(ask, text, decision.entry)
             self._judge(call, ask, text, tier)
         if call.function.records:
@@ -131,6 +131,6 @@ def hit_of(call: Call, ask: Ask) -> Hit | None:
         return None
     scope = blake2b(ask.partition, digest_size=6).hexdigest()
     return Hit(
-        f"e{ask.served.value.origin:x}.{said(ask).hex()}", call.function.name, scope, ask.text, served.text,
+        f"e{ask.served.value.origin:x}.{request_digest(ask).hex()}", call.function.name, scope, ask.text, served.text,
         served.answer, decision.similarity, decision.confidence, decision.detail,
     )  # fmt: skip

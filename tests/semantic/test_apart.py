@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from same_words import SameWords
 
 from cachelayer import Budgets, CacheLayer, Outcome, Policy, Source
-from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, said
+from cachelayer.semantic.apart import PAIR, REPORTED, Apart, digest, pair_of, request_digest
 from cachelayer.semantic.pair_log import PairLog
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Candidate, Turn
@@ -78,8 +78,8 @@ def candidate(text: str, *turns: Turn) -> Candidate:
 @given(st.text(max_size=5), st.text(max_size=5), st.binary(max_size=3))
 def test_a_pair_is_the_same_both_ways_round(one: str, other: str, scope: bytes) -> None:
     a, b = candidate(one), candidate(other)
-    pair = pair_of(b"owner", scope, said(a), b)
-    assert pair == pair_of(b"owner", scope, said(b), a) and len(pair) == PAIR
+    pair = pair_of(b"owner", scope, request_digest(a), b)
+    assert pair == pair_of(b"owner", scope, request_digest(b), a) and len(pair) == PAIR
     apart = Apart()
     apart.add(pair)
     assert apart.sift(scope, a, [b]) == [] == apart.sift(scope, b, [a])
@@ -87,7 +87,7 @@ def test_a_pair_is_the_same_both_ways_round(one: str, other: str, scope: bytes) 
 
 def test_other_conversations_and_other_scopes_are_other_pairs() -> None:
     a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
-    apart.add(pair_of(b"owner", b"scope", said(a), b))
+    apart.add(pair_of(b"owner", b"scope", request_digest(a), b))
     assert apart.sift(b"scope", a, [b]) == []
     later = candidate("stop it", Turn("user", "my order is late"))
     assert apart.sift(b"scope", a, [later]) == [later]
@@ -97,9 +97,9 @@ def test_other_conversations_and_other_scopes_are_other_pairs() -> None:
 def test_the_latest_are_held_and_those_of_an_owner_go_with_it() -> None:
     a, b, apart = candidate("cancel it"), candidate("stop it"), Apart()
     for number in range(REPORTED + 3):
-        apart.add(pair_of(b"owner", b"%d" % number, said(a), b))
+        apart.add(pair_of(b"owner", b"%d" % number, request_digest(a), b))
     assert len(apart) == REPORTED == len(apart._partitions)
-    apart.add(pair_of(b"another", b"scope", said(a), b))
+    apart.add(pair_of(b"another", b"scope", request_digest(a), b))
     apart.drop([digest(b"owner")])
     assert len(apart) == 1 == len(apart._partitions) and apart.sift(b"scope", a, [b]) == []
     apart.drop(None)

@@ -118,15 +118,15 @@ def test_reports_reach_as_far_as_the_others_keep_up(reporters: list[str]) -> Non
     complaints, counts = Complaints(), dict.fromkeys("abc", 0)
     for name in reporters:
         others = sum(counts.values()) - counts[name]
-        heard = complaints.heard(b"scope", name, "", 0.0)
-        assert heard == (counts[name] < FREE + others)
-        counts[name] += heard
+        accepted = complaints.accepts(b"scope", name, "", 0.0)
+        assert accepted == (counts[name] < FREE + others)
+        counts[name] += accepted
 
 
 def test_after_an_hour_they_reach_as_far_again_and_the_scopes_are_bounded() -> None:
     complaints = Complaints()
-    assert sum(complaints.heard(b"scope", "a", "", 0.0) for _ in range(99)) == FREE
-    assert complaints.heard(b"scope", "a", "", HOUR) and complaints.heard(b"other", "a", "", 0.0)
+    assert sum(complaints.accepts(b"scope", "a", "", 0.0) for _ in range(99)) == FREE
+    assert complaints.accepts(b"scope", "a", "", HOUR) and complaints.accepts(b"other", "a", "", 0.0)
     for number in range(5000):
-        complaints.heard(b"%d" % number, "a", "", 0.0)
+        complaints.accepts(b"%d" % number, "a", "", 0.0)
     assert len(complaints._scopes) <= 256

@@ -37,7 +37,7 @@ def ask(vector: Any, principal: str = "", k: int = 0) -> Ask:
 def look(watch: Watch, vector: Any, entry: int, center: Any, answer: str, truth: str) -> list[Candidate]:
     asked = ask(vector)
     asked.candidates = watch.sift(asked, [Candidate(entry, float(vector @ center), "entry", answer)])
-    watch.heard(asked, truth)
+    watch.answered(asked, truth)
     return asked.candidates
 
 
