@@ -60,7 +60,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    prior = Prior.read(args.prior.read_bytes()) if args.prior else None
+    prior = Prior(**np.load(args.prior)) if args.prior else None
     found: list[Row] = []
     timed: dict[str, dict[str, float]] = {}
     started = time.monotonic()

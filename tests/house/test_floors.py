@@ -265,3 +265,17 @@ def test_no_pickle_and_no_global_state(sources: list[Source], every_import: list
             if isinstance(node, ast.Attribute) and ast.unparse(node) in ("marshal.load", "marshal.loads"):
                 wrong.append(f"{source.name}:{node.lineno} reads marshal")
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_folders_of_semantic_import_each_other_in_one_direction(every_import: list[Import]) -> None:
+    """In the order of this list, and none imports what finds, adds and removes entries with their help."""
+    order = ["weights", "text", "guards", "pairs", "evidence", "index", "embed"]
+
+    def folder(module: str) -> str:
+        return module.removeprefix("cachelayer.semantic.").partition(".")[0]
+
+    within = [one for one in every_import if f"{one.target}.".startswith("cachelayer.semantic.")]
+    inner = [one for one in within if folder(one.source) in order]
+    wrong = [one for one in inner if folder(one.target) in order[order.index(folder(one.source)) + 1 :]]
+    wrong += [one for one in inner if folder(one.target) in ("lookup", "tier")]
+    assert not wrong, "\n".join(map(str, wrong))

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.principals import Lesson
+from cachelayer.semantic.evidence.risk import Prior
 from cachelayer.semantic.evidence.scope import Function
 from cachelayer.semantic.evidence.wording import Signatures
-from cachelayer.semantic.weights import load_prior
 from cachelayer.types import Candidate, Decision, Query
 
 DIMENSION = 64
@@ -77,7 +77,7 @@ def test_a_verifier_that_is_sure_of_wrong_answers_is_soon_believed_no_more() -> 
 
 
 def function() -> Function:
-    return Function(DIMENSION, load_prior(), Signatures())
+    return Function(DIMENSION, Prior.load(), Signatures())
 
 
 def lesson(risk: float, *, pair: bool, other: float = 0.0) -> Lesson:

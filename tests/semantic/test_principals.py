@@ -10,9 +10,9 @@ from cachelayer.semantic.evidence.budget import Alarm
 from cachelayer.semantic.evidence.checks import TIGHTEN, Checks
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.semantic.evidence.principals import ALONE, Caution, Evidence, Lesson
+from cachelayer.semantic.evidence.risk import Prior
 from cachelayer.semantic.evidence.scope import Function, Scope
 from cachelayer.semantic.evidence.wording import Signatures
-from cachelayer.semantic.weights import load_prior
 from cachelayer.types import Candidate, Query
 
 
@@ -103,7 +103,7 @@ def test_through_the_decider_one_liar_moves_its_own_scope_and_no_other() -> None
 
 
 def test_what_a_scopes_own_warning_asked_for_wears_off_with_labels_though_nothing_is_served() -> None:
-    fn = Function(8, load_prior(), Signatures())
+    fn = Function(8, Prior.load(), Signatures())
     here = Scope(8, fn.shared)
     here.alarm, here.caution.doubt = Alarm(0.01), 2.0
     for _ in range(3):

@@ -9,7 +9,6 @@ from typing import Final
 from ...protocols import Verifier
 from ...types import Candidate, Decision, Query, Reason
 from ..pairs.verifier import PairVerifier
-from ..weights import load_prior
 from .checks import Case, Checks
 from .judging import Judge, Judgement
 from .neighbours import Vector
@@ -49,7 +48,7 @@ class EvidenceDecider(Checks):
         verifier = verifier or PairVerifier()
         own = verifier if isinstance(verifier, PairVerifier) else None
         texts = Signatures() if own is None else Signatures(own.signature, 0, own.vocabulary)
-        super().__init__(prior or load_prior(), max_functions, max_scopes, random, shadow, texts)
+        super().__init__(prior or Prior.load(), max_functions, max_scopes, random, shadow, texts)
         self._judge = Judge(verifier)
         self._where: dict[int, tuple[str, bytes]] = {}
         """Function and scope of each entry, by name: a reference would keep evicted scopes alive."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from io import BytesIO
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..weights import load_arrays
 
 Floats = NDArray[np.float64]
 FAR: Final = 6.0
@@ -30,10 +31,9 @@ class Prior:
     weights: Floats
 
     @classmethod
-    def read(cls, content: bytes) -> Prior:
-        """From the bytes of an .npz file with arrays of these names."""
-        with np.load(BytesIO(content), allow_pickle=False) as arrays:
-            return cls(arrays["mean"], arrays["scale"], arrays["weights"])
+    def load(cls) -> Prior:
+        """The one that ships with the package."""
+        return cls(**load_arrays("risk.npz"))
 
 
 class RiskModel:

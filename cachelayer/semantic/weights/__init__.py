@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evidence.risk import Prior
 from .boosted import Trees
 
 
@@ -20,11 +19,6 @@ def load_arrays(name: str) -> dict[str, NDArray[Any]]:
     """The arrays of one file of this folder."""
     with np.load(BytesIO(files(__package__).joinpath(name).read_bytes()), allow_pickle=False) as arrays:
         return dict(arrays)
-
-
-def load_prior() -> Prior:
-    """Where the risk model of a new function starts."""
-    return Prior.read(files(__package__).joinpath("risk.npz").read_bytes())
 
 
 class Judge:
