@@ -73,8 +73,10 @@ class _Endpoints:
         server = f"{client.base_url}|{client.organization or ''}|{client.project or ''}"
         query = client.default_query  # what one call adds is a field of its own
         headers = {**client._custom_headers, **(body.get("extra_headers") or {})}
-        told = {name.lower(): str(value) for name, value in headers.items() if name.lower().encode() in VARY}
-        return f"{server}|{sorted(query.items())}|{sorted(told.items())}" if query or told else server
+        varying = {
+            name.lower(): str(value) for name, value in headers.items() if name.lower().encode() in VARY
+        }
+        return f"{server}|{sorted(query.items())}|{sorted(varying.items())}" if query or varying else server
 
     def _agree(self, path: str, theirs: dict[str, Any]) -> None:
         """One policy for one endpoint: raise ConfigurationError for the first option that another client has not."""

@@ -177,9 +177,9 @@ def _asking(absent: Absent) -> tuple[int, bytes]:
 def _counted(served: Generation) -> Generation:
     """An answer with a usage: LangChain adds to it that one from a cache costs nothing, and a message of which that is
     all that is known can neither be read back from a history nor be streamed as events."""
-    told = getattr(served, "message", None)
-    if isinstance(told, AIMessage) and told.usage_metadata is None:
-        told.usage_metadata = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
+    message = getattr(served, "message", None)
+    if isinstance(message, AIMessage) and message.usage_metadata is None:
+        message.usage_metadata = UsageMetadata(input_tokens=0, output_tokens=0, total_tokens=0)
     return served
 
 

@@ -20,18 +20,21 @@ def configurable(config: RunnableConfig | None) -> dict[str, Any]:
     """The configurable values of `config` and the context of a graph's run (`context=...`), but for what LangGraph runs
     its own machinery with."""
     values = (config or {}).get("configurable") or {}
-    told = {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
-    if hasattr(told.get(_USER), "model_dump"):  # the server's own class around whatever the owner's has
-        told[_USER] = told[_USER].model_dump()
+    given = {k: v for k, v in values.items() if not k.startswith("__") and k not in _PLACE}
+    if hasattr(given.get(_USER), "model_dump"):  # the server's own class around whatever the owner's has
+        given[_USER] = given[_USER].model_dump()
     context = getattr(values.get(_RUNTIME), "context", None)
-    return told if context is None else {**told, _RUNTIME: context}
+    return given if context is None else {**given, _RUNTIME: context}
 
 
 def heard(config: RunnableConfig) -> bool:
     """Whether anybody is to be told of a run: callbacks, those that stream events among them, a trace, a debugger."""
-    told = config.get("callbacks")
+    callbacks = config.get("callbacks")
     return bool(
-        getattr(told, "handlers", told) or run_collector_var.get() or get_debug() or _tracing_v2_is_enabled()
+        getattr(callbacks, "handlers", callbacks)
+        or run_collector_var.get()
+        or get_debug()
+        or _tracing_v2_is_enabled()
     )
 
 

@@ -190,10 +190,13 @@ class CachedChatModel(BaseChatModel):
             last = AIMessageChunk(content="" if isinstance(end.content, str) else [], chunk_position="last")
             chunks = [*chunks, ChatGenerationChunk(message=last)]
         (made,) = generate_from_stream(iter(chunks)).generations
-        told = {**(made.generation_info or {}), **made.message.response_metadata}
-        message = made.message.model_copy(update={"response_metadata": told})
+        metadata = {**(made.generation_info or {}), **made.message.response_metadata}
+        message = made.message.model_copy(update={"response_metadata": metadata})
         if self.output_version == "v1":
-            form = {"content": message.content_blocks, "response_metadata": {**told, "output_version": "v1"}}
+            form = {
+                "content": message.content_blocks,
+                "response_metadata": {**metadata, "output_version": "v1"},
+            }
             message = message.model_copy(update=form)
         return [made.model_copy(update={"message": message})]
 
@@ -234,7 +237,7 @@ def _replaced(made: Any, model: BaseChatModel, cached: CachedChatModel) -> Any:
 def _chunk(generation: Any) -> ChatGenerationChunk:
     """A kept answer as the only chunk of a stream; LangChain, too, says of what comes from a cache that it was free."""
     message = generation.message
-    told = {
+    fields = {
         name: getattr(message, name) for name in ("content", "additional_kwargs", "response_metadata", "id")
     }
     calls = [
@@ -246,5 +249,5 @@ def _chunk(generation: Any) -> ChatGenerationChunk:
         for place, call in enumerate(message.invalid_tool_calls, len(calls))
     ]
     usage = message.usage_metadata and cast(UsageMetadata, {**message.usage_metadata, "total_cost": 0})
-    chunk = AIMessageChunk(**told, tool_call_chunks=calls, usage_metadata=usage, chunk_position="last")
+    chunk = AIMessageChunk(**fields, tool_call_chunks=calls, usage_metadata=usage, chunk_position="last")
     return ChatGenerationChunk(message=chunk, generation_info=generation.generation_info)

@@ -75,8 +75,8 @@ class CachedRetriever(BaseRetriever):
     async def _fetch(
         self, query: str, k: int | None, kwargs: dict[str, Any], how: tuple[bool, bool]
     ) -> list[Document]:
-        plain, told = how
-        asked = {**kwargs, "k": k} if told else kwargs
+        plain, takes_k = how
+        asked = {**kwargs, "k": k} if takes_k else kwargs
         if plain or type(self._inner)._aget_relevant_documents is BaseRetriever._aget_relevant_documents:
             return await offload(
                 partial(self._inner.invoke, query, **asked)
@@ -86,14 +86,14 @@ class CachedRetriever(BaseRetriever):
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        told = "k" in kwargs
-        return await self._retrieval(query, kwargs.pop("k", self._k), kwargs, (False, told))
+        takes_k = "k" in kwargs
+        return await self._retrieval(query, kwargs.pop("k", self._k), kwargs, (False, takes_k))
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        told = "k" in kwargs
-        return self._retrieval.now(query, kwargs.pop("k", self._k), kwargs, (True, told))
+        takes_k = "k" in kwargs
+        return self._retrieval.now(query, kwargs.pop("k", self._k), kwargs, (True, takes_k))
 
 
 def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
@@ -104,8 +104,8 @@ def _varied(retriever: BaseRetriever, options: dict[str, Any]) -> dict[str, Any]
     except NotKeyable as fault:
         if "name" in options:
             return options
-        told = f"it holds a {fault}, which cannot be compared: give a name= that no retriever with another filter has"
-        raise ConfigurationError("retriever", type(retriever).__name__, told) from None
+        why = f"it holds a {fault}, which cannot be compared: give a name= that no retriever with another filter has"
+        raise ConfigurationError("retriever", type(retriever).__name__, why) from None
     return {**options, "vary": [*options.get("vary", ()), searches]}
 
 

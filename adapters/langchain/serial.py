@@ -127,8 +127,8 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
     fields = item["kwargs"]
     kind = fields.get("type", item["id"][-1])
     role = _ROLES.get(kind, kind)
-    told = _as_whole(fields) if role == "assistant" else fields
-    return {"role": role, **{k: v for k, v in told.items() if k not in _UNREAD and v not in _NOTHING}}
+    kept = _as_whole(fields) if role == "assistant" else fields
+    return {"role": role, **{k: v for k, v in kept.items() if k not in _UNREAD and v not in _NOTHING}}
 
 
 def _as_whole(fields: dict[str, Any]) -> dict[str, Any]:

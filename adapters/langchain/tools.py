@@ -111,10 +111,10 @@ def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
 
 def _of_one_call(hint: Any) -> bool:
     """Whether an argument is handed what belongs to one call: LangGraph's by name, as it need not be installed."""
-    told = getattr(hint, "__metadata__", ())
-    if any((one if isinstance(one, type) else type(one)).__name__ in _INJECTED for one in told):
+    marks = getattr(hint, "__metadata__", ())
+    if any((one if isinstance(one, type) else type(one)).__name__ in _INJECTED for one in marks):
         return True
-    whole = [one for one in told if "InjectedState" in (getattr(one, "__name__", ""), type(one).__name__)]
+    whole = [one for one in marks if "InjectedState" in (getattr(one, "__name__", ""), type(one).__name__)]
     return getattr(get_origin(hint) or hint, "__name__", "") == "ToolRuntime" or any(
         getattr(one, "field", None) is None for one in whole
     )

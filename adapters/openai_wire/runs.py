@@ -59,9 +59,9 @@ def _is_piece(added: dict[str, Any]) -> bool:
     given = {name: value for name, value in added.items() if value and name != "role"}
     calls = given.get("tool_calls")
     if type(calls) is list and len(given) == len(calls) == 1 and type(calls[0]) is dict:
-        told = {name: part for name, part in calls[0].items() if part is not None and name != "index"}
-        function = told.get("function")
-        if told.keys() != {"function"} or type(function) is not dict:
+        parts = {name: part for name, part in calls[0].items() if part is not None and name != "index"}
+        function = parts.get("function")
+        if parts.keys() != {"function"} or type(function) is not dict:
             return False
         given = {name: part for name, part in function.items() if part}
         return given == {"arguments": HERE}

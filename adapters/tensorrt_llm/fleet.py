@@ -69,8 +69,8 @@ class Fleet:
         faults = await together(self._begun(member, now) for member in self.members.values())
         found = [m.capabilities for m in self.members.values() if m.capabilities is not None]
         if not found:
-            told = "; ".join(str(fault) for fault in faults)
-            raise Unavailable(f"no replica of {sorted(self.members)} answers: {told}") from faults[-1]
+            why = "; ".join(str(fault) for fault in faults)
+            raise Unavailable(f"no replica of {sorted(self.members)} answers: {why}") from faults[-1]
         common = self._common_models()
         for member in self.members.values():
             member.models = common
@@ -85,11 +85,13 @@ class Fleet:
 
     def _common_models(self) -> frozenset[str]:
         """What all replicas serve that say so. Raises ConfigurationError if that is nothing."""
-        told = {name: m.capabilities.models for name, m in self.members.items() if m.capabilities is not None}
-        known = [frozenset(models) for models in told.values() if models]
+        models_of = {
+            name: m.capabilities.models for name, m in self.members.items() if m.capabilities is not None
+        }
+        known = [frozenset(models) for models in models_of.values() if models]
         common = frozenset.intersection(*known) if known else frozenset[str]()
         if known and not common:
-            each = "; ".join(f"{name} serves {', '.join(models)}" for name, models in told.items())
+            each = "; ".join(f"{name} serves {', '.join(models)}" for name, models in models_of.items())
             raise ConfigurationError(
                 "url", each, "replicas serve one model: connect to each model's by itself"
             )

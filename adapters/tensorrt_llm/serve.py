@@ -39,8 +39,8 @@ class ServeTransport:
     ) -> None:
         self.capabilities = Capabilities("openai", chat=True, usage=True)
         self._model = model
-        told = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
-        self._headers = [(name.encode("latin-1"), value.encode()) for name, value in told.items()]
+        fixed = {"accept-encoding": "identity", "content-type": "application/json", **(headers or {})}
+        self._headers = [(name.encode("latin-1"), value.encode()) for name, value in fixed.items()]
         self._patience = connect_timeout
         self._http = Http(
             url,
@@ -75,8 +75,10 @@ class ServeTransport:
     async def _get_json(self, path: str) -> dict[str, Any]:
         """A JSON object, {} where the route is missing or answers otherwise: absent facts degrade."""
         try:
-            status, told = await self._http.whole("GET", path, within=self._patience, headers=self._headers)
-            body = orjson.loads(told) if status == 200 else {}
+            status, content = await self._http.whole(
+                "GET", path, within=self._patience, headers=self._headers
+            )
+            body = orjson.loads(content) if status == 200 else {}
         except (HttpFault, orjson.JSONDecodeError):
             return {}
         return body if isinstance(body, dict) else {}
@@ -91,7 +93,7 @@ class ServeTransport:
             "cache_salt": "",
         }
         try:
-            status, told = await self._http.whole(
+            status, content = await self._http.whole(
                 "POST",
                 "/v1/chat/completions",
                 within=self._patience,
@@ -100,7 +102,7 @@ class ServeTransport:
             )
         except HttpFault as fault:
             raise Unavailable(f"{self.name} does not say whether it knows tenant salts: {fault}") from fault
-        text = told.decode("utf-8", "replace")
+        text = content.decode("utf-8", "replace")
         foreign = any(word in text.lower() for word in ("extra", "not permitted", "forbid", "unknown field"))
         return status == 400 and "cache_salt" in text and not foreign
 

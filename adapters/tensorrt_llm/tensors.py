@@ -125,8 +125,8 @@ def encode(layout: Layout, name: str, values: Sequence[Any]) -> Tensor:
         else:
             raw = b"".join(struct.pack(FORMATS[datatype], value) for value in values)
     except (struct.error, KeyError, OverflowError, UnicodeEncodeError) as error:
-        told = name if datatype == "BYTES" else f"{name}={list(values)!r}"  # prompts are in no error
-        raise RequestRejected(f"{told} does not fit {datatype}: {error}") from None
+        shown = name if datatype == "BYTES" else f"{name}={list(values)!r}"  # prompts are in no error
+        raise RequestRejected(f"{shown} does not fit {datatype}: {error}") from None
     return Tensor(name, datatype, [1, len(values)] if layout.batched else [len(values)], raw)
 
 

@@ -14,8 +14,8 @@ from .request import Request
 def usage_of(body: Mapping[str, Any]) -> Usage:
     """A usage object; a missing count or `prompt_tokens_details` stays unknown."""
     details = body.get("prompt_tokens_details") or {}
-    told = body.get("prompt_tokens"), body.get("completion_tokens"), details.get("cached_tokens")
-    return Usage(*(count if isinstance(count, int) else None for count in told))
+    counts = body.get("prompt_tokens"), body.get("completion_tokens"), details.get("cached_tokens")
+    return Usage(*(count if isinstance(count, int) else None for count in counts))
 
 
 def start_of(body: Mapping[str, Any]) -> Start:
@@ -35,7 +35,7 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
         calls = part.get("tool_calls") or None
     if not (text or reasoning or refusal or calls or finish):
         return None
-    if any(type(told) is not str for told in (text, reasoning, refusal)) or type(index) is not int:
+    if any(type(piece) is not str for piece in (text, reasoning, refusal)) or type(index) is not int:
         raise ProtocolFault(
             "the server's answer has a choice whose text is not a string, or whose index is not a number"
         )
@@ -54,8 +54,8 @@ def delta_of(choice: Mapping[str, Any]) -> Delta | None:
 
 
 def _is_call(call: Mapping[str, Any]) -> bool:
-    told = (call.get("function") or {}).get("arguments") or ""
-    return isinstance(told, str) and isinstance(call.get("index") or 0, int)
+    arguments = (call.get("function") or {}).get("arguments") or ""
+    return isinstance(arguments, str) and isinstance(call.get("index") or 0, int)
 
 
 def events_of(body: Mapping[str, Any]) -> Iterator[Event]:

@@ -183,9 +183,9 @@ def histograms(
         parts.append(label(left, height - 6, x_title, "muted"))
         at, line = float(left), 14.0
         for name, group, tone in groups:
-            told = f"{name} ({len(group):,})"
-            parts.append(label(at, line, told, f"ink-{tone}"))
-            at, line = (at + LETTER * len(told) + 18, line) if key == 1 else (at, line + 16)
+            legend = f"{name} ({len(group):,})"
+            parts.append(label(at, line, legend, f"ink-{tone}"))
+            at, line = (at + LETTER * len(legend) + 18, line) if key == 1 else (at, line + 16)
         return svg(width, height, parts, x_title)
 
     return draw

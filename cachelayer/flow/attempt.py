@@ -42,10 +42,10 @@ class Faults:
         now = self._clock.monotonic()
         if now - self._logged.get((stage, of), -QUIET) >= QUIET:
             self._logged[stage, of] = now
-            told = f"{name}{_more(fault, stage if of else None)}"
+            failed_with = f"{name}{_more(fault, stage if of else None)}"
             where = f"{stage} of {of}" if of else f"stage {stage}"
             then = "its answers are returned and not stored" if of else "requests are answered without it"
-            _log.warning("%s failed with %s; %s", where, told, then)
+            _log.warning("%s failed with %s; %s", where, failed_with, then)
         reason = getattr(fault, "reason", None)
         return reason if isinstance(reason, Reason) else Reason.FAULT
 

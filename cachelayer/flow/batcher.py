@@ -119,8 +119,8 @@ class Batcher(Generic[T, R]):
         """Calls made, items in them, items per call, items shed, items that wait."""
         mean = self.items / self.calls if self.calls else 0.0
         waiting = sum(lane.waiting for lane in list(self._lanes.values()))
-        told = {"calls": self.calls, "items": self.items, "mean": mean, "shed": self.shed}
-        return {**told, "waiting": waiting}
+        counts = {"calls": self.calls, "items": self.items, "mean": mean, "shed": self.shed}
+        return {**counts, "waiting": waiting}
 
     def _lane(self) -> _Lane:
         if self._pid != os.getpid():

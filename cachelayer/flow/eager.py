@@ -19,8 +19,8 @@ from typing import Any
 from .reentrancy import WITHIN, Around
 
 Work = Coroutine[Any, Any, Any]
-Told = Sequence[Callable[[Any], object]]
-_Given = tuple[Work, Any, contextvars.Context, Told]
+Followers = Sequence[Callable[[Any], object]]
+_Given = tuple[Work, Any, contextvars.Context, Followers]
 
 
 class Starter:
@@ -30,10 +30,10 @@ class Starter:
         self._ready: list[_Standby] = []
 
     def start(
-        self, loop: asyncio.AbstractEventLoop, work: Work, told: Told = (), around: Around = ()
+        self, loop: asyncio.AbstractEventLoop, work: Work, followers: Followers = (), around: Around = ()
     ) -> tuple[asyncio.Task[Any] | None, Any]:
         """Run `work` until it first waits, as a task of its own: (that task, None), or where it never waited
-        (None, its result). Those that are in `told` when the task ends well are called with its result in its last
+        (None, its result). Those that are in `followers` when the task ends well are called with its result in its last
         step, a turn of the loop before the task's own callbacks. `around`: the calls that it is part of, if others
         than this context is.
 
@@ -56,7 +56,7 @@ class Starter:
         except StopIteration as end:
             ready.append(standby)
             return None, end.value
-        standby.go(work, waits_for, context, told)
+        standby.go(work, waits_for, context, followers)
         return task, None
 
 
@@ -99,10 +99,10 @@ class _Standby:
         self.task._log_destroy_pending = False  # type: ignore[attr-defined]
         asyncio.tasks._unregister_task(self.task)
 
-    def go(self, work: Work, waits_for: Any, context: contextvars.Context, told: Told) -> None:
+    def go(self, work: Work, waits_for: Any, context: contextvars.Context, followers: Followers) -> None:
         """Continue `work`, which waits for `waits_for`."""
         asyncio.tasks._register_task(self.task)
-        self._work.append((work, waits_for, context, told))
+        self._work.append((work, waits_for, context, followers))
         if not self._given.done():  # it is where the first step cancelled its own task
             self._given.set_result(None)
 
@@ -124,18 +124,18 @@ async def _go_on(given: asyncio.Future[None], handed: list[_Given], ready: list[
         if not handed:
             raise
         cancelled = early
-    work, waits_for, context, told = handed.pop()
+    work, waits_for, context, followers = handed.pop()
     if cancelled is not None and waits_for is not None and waits_for.cancel(*cancelled.args[:1]):
         cancelled = None  # it reaches the work from there, as it reaches any task that waits
     if not ready:  # the next call finds one, made while this one waits
         ready.append(_Standby(given.get_loop(), ready))
     try:
         result = await steps(work, waits_for, context, cancelled)
-        for one in told:
+        for one in followers:
             one(result)
         return result
     finally:  # an error holds the frames that it passed: what leads from one to it waits for the collector
-        del work, waits_for, told, cancelled
+        del work, waits_for, followers, cancelled
 
 
 @types.coroutine

@@ -66,8 +66,8 @@ class Answer:
 
     def wait(self) -> float | None:
         """Seconds for which the server asks to be left alone, if it does (RFC 9110, section 10.2.3)."""
-        told = self.header("retry-after").strip()
-        asked = float(told) if told.isdecimal() else seconds_until(told, self.header("date"))
+        header = self.header("retry-after").strip()
+        asked = float(header) if header.isdecimal() else seconds_until(header, self.header("date"))
         return None if asked is None else min(max(asked, 0.0), LONGEST_WAIT)
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -79,7 +79,7 @@ class Answer:
             except self._http.faults as fault:
                 if rest := self._rest():
                     yield rest
-                raise self._http.told(fault) from fault
+                raise self._http.as_http_fault(fault) from fault
             if piece:
                 yield piece
             elif not ends or content.at_eof():  # what has no body ends a chunk again and again
@@ -148,8 +148,8 @@ class Http:
         """The URL without user and password."""
         self._basic = b""
         if parts.username is not None:
-            told = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
-            self._basic = b"Basic " + b64encode(told)
+            credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()
+            self._basic = b"Basic " + b64encode(credentials)
         self._connect, self._read = connect, read
         kept = {"keepalive_timeout": KEEPALIVE} if keep else {"force_close": True}
         self._connections: dict[str, Any] = {"limit": connections, **kept}
@@ -161,16 +161,16 @@ class Http:
         self._session: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def told(self, fault: BaseException) -> HttpFault:
+    def as_http_fault(self, fault: BaseException) -> HttpFault:
         """A fault of the library's as one of ours."""
         lib, kind = self._aiohttp, HttpFault
         if isinstance(fault, TimeoutError):
             kind = TookTooLong
         elif isinstance(fault, lib.ServerDisconnectedError | lib.ClientOSError | ConnectionError):
             kind = HttpFault if isinstance(fault, lib.ClientConnectorError) else Stale
-        told = kind(type(fault).__name__, str(fault))
-        told.asked = not isinstance(fault, lib.ClientConnectorError | lib.ConnectionTimeoutError)
-        return told
+        ours = kind(type(fault).__name__, str(fault))
+        ours.asked = not isinstance(fault, lib.ClientConnectorError | lib.ConnectionTimeoutError)
+        return ours
 
     def _opened(self) -> Any:
         loop = asyncio.get_running_loop()
@@ -203,7 +203,7 @@ class Http:
                 headers=[(name.decode("latin-1"), _text(value)) for name, value in headers],
             )  # fmt: skip
         except self.faults as fault:
-            raise self.told(self.closed() if session.closed else fault) from fault
+            raise self.as_http_fault(self.closed() if session.closed else fault) from fault
         if not 200 <= response.status < 600:  # 101, say: nobody asked for another protocol
             response.close()
             raise HttpFault(f"status {response.status}")
@@ -237,8 +237,8 @@ def seconds_until(date: str, now: str = "") -> float | None:
 
     `now`: what the clock of whoever said so tells; ours where it is no date.
     """
-    told, here = _moment(date), _moment(now)
-    return None if told is None else told - (time.time() if here is None else here)
+    then, here = _moment(date), _moment(now)
+    return None if then is None else then - (time.time() if here is None else here)
 
 
 def _moment(date: str) -> float | None:

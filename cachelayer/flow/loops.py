@@ -63,6 +63,6 @@ def settle(waiter: Waiter, result: Any, error: BaseException | None) -> None:
 
 def stopped(fault: StopIteration) -> RuntimeError:
     """A plain function's StopIteration as an error that a loop's future accepts: it refuses StopIteration itself."""
-    told = RuntimeError("the work raised StopIteration")
-    told.__cause__ = fault
-    return told
+    error = RuntimeError("the work raised StopIteration")
+    error.__cause__ = fault
+    return error

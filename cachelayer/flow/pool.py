@@ -118,12 +118,12 @@ class _Lane:
             self._waking = True
             self.call(self._settle)
 
-    def call(self, told: Callable[[], object]) -> None:
+    def call(self, callback: Callable[[], object]) -> None:
         """Call on the loop, from any thread, unless it is gone."""
         loop = self.loop()
         if loop is not None:
             with suppress(RuntimeError):  # closed
-                loop.call_soon_threadsafe(told)
+                loop.call_soon_threadsafe(callback)
 
     def _settle(self) -> None:
         self._waking = False  # what comes from here on wakes the loop again

@@ -293,5 +293,5 @@ class Recording:
 
     def _said_all(self) -> bool:
         """Whether the source has said all, though it has not ended: OpenAI's client, for one, leaves at that point."""
-        told = getattr(self._source, "said_all", None)
-        return told is not None and told([chunk.answer() for chunk in list(self._chunks)[-_LAST:]])
+        said_all = getattr(self._source, "said_all", None)
+        return said_all is not None and said_all([chunk.answer() for chunk in list(self._chunks)[-_LAST:]])

@@ -93,17 +93,17 @@ class SingleFlight:
             waiter: asyncio.Future[Any] = loop.create_future()
             self._wait(flight, waiter, loop)
             return self._await(key, flight, waiter, wait)
-        told: list[Callable[[Any], object]] = []
+        followers: list[Callable[[Any], object]] = []
         made = Made(proof)
         try:
-            task, result = self.starter.start(loop, start(given), told, (*around[-MOST:], made))
+            task, result = self.starter.start(loop, start(given), followers, (*around[-MOST:], made))
         except BaseException:
             made.proof = None
             raise
         if task is not None:
             waiter = loop.create_future()
             flight = self._flying(key, Flight(self._now(), loop, proof, made, waiter), task)
-            told.append(partial(self._deliver, key, flight))
+            followers.append(partial(self._deliver, key, flight))
             return self._await(key, flight, waiter, None)
         if getattr(result, "recording", None) is not None:  # who comes in this turn, at least, shares it
             self._flying(key, Flight(self._now(), loop, proof, made), None, result)

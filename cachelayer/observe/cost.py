@@ -227,7 +227,7 @@ class Ledger:
 
     def stats(self) -> dict[str, Any]:
         """By model: money spent and saved, GPU seconds, tokens, calls without a price; money by tenant and tag."""
-        told: dict[str, Any] = {
+        stats: dict[str, Any] = {
             "currency": self.prices.currency,
             "prices_of": self.prices.date,
             "models": {model: dict(counts) for model, counts in self._by_model.items()},
@@ -235,7 +235,7 @@ class Ledger:
         for of, busiest in (("tenants", self._tenants), ("tags", self._tags)):
             if busiest is not None:
                 by_name: dict[str, dict[str, float]] = {}
-                told[of] = by_name
+                stats[of] = by_name
                 for name, kind, amount in busiest:
                     by_name.setdefault(name, {})[kind] = amount
-        return told
+        return stats

@@ -42,14 +42,14 @@ class OtelMetrics:
         self._histograms: dict[str, Any] = {}
         self._apart: set[str] = set()
         for name, family in FAMILIES.items():
-            told, unit = named(family.name)
+            metric, unit = named(family.name)
             look = [partial(self._observe, name)]
             if family.kind == "counter":
-                meter.create_observable_counter(told, look, unit, family.help)
+                meter.create_observable_counter(metric, look, unit, family.help)
             elif family.kind == "gauge":
-                meter.create_observable_gauge(told, look, unit, family.help)
+                meter.create_observable_gauge(metric, look, unit, family.help)
             elif name in RESULTS.values():
-                self._histograms[name] = meter.create_histogram(told, unit, family.help)
+                self._histograms[name] = meter.create_histogram(metric, unit, family.help)
 
     def _observe(self, name: str, options: CallbackOptions) -> list[Observation]:
         if time.monotonic() - self._read_at > _FRESH:

@@ -14,20 +14,20 @@ Clock = Callable[[], float]
 
 
 class _Meter:
-    """The times of one reader; told to the function's counters at the stream's end, however it ends.
+    """The times of one reader; counted for the function at the stream's end, however it ends.
 
     A reader whose waiting was cancelled may come back, as one who sends a sign of life between two pieces does.
     """
 
-    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_result", "_stats", "_told")
+    __slots__ = ("_arrived", "_first", "_gaps", "_last", "_now", "_reported", "_result", "_stats")
 
     def __init__(self, stats: FunctionStats, result: str, arrived: float, now: Clock) -> None:
         self._stats, self._result, self._arrived, self._now = stats, result, arrived, now
         self._first: float | None = None
         self._last = arrived
         self._gaps: list[float] = []
-        self._told = False
-        """Whether the first piece's time was told."""
+        self._reported = False
+        """Whether the first piece's time was counted."""
 
     def piece(self) -> None:
         """A piece was handed over."""
@@ -43,8 +43,8 @@ class _Meter:
         stats = self._stats
         if self._first is None:
             return
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             stats.tell("first_token", self._result, [self._first])
         if self._gaps:
             stats.tell("token_gap", self._result, self._gaps)

@@ -218,10 +218,10 @@ def language_of(text: str) -> str:
 def share(counts: Counter[str]) -> dict[str, Any]:
     """Hits, checks, wrong ones, and the 95 % interval of the share of wrong ones (Wilson 1927)."""
     n, wrong, z = counts["right"] + counts["wrong"], counts["wrong"], 1.96
-    told = {"hits": counts["hits"], "checks": n, "wrong": wrong}
+    counted = {"hits": counts["hits"], "checks": n, "wrong": wrong}
     if not n:
-        return {**told, "low": 0.0, "high": 1.0}
+        return {**counted, "low": 0.0, "high": 1.0}
     p = wrong / n
     middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
     scale = 1 + z * z / n
-    return {**told, "low": max((middle - half) / scale, 0.0), "high": min((middle + half) / scale, 1.0)}
+    return {**counted, "low": max((middle - half) / scale, 0.0), "high": min((middle + half) / scale, 1.0)}

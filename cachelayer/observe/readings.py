@@ -67,13 +67,13 @@ class Readings:
 
     def __iter__(self) -> Iterator[Reading]:
         self.tick()
-        told, functions = self._layer.states(), _apart(self._layer.counters)
+        states, functions = self._layer.states(), _apart(self._layer.counters)
         yield Reading("info", (version("cachelayer"),), 1.0)
         for name, function in functions.items():
             yield from _function(name, function)
-        yield from _holdings(told)
-        yield from _shared(told)
-        yield from _similar(told["similar"], functions)
+        yield from _holdings(states)
+        yield from _shared(states)
+        yield from _similar(states["similar"], functions)
         yield from self._health()
         if self.ledger is not None:
             for name, labels, value in self.ledger.readings():
@@ -132,11 +132,11 @@ def _function(name: str, stats: FunctionStats) -> Iterator[Reading]:
         yield Reading(RESULTS[of], (name, which), histogram.shown())
 
 
-def _holdings(told: Mapping[str, Any]) -> Iterator[Reading]:
-    queue, tasks = told["write_back"], told["background"]
+def _holdings(states: Mapping[str, Any]) -> Iterator[Reading]:
+    queue, tasks = states["write_back"], states["background"]
     for metric, value in (
-        ("entries", told["entries"]), ("memory_bytes", told["bytes"]), ("memory_max_bytes", told["max_bytes"]),
-        ("flights", told["flights"]), ("write_back_queue", queue["queued"]),
+        ("entries", states["entries"]), ("memory_bytes", states["bytes"]), ("memory_max_bytes", states["max_bytes"]),
+        ("flights", states["flights"]), ("write_back_queue", queue["queued"]),
         ("write_back_dropped_total", queue["dropped"]), ("write_back_done_total", queue["done"]),
         ("background_tasks", tasks["running"]), ("background_refused_total", tasks["refused"]),
     ):  # fmt: skip
@@ -144,31 +144,31 @@ def _holdings(told: Mapping[str, Any]) -> Iterator[Reading]:
     for metric, field in (
         ("batches_total", "calls"), ("texts_total", "items"), ("shed_total", "shed"), ("queue", "waiting"),
     ):  # fmt: skip
-        if field in told["embedder"]:  # what an embedder does not count it does not tell
-            yield Reading(f"embed_{metric}", (), told["embedder"][field])
-    for why, n in told["gone"].items():
+        if field in states["embedder"]:  # what an embedder does not count it does not tell
+            yield Reading(f"embed_{metric}", (), states["embedder"][field])
+    for why, n in states["gone"].items():
         yield Reading("entries_gone_total", (why,), n)
-    for fault, n in told["faults"].items():
+    for fault, n in states["faults"].items():
         stage, _, kind = fault.partition(":")
         yield Reading("faults_total", (stage, kind), n)
     for state in ("written", "dropped", "lost"):
-        yield Reading("recorded_total", (state,), told["recorded"][state])
+        yield Reading("recorded_total", (state,), states["recorded"][state])
 
 
-def _shared(told: Mapping[str, Any]) -> Iterator[Reading]:
-    shared = told["shared"]
+def _shared(states: Mapping[str, Any]) -> Iterator[Reading]:
+    shared = states["shared"]
     if "breaker" in shared:
         yield Reading("breaker_opened_total", ("redis",), shared["breaker_opened"])
         for state in BREAKER_STATES:
             yield Reading("breaker_state", ("redis", state), float(shared["breaker"] == state))
 
 
-def _similar(told: Mapping[str, Any], functions: Mapping[str, Any]) -> Iterator[Reading]:
+def _similar(similar: Mapping[str, Any], functions: Mapping[str, Any]) -> Iterator[Reading]:
     for state in TIER_STATES:
-        yield Reading("similar_state", (state,), float(told["state"] == state))
-    if "entries" in told:
-        yield Reading("similar_entries", (), told["entries"])
-    for function, bounds in told.get("decider", {}).items():
+        yield Reading("similar_state", (state,), float(similar["state"] == state))
+    if "entries" in similar:
+        yield Reading("similar_entries", (), similar["entries"])
+    for function, bounds in similar.get("decider", {}).items():
         if function in functions and isinstance(
             bounds, Mapping
         ):  # not so for retrievals, or a decider of the owner's

@@ -49,8 +49,8 @@ class Reading:
         """What the document says; None if it does not tell."""
         if isinstance(document, str):
             return document
-        told = (getter(document) for getter in self._content)
-        return next((text for text in told if isinstance(text, str) and text), None)
+        read = (getter(document) for getter in self._content)
+        return next((text for text in read if isinstance(text, str) and text), None)
 
     def _id_of(self, document: Any) -> str:
         id = self._id(document)

@@ -66,12 +66,12 @@ def _parts(
         name, theirs = held
         deeper.update(parts_of(theirs))
         inner[tag] = Node("answer", name, None, _parts(theirs, look, version, above | {tag}))
-    told = []
+    nodes = []
     for tag in own:
         if tag in deeper and tag in own and not _only_here(tag, inner):
             continue
-        told.append(inner[tag] if tag in inner else Node(*read(tag), version(tag)))
-    return tuple(told)
+        nodes.append(inner[tag] if tag in inner else Node(*read(tag), version(tag)))
+    return tuple(nodes)
 
 
 def _only_here(tag: str, inner: dict[str, Node]) -> bool:

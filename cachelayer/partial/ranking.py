@@ -18,8 +18,10 @@ SEPARATOR = "#"
 def named(id: str, text: str | None) -> str:
     """What one document is called among results: two of one id and other words (a tenant's, a translation, an edit)
     are ranked by vectors of their own."""
-    told = "" if text is None else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-    return f"{id}{SEPARATOR}{told}"
+    digest = (
+        "" if text is None else blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    )
+    return f"{id}{SEPARATOR}{digest}"
 
 
 def id_of(name: str) -> str:

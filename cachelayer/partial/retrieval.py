@@ -106,14 +106,14 @@ class Retrieval(Undivided):
         """The documents and how they came to be."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
-        return self._told(*await self._found(*calls), calls[0])
+        return self._documents_of(*await self._found(*calls), calls[0])
 
     def now(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The documents, for plain code: this thread waits while the layer's own loop gets them."""
         args = (*self._of, *args)
         calls = self._calls(args, kwargs)
         found = self._engine.portal.run(self._found(*calls))
-        return self._told(*found, calls[0]).answer  # type: ignore[no-any-return]
+        return self._documents_of(*found, calls[0]).answer  # type: ignore[no-any-return]
 
     def _calls(self, args: Any, kwargs: Any) -> tuple[Call, Call]:
         """Of these arguments, to be made and to be made anew; past the cache where `k` is no count: -1 for all, say."""
@@ -140,7 +140,7 @@ class Retrieval(Undivided):
             outcome, slot = await self._engine.landed(again)
         return outcome, slot
 
-    def _told(self, outcome: Outcome, slot: Slot | None, call: Call) -> Outcome:
+    def _documents_of(self, outcome: Outcome, slot: Slot | None, call: Call) -> Outcome:
         outcome.answer = outcome.answer["documents"][: self._wanted(call.args, call.kwargs)]
         own = [] if slot is None else [answer_tag(slot.digest)]
         self._engine.noting.note([*self._tags(outcome.answer), corpus_tag(self.corpus), *own], call.since)

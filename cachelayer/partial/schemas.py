@@ -39,24 +39,24 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any], root: Any) -> d
             given is None
             and name not in required
             and name in properties
-            and not _told(properties[name], root)
+            and not _null_matters(properties[name], root)
         ):
             continue
         out[name] = canonical(given, properties.get(name), root)
-    for name, told in properties.items():
-        told = _resolved(told, root or {})
-        if name not in out and told.get("default") is not None:
-            out[name] = canonical(told["default"], told, root)
+    for name, property_schema in properties.items():
+        property_schema = _resolved(property_schema, root or {})
+        if name not in out and property_schema.get("default") is not None:
+            out[name] = canonical(property_schema["default"], property_schema, root)
     return out
 
 
-def _told(schema: Any, root: Any) -> bool:
+def _null_matters(schema: Any, root: Any) -> bool:
     """Whether null says something that leaving the property out does not: it may be null, but is not by default."""
     default = _resolved(schema, root or {}).get("default")
     kinds = schema.get("type") if isinstance(schema, Mapping) else None
     choices = schema.get("anyOf") if isinstance(schema, Mapping) else None
-    told = choices if isinstance(choices, list) else kinds if isinstance(kinds, list) else ()
-    return default is not None and ("null" in told or {"type": "null"} in told)
+    allowed = choices if isinstance(choices, list) else kinds if isinstance(kinds, list) else ()
+    return default is not None and ("null" in allowed or {"type": "null"} in allowed)
 
 
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -46,7 +46,7 @@ class Shelf(Undivided):
         found = self._remembered(call)
         if found is None and self._asks_further(call):
             found = await self._engine.tiers.find(call, wait=False)
-        return self._told(call, found)
+        return self._result(call, found)
 
     def look_now(self, *args: Any, **kwargs: Any) -> tuple[Any, Slot | None] | Absent:
         """`look` for plain functions: the caller's thread waits for what lies beyond the process."""
@@ -55,17 +55,17 @@ class Shelf(Undivided):
         if found is None and self._asks_further(call) and not self._engine.portal.here:
             with self._engine.faults.guard("lookup"):
                 found = self._engine.portal.run(self._engine.tiers.find(call, wait=False))
-        return self._told(call, found)
+        return self._result(call, found)
 
     async def look_each(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
         """`look` for several requests, each given by its arguments; beyond the process side by side."""
-        told: list[tuple[Any, Slot | None] | Absent] = []
+        results: list[tuple[Any, Slot | None] | Absent] = []
         for at in range(0, len(requests), STEP):
             if at:
                 await asyncio.sleep(0)
             calls = [self.handle.now(args, {}) for args in requests[at : at + STEP]]
-            told += await self._each(calls, [self._remembered(call) for call in calls])
-        return told
+            results += await self._each(calls, [self._remembered(call) for call in calls])
+        return results
 
     def look_each_now(self, *requests: tuple[Any, ...]) -> list[tuple[Any, Slot | None] | Absent]:
         """`look_each` for plain functions."""
@@ -75,11 +75,11 @@ class Shelf(Undivided):
             landing is None and self._asks_further(call) for call, landing in zip(calls, found, strict=True)
         ):
             with self._engine.faults.guard("lookup"):
-                told: list[tuple[Any, Slot | None] | Absent] = self._engine.portal.run(
+                results: list[tuple[Any, Slot | None] | Absent] = self._engine.portal.run(
                     self._each(calls, found)
                 )
-                return told
-        return list(map(self._told, calls, found))
+                return results
+        return list(map(self._result, calls, found))
 
     async def _each(
         self, calls: list[Call], found: list[Landing | None]
@@ -87,10 +87,10 @@ class Shelf(Undivided):
         further = [i for i, call in enumerate(calls) if found[i] is None and self._asks_further(call)]
         for at in range(0, len(further), AT_ONCE):
             some = further[at : at + AT_ONCE]
-            told = await together(self._engine.tiers.find(calls[i], wait=False) for i in some)
-            for i, landing in zip(some, told, strict=True):
+            landings = await together(self._engine.tiers.find(calls[i], wait=False) for i in some)
+            for i, landing in zip(some, landings, strict=True):
                 found[i] = landing
-        return list(map(self._told, calls, found))
+        return list(map(self._result, calls, found))
 
     def asked(self, *args: Any) -> Absent:
         """With it an answer is put that nobody looked up."""
@@ -129,7 +129,7 @@ class Shelf(Undivided):
     def _asks_further(self, call: Call) -> bool:
         return call.reason is None and self._engine.tiers.wanted(call)
 
-    def _told(self, call: Call, found: Landing | None) -> tuple[Any, Slot | None] | Absent:
+    def _result(self, call: Call, found: Landing | None) -> tuple[Any, Slot | None] | Absent:
         deliver = self._engine.delivery.answer
         if found is not None and found.source is not Source.STALE:
             return deliver(call, found, True), None if found.match == "similar" else found.slot

@@ -41,5 +41,5 @@ class Twin(Undivided):
 
     def explain_now(self, *args: Any, **kwargs: Any) -> Explanation:
         """See `Handle.explain`."""
-        told: Explanation = self._engine.portal.run(self.explain(*args, **kwargs))
-        return told
+        explanation: Explanation = self._engine.portal.run(self.explain(*args, **kwargs))
+        return explanation

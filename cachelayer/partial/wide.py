@@ -52,11 +52,11 @@ class Wide:
 
         The caller is not to suffer from our asking; one that fails again and again is asked for no more than is wanted.
         """
-        told = await self._engine.faults.attempt("retrieve", asking, None)
-        if isinstance(told, Reason):
+        documents = await self._engine.faults.attempt("retrieve", asking, None)
+        if isinstance(documents, Reason):
             return None
         self._failed = 0
-        return told
+        return documents
 
     def refused(self) -> None:
         """A retriever that failed when it was asked for more told what was wanted: so it is not down."""
@@ -78,11 +78,11 @@ class Wide:
         if not self.ranking.on:
             return
         texts = [self._reading.text(document) for document in documents]
-        told = [text for text in texts if text]
-        if len(told) < len(texts):
+        known = [text for text in texts if text]
+        if len(known) < len(texts):
             self.ranking.on = False
             return
-        unknown = self.ranking.unknown(self.names(documents), told)
+        unknown = self.ranking.unknown(self.names(documents), known)
         if unknown:
             self._engine.tiers.background.spawn(partial(self._learn, unknown))
 

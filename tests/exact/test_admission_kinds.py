@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reply_samples import as_object, chunk
 
 from cachelayer.exact.answers.admission import admit, has_tool_calls, text_of, tokens_of
-from cachelayer.exact.answers.replies import ordinary, read
+from cachelayer.exact.answers.reply_reader import ordinary, read
 from cachelayer.types import Reason
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cachelayer.exact.answers.admission import admit, text_of
 from cachelayer.exact.answers.joining import joined
-from cachelayer.exact.answers.replies import read
+from cachelayer.exact.answers.reply_reader import read
 from cachelayer.exact.answers.tape import Run, Tape, packed, played
 
 LONG = "a name long enough for likeness to be looked for " * 4

@@ -84,11 +84,11 @@ class Counts:
         """Count, mean, and each percentile with its interval; seconds."""
         if not len(self):
             return {"count": 0}
-        told: dict[str, Any] = {"count": len(self), "mean": self.total / len(self)}
+        summary: dict[str, Any] = {"count": len(self), "mean": self.total / len(self)}
         for share in SHARES:
             low, high = self.interval(share)
-            told[name_of(share)] = {"value": self.percentile(share), "low": low, "high": high}
-        return told
+            summary[name_of(share)] = {"value": self.percentile(share), "low": low, "high": high}
+        return summary
 
     def spread(self, most: int = 4000) -> list[float]:
         """At most so many values that are spread as all are; seconds."""
@@ -157,8 +157,8 @@ class Arm:
     def summary(self) -> dict[str, Any]:
         """Everything in plain types; seconds and shares."""
         asked = sum(self.statuses.values())
-        told = sum(self.hits.values())
-        low, high = wilson(self.hits["hit"], told) if told else (0.0, 0.0)
+        known = sum(self.hits.values())
+        low, high = wilson(self.hits["hit"], known) if known else (0.0, 0.0)
         return {
             "requests": asked,
             "seconds": self.seconds,
@@ -167,7 +167,7 @@ class Arm:
             "errors": self.statuses["error"],
             "sheds": self.statuses["shed"],
             "faults": dict(self.faults),
-            "hit_rate": {"value": self.hits["hit"] / told, "low": low, "high": high} if told else None,
+            "hit_rate": {"value": self.hits["hit"] / known, "low": low, "high": high} if known else None,
             "misses": dict(self.misses.most_common(_REASONS)),
             "goodput": {"rate": self.good / self.seconds, "share": self.good / asked}
             if self.slo and asked

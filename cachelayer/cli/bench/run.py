@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     targets = _targets(args)  # imported outside the loop: a script may run one of its own when it is imported
     arms = asyncio.run(_measure(args, targets, items, loop, warm, slo))
     figures = _figures(args, items, loop, warm, arms)
-    for line in words.told(figures):
+    for line in words.lines(figures):
         say(line)
     if args.json:
         report.write(args.json, json.dumps(figures, indent=1) + "\n")
@@ -178,7 +178,7 @@ def _figures(
     measured: tuple[list[Arm], Any, float],
 ) -> dict[str, Any]:
     arms, top, busy = measured
-    told: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "command": _command(args),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -191,16 +191,16 @@ def _figures(
         "arms": {arm.name: arm.summary() for arm in arms},
         "tool": {"ceiling": top.rate, "own_p50": top.p50, "own_p99": top.p99, "cpu": busy},
     }
-    told["tool"]["warnings"] = words.doubts(told)
-    return told
+    figures["tool"]["warnings"] = words.doubts(figures)
+    return figures
 
 
 def _command(args: argparse.Namespace) -> str:
     """As it was given, without the keys in headers and URLs: who reads a report need not know them."""
-    told = " ".join(["cachelayer bench", *sys.argv[2:]])
+    command = " ".join(["cachelayer bench", *sys.argv[2:]])
     for header in args.header:
         name, colon, _ = header.partition(":")
-        told = told.replace(header, f"{name}:...") if colon else told
+        command = command.replace(header, f"{name}:...") if colon else command
     for url in (args.target, args.without or ""):
-        told = told.replace(url, redacted(url))
-    return told
+        command = command.replace(url, redacted(url))
+    return command

@@ -12,7 +12,7 @@ NAMES = {"e2e": "end to end", "ttft": "first token", "itl": "between tokens", "t
 WHO = {"all": "all", "hit": "hits", "miss": "misses"}
 
 
-def told(figures: Mapping[str, Any]) -> Iterator[str]:
+def lines(figures: Mapping[str, Any]) -> Iterator[str]:
     """Lines of text."""
     asked = f"{figures['requests']:,} requests of {figures['traffic']}"
     yield f"{asked}, {figures['loop']} loop; {figures['warmup']} of them to warm up"

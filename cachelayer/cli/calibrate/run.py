@@ -10,11 +10,11 @@ from functools import partial
 from ..replay.words import opening
 from ..terminal import say
 from ..traces import options
+from ..traces.output import text_stream, write_output
 from ..traces.read import Trace
 from ..traces.rivals import GRID, oracle, thresholds
 from ..traces.run import Remembered, Run
 from ..traces.settings import Config, config
-from ..traces.told import aside, tell
 from . import words
 from .choose import BOUNDS, choose, split
 from .page import page
@@ -25,9 +25,9 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer calibrate`; the exit status."""
     base = config(args.base)
     trace, cut = split(options.trace_of(args), args.fit)
-    say(opening(trace), aside(args))
+    say(opening(trace), text_stream(args))
     found = asyncio.run(calibrate(args, trace, cut, base))
-    tell(args, words.recommendation(found), found.plain(), partial(page, found))
+    write_output(args, words.recommendation(found), found.plain(), partial(page, found))
     return 0
 
 

@@ -8,12 +8,12 @@ from functools import partial
 
 from ..terminal import say
 from ..traces import options
+from ..traces.output import text_stream, write_output
 from ..traces.read import Trace
 from ..traces.rivals import GRID, in_hindsight, oracle, thresholds
 from ..traces.run import Remembered, Run
 from ..traces.settings import Config, config
 from ..traces.tally import Tally
-from ..traces.told import aside, tell
 from . import words
 from .page import page
 from .result import Replayed
@@ -26,9 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer replay`; the exit status."""
     configs = [config(text) for text in args.config or ("exact", "default")]
     trace = options.trace_of(args)
-    say(words.opening(trace), aside(args))
+    say(words.opening(trace), text_stream(args))
     found = asyncio.run(replay(args, trace, configs))
-    tell(args, words.closing(found), found.plain(), partial(page, found))
+    write_output(args, words.closing(found), found.plain(), partial(page, found))
     return 0
 
 

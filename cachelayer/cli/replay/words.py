@@ -33,20 +33,20 @@ def opening(trace: Trace) -> str:
     texts = len({one.key for one in asked})
     truths = len({(one.scope, one.truth) for one in asked})
     kind = "pairs" if trace.pairs else "requests"
-    told = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
+    text = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
     if trace.skipped.count:
-        told += f"\n{trace.skipped}"
+        text += f"\n{trace.skipped}"
     if trace.unlabelled:
-        told += (
+        text += (
             f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "
             "record with shadow checks and answers='digest' or 'text'"
         )
     if trace.prose > 0.1:
-        told += (
+        text += (
             f"\n{trace.prose:.0%} of the answers are prose without a label: one that says the same in other words "
             "counts as wrong here, so errors are overstated; give labels"
         )
-    return told
+    return text
 
 
 def peeking(run: Tally) -> Tally:
@@ -120,9 +120,9 @@ def notes(found: Replayed) -> Iterator[str]:
         )
     for run in found.layers:
         for name, bounds in run.state.items():
-            for bound, told in bounds.items():
-                if isinstance(told, dict) and "state" in told:
-                    again = told.get("repeats_checked", 0)
+            for bound, account in bounds.items():
+                if isinstance(account, dict) and "state" in account:
+                    again = account.get("repeats_checked", 0)
                     beside = f"; {again} more of retyped requests, which it does not cover" if again else ""
-                    checks = f"{told.get('checks', 0)} shadow checks{beside}"
-                    yield f"{run.name}: error budget {bound} of {name}: {told['state']} after {checks}"
+                    checks = f"{account.get('checks', 0)} shadow checks{beside}"
+                    yield f"{run.name}: error budget {bound} of {name}: {account['state']} after {checks}"

@@ -45,8 +45,8 @@ def load(path: Path | None, environment: Mapping[str, str], flags: Mapping[str, 
             raise ConfigFault(f"{path}: {fault}") from None
     places = Places(where, text)
     for variable, value in environment.items():
-        if told := meant(variable, value):
-            raise ConfigFault(f"{variable}: there is no such setting; write {told}")
+        if meant_setting := meant(variable, value):
+            raise ConfigFault(f"{variable}: there is no such setting; write {meant_setting}")
     for variable, name, value in known(environment):
         _put(raw, name, value, variable, places)
     for dotted, value in flags.items():
@@ -94,13 +94,13 @@ def build(raw: Mapping[str, Any], places: Places) -> Config:
             made[name] = [_part(LISTS[name], v, f"{name}.{i}", places) for i, v in enumerate(value)]
         else:
             forms = {**{n: f"[{n}]" for n in SECTIONS}, **{n: f"[[{n}]]" for n in LISTS}}
-            told = f"write {forms[name]}" if name in forms else f"known are {', '.join(forms.values())}"
+            remedy = f"write {forms[name]}" if name in forms else f"known are {', '.join(forms.values())}"
             within = [f"[{n}]" for n, part in SECTIONS.items() if name in (f.name for f in fields(part))]
             if within and not isinstance(value, dict):
                 raise ConfigFault(
                     f"{places.of(name)}: {name} stands in no section; write it below {within[0]}"
                 )
-            raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; {told}")
+            raise ConfigFault(f"{places.of(name)}: unknown section {name!r}; {remedy}")
     config = Config(**made)
     _check_whole(config, places)
     return config
@@ -140,8 +140,8 @@ def _checked(name: str, spec: Any, value: Any) -> Any:
     if "one_of" in meta and value not in meta["one_of"]:
         raise ConfigurationError(name, value, f"give one of {', '.join(map(json.dumps, meta['one_of']))}")
     if type(value) is not plain or (kind == "list[str]" and not _texts(value)):
-        told = "..." if meta.get("secret") else value
-        raise ConfigurationError(name, told, f"give {_KINDS[kind]}")
+        shown = "..." if meta.get("secret") else value
+        raise ConfigurationError(name, shown, f"give {_KINDS[kind]}")
     least, most = meta.get("least"), meta.get("most")
     if not ((least is None or value >= least) and (most is None or value <= most)):
         limits = f"of at least {least}" if most is None else f"between {least} and {most}"
@@ -241,8 +241,8 @@ def _check_upstream(path: str, one: UpstreamPart, first: UpstreamPart, places: P
 
 def _unset(variable: str) -> str:
     """What is not spelt as variables are may be the key itself, and is not said again."""
-    told = variable if re.fullmatch("[A-Z_][A-Z0-9_]*", variable) else "'...'"
-    return f"the variable {told} is not set; give the name of one that holds the key"
+    shown = variable if re.fullmatch("[A-Z_][A-Z0-9_]*", variable) else "'...'"
+    return f"the variable {shown} is not set; give the name of one that holds the key"
 
 
 def _is_server(url: str) -> bool:

@@ -97,7 +97,7 @@ class Logged:
         cache = b""
         ended = False
 
-        async def told(message: Any) -> None:
+        async def observed(message: Any) -> None:
             nonlocal status, size, cache, ended
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -110,7 +110,7 @@ class Logged:
             await send(message)
 
         try:
-            await self.app(scope, receive, told)
+            await self.app(scope, receive, observed)
         finally:
             if self.log.wants(status if ended else 500):
                 took = round((time.perf_counter() - started) * 1e3, 2)

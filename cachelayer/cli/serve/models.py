@@ -23,9 +23,9 @@ def _chatml(messages: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _llama3(messages: Sequence[Mapping[str, Any]]) -> str:
-    told = "<|start_header_id|>{}<|end_header_id|>\n\n"
-    said = [f"{told.format(m['role'])}{_text(m)}<|eot_id|>" for m in messages]
-    return f"<|begin_of_text|>{''.join(said)}{told.format('assistant')}"
+    header = "<|start_header_id|>{}<|end_header_id|>\n\n"
+    said = [f"{header.format(m['role'])}{_text(m)}<|eot_id|>" for m in messages]
+    return f"<|begin_of_text|>{''.join(said)}{header.format('assistant')}"
 
 
 def _text(message: Mapping[str, Any]) -> str:
@@ -106,9 +106,9 @@ class Models:
         try:
             await self.llm.start()
             if (
-                told := asked.get("cache_salt")
+                salt := asked.get("cache_salt")
             ) is not None:  # parts a tenant's prefixes, and joins nobody else's
-                asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(told)]).decode()
+                asked["cache_salt"] = orjson.dumps([self._tenant() or "", str(salt)]).decode()
             answer = await self.llm(**asked)
         except (BackendError, ConfigurationError) as fault:
             await _refuse(send, fault)

@@ -22,16 +22,16 @@ class Origins:
         given = dict(scope["headers"])
         origin = given.get(b"origin", b"")
         allowed = self._anybody or origin.lower() in self._named
-        told = [] if self._anybody else [(b"vary", b"Origin")]
+        added = [] if self._anybody else [(b"vary", b"Origin")]
         if origin and allowed:
-            told.append((b"access-control-allow-origin", b"*" if self._anybody else origin))
-            told.append((b"access-control-expose-headers", b"*"))
+            added.append((b"access-control-allow-origin", b"*" if self._anybody else origin))
+            added.append((b"access-control-expose-headers", b"*"))
 
         async def telling(message: Any) -> None:
             if message["type"] == "http.response.start":
                 headers = message.get("headers", ())
                 kept = [one for one in headers if not one[0].startswith(b"access-control-")]
-                message = {**message, "headers": [*kept, *told]}
+                message = {**message, "headers": [*kept, *added]}
             await send(message)
 
         wanted = given.get(b"access-control-request-method")
@@ -40,9 +40,9 @@ class Origins:
         if not allowed:
             await send_error(telling, 403, "[server] origins does not name this page", "unknown_origin")
             return None
-        told.append((b"access-control-allow-methods", wanted))
-        told.append((b"access-control-allow-headers", given.get(b"access-control-request-headers", b"*")))
-        told.append((b"access-control-max-age", _DAY))
+        added.append((b"access-control-allow-methods", wanted))
+        added.append((b"access-control-allow-headers", given.get(b"access-control-request-headers", b"*")))
+        added.append((b"access-control-max-age", _DAY))
         await telling({"type": "http.response.start", "status": 204, "headers": []})
         await telling({"type": "http.response.body", "body": b"", "more_body": False})
         return None

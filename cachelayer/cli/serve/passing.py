@@ -22,8 +22,8 @@ MAX_HELD = 2**20
 
 def options(headers: Iterable[tuple[bytes, bytes]]) -> frozenset[bytes]:
     """The headers that a message calls its connection's own."""
-    told = b",".join([value for name, value in headers if name == b"connection"])
-    return frozenset(one.strip().lower() for one in told.split(b",")) if told else frozenset()
+    listed = b",".join([value for name, value in headers if name == b"connection"])
+    return frozenset(one.strip().lower() for one in listed.split(b",")) if listed else frozenset()
 
 
 async def pass_on(response: Answer, send: Any, held: int) -> HttpFault | None:

@@ -95,11 +95,11 @@ def _in_workers(
     workers = config.server.workers
     if "timeout_worker_healthcheck" in inspect.signature(uvicorn.Config).parameters:  # not in uvicorn 0.31
         options |= {"timeout_worker_healthcheck": PATIENCE}
-    told = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
+    settings = uvicorn.Config("cachelayer.cli.serve.process:app", factory=True, workers=workers, **options)
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
-    more = {"target": uvicorn.Server(told).run} if older else {}
-    supervised(supervisor, partial(_renewed, config, again))(told, sockets=sockets, **more).run()
+    more = {"target": uvicorn.Server(settings).run} if older else {}
+    supervised(supervisor, partial(_renewed, config, again))(settings, sockets=sockets, **more).run()
 
 
 def _hand(config: Config) -> None:
@@ -130,7 +130,7 @@ def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
     class Workers(supervisor):  # type: ignore[misc]
         def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
             super().__init__(config, sockets=sockets, **more)
-            self.should_exit = Told(self.signal_queue)
+            self.should_exit = StopRequested(self.signal_queue)
 
         def restart_all(self) -> None:
             """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
@@ -167,7 +167,7 @@ def _ended(worker: Any) -> str:
     )
 
 
-class Told(Event):
+class StopRequested(Event):
     """Whether to stop: set, or about to be by a signal that waits until a restart of the workers, a drain for each, is
     over; which ends early by this."""
 

@@ -22,8 +22,8 @@ def error_event(fault: HttpFault) -> bytes:
 
 async def send_json(send: Any, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     """A whole JSON answer."""
-    told = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": told})
+    sent = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
     await send({"type": "http.response.body", "body": body, "more_body": False})
 
 

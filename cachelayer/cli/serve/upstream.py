@@ -167,7 +167,7 @@ class Upstreams:
             await self._try(able, scope, body, send)
 
     async def _try(self, able: list[Upstream], scope: Any, body: bytes, send: Any) -> None:
-        told, refused, once = (502, "no upstream answered"), None, _once(scope)
+        answer, refused, once = (502, "no upstream answered"), None, _once(scope)
         for at, one in enumerate(able):
             try:
                 passed = await self._forward(one, scope, body, send, once=once, last=at + 1 == len(able))
@@ -176,15 +176,15 @@ class Upstreams:
                 if refused is None or passed.status == 429:
                     refused = passed
             except HttpFault as broken:
-                told, why = _told(broken)
+                answer, why = _answer_to(broken)
                 self._failed(one, why)
                 if once and broken.asked:
                     refused = None  # the caller is told of the upstream that may have acted
                     break
         wait = None
         if refused is not None:
-            told, wait = (refused.status, "the upstream is unavailable"), refused.wait()
-        await send_error(send, *told, "upstream_error", retry_after=wait)
+            answer, wait = (refused.status, "the upstream is unavailable"), refused.wait()
+        await send_error(send, *answer, "upstream_error", retry_after=wait)
 
     def _failed(self, one: Upstream, why: str, wait: float | None = None) -> None:
         """Ask this upstream last for a while, and log it, once for as long as it keeps failing."""
@@ -260,7 +260,7 @@ def _once(scope: Any) -> bool:
     return scope["method"] in _ONCE and not _cached(scope)
 
 
-def _told(fault: HttpFault) -> tuple[tuple[int, str], str]:
+def _answer_to(fault: HttpFault) -> tuple[tuple[int, str], str]:
     """Status and message for the caller, and what the log says."""
     if isinstance(fault, TookTooLong):
         return (504, f"the upstream took too long ({fault.kind})"), fault.kind

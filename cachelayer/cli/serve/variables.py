@@ -28,12 +28,12 @@ def known(environment: Mapping[str, str]) -> Iterator[tuple[str, list[str], Any]
 def _value(name: list[str], text: str) -> Any:
     """What a variable says, as TOML has it; what is to be a text may stand there bare, whatever it looks like."""
     try:
-        told = tomllib.loads(f"x = {text}")["x"]
+        value = tomllib.loads(f"x = {text}")["x"]
     except tomllib.TOMLDecodeError:
         return text
     part: Any = SECTIONS.get(name[0]) or LISTS.get(name[0])
     wants_text = part is not None and any(f.name == name[-1] and f.type == "str" for f in fields(part))
-    return text if wants_text and not isinstance(told, str) else told
+    return text if wants_text and not isinstance(value, str) else value
 
 
 def meant(variable: str, text: str) -> str:

@@ -44,12 +44,12 @@ def number(row: Mapping[str, Any], name: str, fault: Fault) -> float | None:
     value = row.get(name)
     if value is None:
         return None
-    told = _finite(value)
-    if told is None or told < 0:
+    finite = _finite(value)
+    if finite is None or finite < 0:
         raise fault(
             name, f"{value!r} is not a number of at least 0", "give seconds (latency) or a count (tokens)"
         )
-    return told
+    return finite
 
 
 def _finite(value: Any) -> float | None:
@@ -67,8 +67,8 @@ def arrival(row: Mapping[str, Any], fault: Fault) -> float | None:
     if name is None:
         return None
     value = row[name]
-    if (told := _finite(value)) is not None:
-        return told / 1000.0 if told > _MILLISECONDS else told
+    if (number := _finite(value)) is not None:
+        return number / 1000.0 if number > _MILLISECONDS else number
     if isinstance(value, str):
         try:
             return datetime.fromisoformat(value).timestamp()

@@ -172,11 +172,11 @@ def _prose(asked: list[Asked]) -> float:
 
 def _settled(asked: list[Asked], unknown: list[Asked], checks: dict[Any, str]) -> list[Asked]:
     """In order of arrival; what the cache had served takes the answer of its check, or of an equal request."""
-    told = {one.key: one.answer for one in reversed(asked)} | checks
+    answers = {one.key: one.answer for one in reversed(asked)} | checks
     known = [
-        replace(one, truth=normalize(told[one.key]), answer=told[one.key])
+        replace(one, truth=normalize(answers[one.key]), answer=answers[one.key])
         for one in unknown
-        if one.key in told
+        if one.key in answers
     ]
     found = [*asked, *known]
     if found and all(one.at is not None for one in found):

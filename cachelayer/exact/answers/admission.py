@@ -13,7 +13,7 @@ import orjson
 
 from ...types import Reason
 from .finish_reasons import BROKEN
-from .replies import ordinary, read, tokens
+from .reply_reader import ordinary, read, tokens
 
 _NUMBERS = frozenset({int, float, bool, complex})
 _SIZED = (bytes, bytearray, list, tuple, dict, set, frozenset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .replies import read
+from .reply_reader import read
 from .tape import HERE, Mould
 
 Joins = Callable[[Mould, Sequence[Any]], Any]
@@ -23,9 +23,9 @@ def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
     said = read([mould.answer(HERE)])
     if said is None or any(call.name for call in said.calls.values()):
         return None
-    told = [text for texts in said.texts.values() for text in texts if text]
-    told += [call.text for call in said.calls.values() if call.text]
-    if told == [HERE]:
+    every_text = [text for texts in said.texts.values() for text in texts if text]
+    every_text += [call.text for call in said.calls.values() if call.text]
+    if every_text == [HERE]:
         return mould.answer("".join(pieces))
     last = mould.answer(pieces[-1])
-    return last if not told and said == read([mould.answer(pieces[0])]) == read([last]) else None
+    return last if not every_text and said == read([mould.answer(pieces[0])]) == read([last]) else None

@@ -29,8 +29,10 @@ def model_in(answer: Any) -> str:
     for one in reversed(answer) if isinstance(answer, list | tuple) else (answer,):
         of = fields(one)
         of = of if of.get("message") is None else fields(of["message"])
-        for told in (of, fields(of.get("response_metadata"))):
-            named = next((name for field in _MODELS if isinstance(name := told.get(field), str) and name), "")
+        for place in (of, fields(of.get("response_metadata"))):
+            named = next(
+                (name for field in _MODELS if isinstance(name := place.get(field), str) and name), ""
+            )
             if named:
                 return named
     return ""
@@ -40,10 +42,10 @@ def _usage(answer: Any) -> tuple[int, int, int]:
     if isinstance(answer, str | bytes | None):
         return 0, 0, 0
     of = fields(answer)
-    told = next((usage for name in USAGES if (usage := of.get(name)) is not None), None)
-    if told is None:
+    usage_fields = next((usage for name in USAGES if (usage := of.get(name)) is not None), None)
+    if usage_fields is None:
         return _usage(of.get("message"))  # of LangChain's generations
-    counts = fields(told)
+    counts = fields(usage_fields)
     cached = _first(counts, _CACHED)
     for outer, inner in _DETAILS:
         cached = cached or _first(fields(counts.get(outer)), (inner,))

@@ -118,11 +118,11 @@ def _int(value: int) -> Tree:
 
 def _moment(value: datetime.datetime | datetime.time) -> Tree:
     """A time with its zone by name: two zones of one offset part at another time of the year."""
-    zone, told = value.tzinfo, value.isoformat() + ("~" if value.fold else "")
+    zone, text = value.tzinfo, value.isoformat() + ("~" if value.fold else "")
     if zone is None:  # pandas' NaT cannot be asked for more
-        return told
+        return text
     name = getattr(zone, "key", None) or getattr(zone, "zone", None) or value.tzname()
-    return told if name is None else [told, str(name)]
+    return text if name is None else [text, str(name)]
 
 
 def _zone(value: datetime.tzinfo) -> Tree:
@@ -149,8 +149,8 @@ def _beside(value: Any) -> list[Tree]:
     """Attributes that are plain data; others are not followed: a parsed page's string leads to the whole page."""
     found = beside(value)
     data = {n: held for n, held in found.private.items() if type(held) in _NESTED or isinstance(held, _DATA)}
-    told = _members(found._replace(private=data))
-    return told if any(told) else []
+    members = _members(found._replace(private=data))
+    return members if any(members) else []
 
 
 def _pairs(tag: str, value: Mapping[Any, Any]) -> Tree:

@@ -40,8 +40,8 @@ def _shape(kind: type, within: set[type]) -> Any:
     if fields is None or kind in within:
         return None
     held = {**dict.fromkeys(fields), **_annotations(kind)}
-    told = {name: _annotation(value, within | {kind}) for name, value in held.items()}
-    return [inspect.cleandoc(kind.__doc__ or ""), told]
+    annotations = {name: _annotation(value, within | {kind}) for name, value in held.items()}
+    return [inspect.cleandoc(kind.__doc__ or ""), annotations]
 
 
 def _annotations(kind: type) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def checked(reply: Any) -> Any:
     if isinstance(reply, Exception):
         refusal = said(reply)
         why = Reason.OVERLOAD if refusal.startswith(_READABLE) else Reason.FAULT
-        raise StoreFault(f"Redis answered {_told(refusal)}", why)
+        raise StoreFault(f"Redis answered {_without_data(refusal)}", why)
     return reply
 
 
@@ -70,7 +70,7 @@ def said(refusal: Exception) -> str:
     return WRAPPED.sub("", str(refusal))
 
 
-def _told(refusal: str) -> str:
+def _without_data(refusal: str) -> str:
     """What may be told of an error: its code, and of what the server will not do at all the command, never the data."""
     if refusal.startswith(("NOPERM ", "ERR unknown command ")):
         return refusal.partition(", with args")[0]

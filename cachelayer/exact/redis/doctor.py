@@ -93,10 +93,10 @@ def _memory(facts: dict[str, str]) -> Finding:
 
 def _clock(facts: dict[str, str], now: float) -> list[Finding]:
     """This machine's clock beside the server's, which tells it from Redis 7 on."""
-    told = facts.get("server_time_usec")
-    if told is None:
+    theirs = facts.get("server_time_usec")
+    if theirs is None:
         return []
-    off = now - int(told) / 1e6
+    off = now - int(theirs) / 1e6
     if abs(off) > SKEW:
         remedy = "synchronize both by NTP: entries expire by the clock of the process that wrote them"
         return [Finding("problem", "clock", f"{off:+.1f} s off the server's", remedy)]

@@ -64,8 +64,8 @@ class Feed:
 
     async def read(self, after: bytes, limit: int) -> tuple[list[Findable], bytes, bool]:
         """See `protocols.Feed.published`. Raises StoreFault."""
-        told = await rows(self._topology, self._names.feed, after, limit)
-        keys = [fields[1] for _, fields in told if len(fields) == 2 and len(fields[1]) == 16]
+        announced = await rows(self._topology, self._names.feed, after, limit)
+        keys = [fields[1] for _, fields in announced if len(fields) == 2 and len(fields[1]) == 16]
         wanted = list(dict.fromkeys(reversed(keys)))[
             ::-1
         ]  # of an entry that was written twice the latest counts
@@ -79,7 +79,7 @@ class Feed:
             item = self._read(key, raw) if isinstance(raw, bytes) else None
             if item is not None:
                 found.append(item)
-        return found, told[-1][0] if told else after, len(told) < limit
+        return found, announced[-1][0] if announced else after, len(announced) < limit
 
     def _write(self, item: Findable) -> bytes:
         turns = [(turn.role, turn.text) for turn in item.turns]

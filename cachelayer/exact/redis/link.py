@@ -226,8 +226,8 @@ class Link:
             return f"its certificate is not accepted: {fault.verify_message}"
         if isinstance(fault, TimeoutError):
             return f"no greeting within {self._patience:g} s; is it there, and {TLS}"
-        told = str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
-        return f"{told}; {TLS}" if told.endswith(CUT_OFF) else told
+        text = str(fault) if isinstance(fault, StoreFault) else f"{type(fault).__name__}: {fault}"
+        return f"{text}; {TLS}" if text.endswith(CUT_OFF) else text
 
     def _tell(self) -> None:
         news, self._news = self._news, []

@@ -74,16 +74,16 @@ class Newsroom:
     async def follow(self, mailbox: Mailbox[News]) -> AsyncIterator[Changed]:
         """The news as changes: digests become tags and scopes again."""
         while True:
-            told = await mailbox.get_all()  # translated together: one by one they would fall behind
-            if any(news.everything for news in told):
+            pushed = await mailbox.get_all()  # translated together: one by one they would fall behind
+            if any(news.everything for news in pushed):
                 yield Changed(everything=True)
             else:
-                yield await self._translate(told)
+                yield await self._translate(pushed)
 
-    async def _translate(self, told: Sequence[News]) -> Changed:
+    async def _translate(self, pushed: Sequence[News]) -> Changed:
         tags: list[str] = []
         scopes: list[bytes] = []
-        digests = [(digest, token, news.number) for news in told for digest, token in news.digests]
+        digests = [(digest, token, news.number) for news in pushed for digest, token in news.digests]
         try:
             reading = call(self._topology, Role.CONTROL, [self._read(digest) for digest, _, _ in digests])
             values = [answers(result)[0] for result in await within(self._topology.silence / 2, reading)]
@@ -102,4 +102,4 @@ class Newsroom:
                 scopes.append(name[1:])
             elif known:  # what it was for is gone with it, or hidden from us
                 return Changed(everything=True)
-        return Changed([key for news in told for key in news.keys], tags, scopes)
+        return Changed([key for news in pushed for key in news.keys], tags, scopes)

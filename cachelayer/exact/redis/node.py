@@ -116,8 +116,8 @@ class Node:
         """
         if incarnation == self.incarnation:
             return True
-        told = NOBODY not in (incarnation, self.incarnation)
-        return not (told and self._alone) and written > self.started + SLACK
+        known = NOBODY not in (incarnation, self.incarnation)
+        return not (known and self._alone) and written > self.started + SLACK
 
     def beat(self) -> None:
         """Call every `Target.beat` seconds."""
@@ -129,7 +129,7 @@ class Node:
             return
         if self._asked is None:
             self._asked = now, self._clock.monotonic()
-            pipe.post((TIME,), (Act(self._loop, self._told),))
+            pipe.post((TIME,), (Act(self._loop, self._time_came),))
         elif now - self._asked[0] > self._patient:
             pipe.abort(StoreFault("Redis does not answer"))
         elif now - self._asked[0] > self._silence:
@@ -137,7 +137,7 @@ class Node:
             self.coherent = False
             self._turned(self, Turn.SILENT)
 
-    def _told(self, reply: Any) -> None:
+    def _time_came(self, reply: Any) -> None:
         assert self._asked is not None
         (asked, clock), self._asked = self._asked, None
         if not self._synchronize(reply, clock, self._clock.monotonic()):
@@ -191,8 +191,8 @@ class Node:
             self._cut("the server is one of a cluster: name it by redis+cluster:// or rediss+cluster://")
             return
         self.version = facts.get("redis_version", self.version)
-        if (told := incarnation_in(facts)) is not None:
-            self.incarnation, self.started = told[0], self.now() - told[1]
+        if (found := incarnation_in(facts)) is not None:
+            self.incarnation, self.started = found[0], self.now() - found[1]
         self.reader.hurry()
         self.writer.hurry()
         self.confirmed, self.coherent = self._loop.time(), not self._adrift

@@ -26,8 +26,8 @@ def hosts_in(reply: object, asked: Address) -> dict[str, str]:
     It is the name in its certificate, say, or the only address that leads to it from outside.
     """
     rows = reply if isinstance(reply, list) else []  # it may be forbidden
-    told = {node[2].decode(): node[0] for row in rows for node in row[2:]}
-    hosts = {name: asked[0] if host is None else host.decode() for name, host in told.items()}
+    nodes = {node[2].decode(): node[0] for row in rows for node in row[2:]}
+    hosts = {name: asked[0] if host is None else host.decode() for name, host in nodes.items()}
     return {name: host for name, host in hosts.items() if host not in ("", "?")}
 
 

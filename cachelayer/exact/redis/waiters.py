@@ -52,9 +52,9 @@ class Act:
         except StoreFault as fault:
             self.set_exception(fault)
         except NONSENSE as wrong:
-            told = mistaken(wrong)
-            self.set_exception(told)  # this one is no longer among those that wait
-            raise told from wrong
+            error = mistaken(wrong)
+            self.set_exception(error)  # this one is no longer among those that wait
+            raise error from wrong
         else:
             if not self.future.done():
                 self.future.set_result(reply)

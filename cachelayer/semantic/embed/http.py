@@ -119,7 +119,7 @@ class HttpEmbedder:
         key = self._key if self._key is not None else os.environ.get("OPENAI_API_KEY", "")
         if key:
             headers.append((b"Authorization", f"Bearer {key}".encode()))
-        status, told = await http.whole("POST", "/embeddings", headers=headers, body=body)
+        status, content = await http.whole("POST", "/embeddings", headers=headers, body=body)
         if not 200 <= status < 300:
             raise HttpFault(f"status {status}", f"from {self._url}/embeddings")
-        return orjson.loads(told)
+        return orjson.loads(content)

@@ -155,8 +155,8 @@ class FaissGpuIndex(FaissIndex):
 
     def _count(self, fault: RuntimeError | MemoryError) -> None:
         """Out of memory passes; what else FAISS refuses, it will refuse again."""
-        told = str(fault).lower()
-        full = isinstance(fault, MemoryError) or any(words in told for words in _FULL)
+        message = str(fault).lower()
+        full = isinstance(fault, MemoryError) or any(words in message for words in _FULL)
         self.fallbacks["out of memory" if full else "device lost"] += 1
         if not full:
             self._lose()

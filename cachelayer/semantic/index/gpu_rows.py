@@ -49,7 +49,7 @@ class Gpu:
     def __enter__(self) -> None:
         self._owner.acquire()
 
-    def __exit__(self, *told: object) -> None:
+    def __exit__(self, *fault: object) -> None:
         self._dead.clear()
         self._owner.release()
 

@@ -72,8 +72,8 @@ def lines(text: str) -> Iterator[tuple[list[str], Beside]]:
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
-        told, _, beside = line.partition("|")
-        said, _, each = told.partition(" : ")
+        phrases, _, beside = line.partition("|")
+        said, _, each = phrases.partition(" : ")
         signs = beside.split()
         none = frozenset(sign[1:] for sign in signs if sign.startswith("-"))
         needs = Beside(frozenset(sign for sign in signs if not sign.startswith("-")), none)

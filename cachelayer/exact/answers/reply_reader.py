@@ -108,15 +108,15 @@ def _is_error(of: Fields) -> bool:
         return word(of, "object") == "error"
     if isinstance(error, str):
         return bool(error)
-    told = fields(error)
-    return any(told.get(name) is not None for name in ("message", "code", "type"))
+    details = fields(error)
+    return any(details.get(name) is not None for name in ("message", "code", "type"))
 
 
 def _tokens(of: Fields) -> int:
-    told = [usage for name in USAGES if (usage := of.get(name)) is not None]
-    if not told:
+    usages = [usage for name in USAGES if (usage := of.get(name)) is not None]
+    if not usages:
         return 0
-    counted = fields(told[0])
+    counted = fields(usages[0])
     for names in _COUNTS:
         counts = [n for name in names if isinstance(n := counted.get(name), int)]
         if counts:
@@ -225,8 +225,8 @@ def _read_parts(reply: Reply, pieces: list[str], parts: list[Any]) -> None:
 
 def _read_message(reply: Reply, of: Fields, index: int = 0) -> None:
     _read_body(reply, index, of)
-    told = fields(of.get("response_metadata"))
-    _end(reply, index, word(of, "stop_reason") or said_in(told))
+    metadata = fields(of.get("response_metadata"))
+    _end(reply, index, word(of, "stop_reason") or said_in(metadata))
 
 
 def _read_response(reply: Reply, of: Fields, output: list[Any]) -> None:

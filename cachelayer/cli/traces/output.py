@@ -1,4 +1,4 @@
-"""How a command on traces ends: lines for people, JSON for programs, a page."""
+"""What `replay` and `calibrate` write at the end: lines for people, JSON for programs, a page."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .. import report
 from ..terminal import say
 
 
-def aside(args: argparse.Namespace) -> TextIO:
-    """Where words go: standard error where standard output is the JSON's."""
+def text_stream(args: argparse.Namespace) -> TextIO:
+    """Standard output; standard error if the JSON goes to standard output."""
     return sys.stderr if str(args.json) == "-" else sys.stdout
 
 
-def tell(
+def write_output(
     args: argparse.Namespace, lines: Iterable[str], plain: dict[str, Any], page: Callable[[], str]
 ) -> None:
-    """Print the lines; write JSON and page where the options ask for them."""
-    told = aside(args)
+    """Print the lines; write the JSON and the page if the options ask for them."""
+    stream = text_stream(args)
     for line in lines:
-        say(line, told)
+        say(line, stream)
     if args.json is not None:
         write_json(args.json, plain)
     if not args.no_report:
         report.write(args.report, page())
-        print(f"\nReport: {args.report}", file=told)
+        print(f"\nReport: {args.report}", file=stream)
 
 
 def write_json(path: Path, plain: dict[str, Any]) -> None:
