@@ -1,4 +1,23 @@
-"""In front of an API: the middleware, who its callers are, and what it caches."""
+"""In front of an API: the middleware, who its callers are, and what it caches.
+
+middleware      `CacheLayerMiddleware`: start here
+hot             the shortest way to the commonest hit
+responder       one request, from headers to last byte
+  principals      whose it is
+  directives      what it asks of the cache
+  routes          how it is read, and what of it is compared
+answering       the engine's outcome as bytes
+  exchange        the app behind, and its response
+  ahead           the first caller's answer before it is stored
+  storable        which responses may be kept
+  delivery, replay   kept answers for another caller
+embeddings, items   requests for embeddings, item by item
+status          Cache-Status and Age
+pages           CORS
+settings        what the owner chose
+scope           `ScopeMiddleware`
+lifespan        start and end with the server
+"""
 
 from .embeddings import EMBEDDINGS, EmbeddingsRoute
 from .middleware import AZURE, ROUTES, CacheLayerMiddleware

@@ -1,4 +1,14 @@
-"""LangChain on a cache layer: LLM cache, streaming model, retriever, embeddings, tools and runnables."""
+"""LangChain on a cache layer: LLM cache, streaming model, retriever, embeddings, tools and runnables.
+
+cache           `CacheLayerCache`
+model           `CachedChatModel`
+retriever       `CachedRetriever`
+embeddings      `CachedEmbeddings`
+tools           `cached_tool`
+runnable        `CachedRunnable`
+configs         what of a run's config changes an answer
+serial          LangChain's serializer
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""OpenAI's wire form as bytes: server-sent events, streams and whole answers made of each other, fresh identities."""
+"""OpenAI's wire form as bytes: server-sent events, streams and whole answers made of each other, fresh identities.
+
+sse             events as bytes
+merge           a stream as the whole answer
+split           a whole answer as a stream
+fresh           a fresh id and time
+runs            many events that add to one text, read as one
+"""
 
 from .fresh import NONE, Fresh, Marks, freshen, marks_of, renewed, usual_marks
 from .merge import body_of

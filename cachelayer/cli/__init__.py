@@ -1,4 +1,14 @@
-"""The command line."""
+"""The command line.
+
+demo/, bench/, replay/, calibrate/, serve/   a package per command
+doctor, trtllm  commands of one file
+checks          what `doctor` looks at
+traces/         recorded traffic, for `replay` and `calibrate`
+arguments       types of arguments, and the form of --help
+terminal        text for terminals
+report          HTML reports
+charts, plots   pictures in them
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,8 @@
-"""The exact tier: keys, answers, memory, Redis."""
+"""Exact answers: the same request was asked before.
+
+keys/           arguments to canonical bytes and a key
+memory/         the in-process tier
+answers/        what answers say, whether they may be kept, how they are taken apart and built anew
+wire/           answers as bytes, for whatever leaves the process
+redis/          the shared tier
+"""

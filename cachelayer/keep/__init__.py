@@ -1,1 +1,14 @@
-"""A call, what is kept of its answer in process, and for how long."""
+"""A call, what is kept of its answer in process, and for how long.
+
+call            the data of a call along the path: start here
+entered         whose the calls inside a `with` block are
+terms           how long an answer is kept, and under which tags
+keeper          reads and writes the in-process tier
+holdings        all entries by tag, scope and id
+invalidation    what was declared invalid
+rawforms        raw forms of a transport
+streams         streams as they are kept
+parts           what an answer was built from
+accounts        what it cost
+recorder        records traffic in the background
+"""

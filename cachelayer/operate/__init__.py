@@ -1,1 +1,7 @@
-"""What the owner of a layer does and sees: invalidate, erase, watch, trace, compare."""
+"""What the owner of a layer does and sees.
+
+upkeep          invalidate, erase, change the model, statistics
+watching        metrics, cost, traces, quality
+tracing         the spans of one request
+comparing       compares a cheap model with a reference
+"""

@@ -1,1 +1,28 @@
-"""Beyond the process's memory: the shared store, other processes, restarts, similar answers."""
+"""What lies beyond the process's memory.
+
+tiers           all of them in order, and the write-back: start here
+wiring          builds the parts of a layer from its arguments
+
+Shared store:
+
+shared          budgets, breaker, leases around the store
+shortcuts       raw forms that lead straight to a key
+implied         tags that every shared entry has
+invalidations   to and from other processes
+feed            new entries and reports, to and from other processes
+records         an entry as it travels
+
+Similar answers:
+
+meaning         between a call and the similar tier
+rides           near-duplicates wait for one call
+shadows         hits that are checked in the background
+reports         what follows from a report that an answer was wrong
+warming         answers made while the model loads
+
+Restarts:
+
+persistence     entries in a directory
+directory       damage there
+arrivals        entries that come from other processes, or from before a restart
+"""

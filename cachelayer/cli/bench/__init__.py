@@ -1,6 +1,15 @@
 """`cachelayer bench`: one's own traffic, with and without the cache.
 
 `register` adds the command to a parser and imports nothing heavy.
+
+run             the whole of it
+traffic         what is asked, and when
+targets         whom it is asked
+drive           sends the requests
+measured        latencies, intervals, goodput
+ceiling         how fast the tool itself is
+baseline        comparison with an earlier run
+words, page     results as text, as HTML
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""`cachelayer calibrate`: settings for one's own traffic, with what to expect of them."""
+"""`cachelayer calibrate`: settings for one's own traffic, with what to expect of them.
+
+run             the whole of it
+choose          which settings to recommend
+result          what came of it
+words, page     results as text, as HTML
+"""
 
 from __future__ import annotations
 

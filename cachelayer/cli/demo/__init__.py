@@ -1,6 +1,17 @@
 """`cachelayer demo`: a help desk with real retrieval behind the cache, asked by simulated customers.
 
 `register` adds the command to a parser and imports nothing heavy.
+
+run             the whole of it
+corpus          articles and questions
+desk            the function behind the cache
+  retrieval       finds the article
+  httpx_chat      asks a real model instead
+stream          the simulated traffic
+drive           asks it, and judges every answer
+tally           counts
+screen, rich_table   progress
+words, page     results as text, as HTML
 """
 
 from __future__ import annotations

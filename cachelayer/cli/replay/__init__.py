@@ -1,4 +1,10 @@
-"""`cachelayer replay`: what any configuration would have made of recorded traffic."""
+"""`cachelayer replay`: what any configuration would have made of recorded traffic.
+
+run             the whole of it
+shuffles        the same requests in many orders
+result          what came of it
+words, page     results as text, as HTML
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,19 @@
-"""`cachelayer serve`: a gateway in front of OpenAI-style upstreams or a TensorRT-LLM backend."""
+"""`cachelayer serve`: a gateway in front of OpenAI-style upstreams or a TensorRT-LLM backend.
+
+gateway         the app: start here
+upstream        OpenAI-style servers behind it
+  passing         what they answer
+models          TensorRT-LLM behind it
+replies         what the gateway itself says
+origins         CORS
+config          settings from file, environment, flags
+  parts           the sections
+  places          where each setting stands, for messages
+  variables       the environment
+process         runs the app under uvicorn
+protocol        uvicorn's protocol, mended
+logs            one line a request
+"""
 
 from __future__ import annotations
 

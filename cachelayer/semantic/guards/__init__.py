@@ -1,1 +1,40 @@
-"""Guards: named reasons why two texts with near vectors may take different answers."""
+"""Guards: named reasons why two texts with near vectors may take different answers.
+
+A guard is a pure function of two texts that is true if it sees a conflict, and false if it cannot tell. Who asks them:
+`pairs.verifier` (some forbid a hit, others are features), `pairs.contexts` for turns of conversations, and
+`evidence.wording` (as features of a risk). docs/deciding.md lists their names, with examples.
+
+plain           numbers, dates, identifiers, names, negation, opposites and others: `GUARDS`, one name each
+
+One name, `relations`, stands for all of these:
+
+relations       small words that relate things: 'from the bank' / 'to the bank'; asks the files below
+  acts            orders with another verb
+  amounts         how much, how long
+  causes          causes / consequences
+  conditions      condition and consequence exchanged
+  contrasts       what is so and what is not exchanged
+  demands         another form of the answer
+  doers, voices   subject and object exchanged, by word order; in passives and questions
+  exchanges       one word exchanged, added or left out
+  habits          how it is / how it used to be
+  inquiries       whether / why / when / how
+  moods           a question / an order
+  permissions     allowed / required / advisable
+  persons         two persons trade places
+  phrases         a phrase exchanged for its opposite
+  predicates      to be / to have, to get / to give
+  rates           how often
+  tenses          when it happens
+  units           units without a number
+
+Asked by the verifier alone, under names of their own:
+
+slots           'slot': long texts that differ in one place
+courses         'relations': source and destination exchanged, however worded
+strangers       'strangers': a rare word in the place of another
+mentions        'mention': what is shown as an example
+called          'names': a thing / its name
+orders          'orders': orders to whoever answers
+stories         'story': what is told beside the question
+"""

@@ -1,1 +1,10 @@
-"""Two texts and nothing else: the probability that they take the same answer."""
+"""The pair verifier: the probability that two texts take the same answer, from the texts alone.
+
+verifier          the whole decision: start here; `PairVerifier`
+features          what differs between two texts, as numbers for boosted trees (`weights/pairs.npz`)
+reordered         two things in the other order, which may say nothing
+reframed          one question in two frames, or in words that say the same
+late_interaction  token-by-token measures of two texts, for pairs that the words leave in doubt (`weights/close.npz`)
+close_reader      makes these measures off the event loop
+contexts          are two conversations at the same point? (`weights/turns.npz`, `weights/talks.npz`)
+"""
