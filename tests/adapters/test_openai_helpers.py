@@ -33,7 +33,9 @@ def test_structured_output_is_parsed_anew_from_one_answer(
         assert len(upstream.requests) == 1 and sent["json_schema"]["name"] == "Step"
 
 
-async def test_structured_output_async(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+async def test_the_asynchronous_client_asks_for_a_parsed_answer_once(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
     asked: list[Any] = [{"role": "user", "content": '{"say": "{\\"say\\": \\"hi\\"}"}'}]
     async with wrap(openai.AsyncOpenAI(base_url=url, api_key="sk-test"), layer=layer) as client:
         for _ in range(2):

@@ -35,7 +35,9 @@ async def test_whole_answers_streams_and_their_helpers_async(
         assert told == ["You said: hello"] * 2 and len(upstream.requests) == 2
 
 
-def test_whole_answers_and_streams(url: str, upstream: Upstream, layer: CacheLayer) -> None:
+def test_a_wrapped_client_asks_once_for_a_whole_answer_and_once_for_a_stream(
+    url: str, upstream: Upstream, layer: CacheLayer
+) -> None:
     with plain(url, layer) as client:
         first, again = [client.chat.completions.create(model="m", messages=HELLO) for _ in range(2)]
         assert first == again and len(upstream.requests) == 1

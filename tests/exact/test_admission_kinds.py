@@ -37,7 +37,7 @@ ENDS = [
 """Why answers ended, as Gemini, Cohere, Ollama and Bedrock put it behind LangChain."""
 
 
-def test_messages_of_other_libraries() -> None:
+def test_messages_of_other_libraries_are_kept_only_if_they_are_complete() -> None:
     message = AIMessage(
         content="Yes.", usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3}
     )
@@ -60,7 +60,7 @@ def test_messages_of_other_libraries() -> None:
     assert admit(anthropic) is Reason.TRUNCATED and tokens_of(anthropic) == 5 and has_tool_calls(anthropic)
 
 
-def test_langchain_s_own_classes() -> None:
+def test_langchain_s_own_classes_are_kept_only_if_they_are_complete() -> None:
     messages = pytest.importorskip("langchain_core.messages")
     from langchain_core import outputs
 
@@ -82,7 +82,7 @@ def test_langchain_s_own_classes() -> None:
     assert tokens_of(result) == 9
 
 
-def test_responses_bodies() -> None:
+def test_a_body_of_the_responses_api_is_kept_only_if_it_is_complete() -> None:
     body: dict[str, Any] = {
         "object": "response",
         "status": "completed",

@@ -38,7 +38,9 @@ ALL = frozenset(DIRECTIVES)
         ("proxy-revalidate, nonsense", "", {}),
     ],
 )
-def test_what_a_request_asks(control: str, own: str, found: dict[str, Any]) -> None:
+def test_each_directive_is_read_in_its_own_header_and_the_strictest_counts(
+    control: str, own: str, found: dict[str, Any]
+) -> None:
     assert asked(control.encode(), own.encode(), ALL) == (Asked(**found) if found else NOTHING)
 
 

@@ -158,7 +158,7 @@ async def test_keys_are_the_gateways_own(
     await app.behind.aclose()
 
 
-async def test_health_readiness_and_draining(
+async def test_a_gateway_is_healthy_without_upstreams_and_ready_with_one_until_it_drains(
     gateway: Any, serving: Serving, upstream: Upstream, dead: str
 ) -> None:
     up, down = gateway(serving(upstream).url), gateway(dead)

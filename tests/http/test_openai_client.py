@@ -25,7 +25,9 @@ def url(upstream: Upstream, layer: CacheLayer, serving: Serving) -> str:
     return serving(CacheLayerMiddleware(upstream, layer=layer)).url
 
 
-def test_whole_answers(url: str, upstream: Upstream, sync_client: Make) -> None:
+def test_a_whole_answer_is_asked_for_once_and_has_an_id_of_its_own_each_time(
+    url: str, upstream: Upstream, sync_client: Make
+) -> None:
     client = sync_client(url)
     raw = [client.chat.completions.with_raw_response.create(model="m", messages=HELLO) for _ in range(2)]
     first, again = [r.parse() for r in raw]
@@ -34,7 +36,7 @@ def test_whole_answers(url: str, upstream: Upstream, sync_client: Make) -> None:
     assert "x-request-id" in raw[0].headers and "x-request-id" not in raw[1].headers
 
 
-def test_streams(url: str, upstream: Upstream, sync_client: Make) -> None:
+def test_a_streamed_answer_is_asked_for_once(url: str, upstream: Upstream, sync_client: Make) -> None:
     client = sync_client(url)
     told = []
     for _ in range(2):
@@ -43,7 +45,7 @@ def test_streams(url: str, upstream: Upstream, sync_client: Make) -> None:
     assert told == ["You said: hello"] * 2 and len(upstream.requests) == 1
 
 
-async def test_the_asynchronous_client(url: str, upstream: Upstream) -> None:
+async def test_the_asynchronous_client_streams_what_was_answered_whole(url: str, upstream: Upstream) -> None:
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="sk-test") as client:
         whole = await client.chat.completions.create(model="m", messages=HELLO)
         stream = await client.chat.completions.create(model="m", messages=HELLO, stream=True)
@@ -52,7 +54,9 @@ async def test_the_asynchronous_client(url: str, upstream: Upstream) -> None:
 
 
 @pytest.mark.parametrize("kinds", [(True, False), (False, True), (False, False), (True, True)])
-def test_tool_calls(url: str, upstream: Upstream, sync_client: Make, kinds: tuple[bool, bool]) -> None:
+def test_tool_calls_are_asked_for_once_streamed_or_whole(
+    url: str, upstream: Upstream, sync_client: Make, kinds: tuple[bool, bool]
+) -> None:
     client = sync_client(url)
     for stream in kinds:
         tools: Any = {"tools": [TOOL]}
@@ -72,7 +76,7 @@ class City(BaseModel):
     name: str
 
 
-def test_structured_output(url: str, upstream: Upstream, sync_client: Make) -> None:
+def test_a_parsed_answer_is_asked_for_once(url: str, upstream: Upstream, sync_client: Make) -> None:
     client = sync_client(url)
     say: list[Any] = [{"role": "user", "content": '{"say": "{\\"name\\": \\"Ulm\\"}"}'}]
     for _ in range(2):
@@ -81,7 +85,9 @@ def test_structured_output(url: str, upstream: Upstream, sync_client: Make) -> N
     assert len(upstream.requests) == 1
 
 
-def test_embeddings_and_completions(url: str, upstream: Upstream, sync_client: Make) -> None:
+def test_embeddings_and_completions_are_asked_for_once(
+    url: str, upstream: Upstream, sync_client: Make
+) -> None:
     client = sync_client(url)
     for _ in range(2):
         found = client.embeddings.create(model="e", input=["a", "bb"], encoding_format="float")

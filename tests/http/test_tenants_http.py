@@ -102,7 +102,7 @@ async def test_no_principal_ever_sees_another() -> None:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(10))
-async def test_ten_thousand_interleavings(seed: int) -> None:
+async def test_ten_thousand_interleavings_give_nobody_another_s_answer(seed: int) -> None:
     await interleavings(1000, seed + 100)
 
 

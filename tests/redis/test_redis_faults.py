@@ -90,7 +90,7 @@ async def test_while_it_is_away_asking_costs_nothing(own_server, open_store):
 
 
 @pytest.mark.parametrize("after", [0, 1, 7, 300, 1500])
-async def test_a_reply_cut_short(server, open_store, after):
+async def test_a_reply_cut_short_is_no_answer_and_the_store_recovers(server, open_store, after):
     async with FaultProxy(server.port) as proxy:
         store = await open_store(proxy.url)
         await store.put([record(payload=bytes(2000))])

@@ -40,7 +40,7 @@ async def test_another_request_under_the_same_key_gets_nothing(pair):
 
 
 @pytest.mark.parametrize("kind", ["unix", "tls", "password", "database"])
-async def test_every_kind_of_address(kind, own_server, open_store, tmp_path):
+async def test_every_kind_of_address_stores_and_finds(kind, own_server, open_store, tmp_path):
     settings = {}
     if kind == "unix":
         path = tmp_path / "r.sock"

@@ -29,7 +29,7 @@ from cachelayer.exact.redis.url import Target, parse, redacted
         ("rediss+cluster://a", Target((("a", 6379),), cluster=True, tls={})),
     ],
 )
-def test_meaning(url, target):
+def test_a_url_names_servers_credentials_and_database(url, target):
     assert parse(url) == target
 
 

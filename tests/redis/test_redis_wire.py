@@ -106,8 +106,7 @@ def test_a_signature_does_not_outlive_the_entry():
     assert refusal.value.reason is Reason.EXPIRED
 
 
-def test_keys_rotate():
-    """The old key reads while it is in the ring, and no longer."""
+def test_an_old_key_reads_while_it_is_in_the_ring_and_no_longer():
     mine, old, both, new = record(), Seal([OTHER]), Seal([SIGN, OTHER]), Seal([SIGN])
     raw = written(mine, wire(old))
     assert wire(both).read(raw, mine.key, mine.canonical, 0.0, 0.0) is not None

@@ -55,5 +55,5 @@ def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
         ("do both apps work?", "does this one work?", False),
     ],
 )
-def test_both_is_not_one(one: str, other: str, differ: bool):
+def test_both_of_two_is_not_one_of_them(one: str, other: str, differ: bool):
     assert both(signature(one), signature(other)) == both(signature(other), signature(one)) == differ

@@ -41,7 +41,7 @@ def test_the_same_request_by_another_keyboard(text: str):
         ("請問訂單\uff14\uff17？", "請問訂單47？"),
     ],
 )
-def test_marks(text: str, read: str):
+def test_signs_spaces_and_ligatures_are_those_of_a_plain_keyboard(text: str, read: str):
     assert plain_characters(text) == read
 
 

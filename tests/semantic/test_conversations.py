@@ -190,7 +190,7 @@ async def served(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> bool
         return (await ask.outcome(other)).source is Source.INDEX
 
 
-async def test_through_the_layer() -> None:
+async def test_a_layer_serves_a_question_typed_differently_in_the_same_conversation_only() -> None:
     assert await served(chat(SHOP, "when will it come?"), chat(SHOP, "When will it come"))
     assert not await served(chat(SHOP, "when will it come?"), chat(SHOP, "when will it come?", "Be funny."))
     for other in OTHERS.values():

@@ -66,7 +66,7 @@ class World:
         return decision, self.kept[decision.entry][1] != truth
 
 
-def test_it_offers_the_doors() -> None:
+def test_decider_and_verifier_implement_their_protocols() -> None:
     assert isinstance(decider(), Decider)
     assert isinstance(PairVerifier(), Verifier)
 

@@ -140,7 +140,7 @@ async def test_answers_to_flagged_questions_age_faster_and_others_do_not() -> No
     assert gate.calls == 3
 
 
-async def test_the_owner_decides() -> None:
+async def test_the_owner_decides_which_questions_age() -> None:
     for fresh, calls in (("off", 1), (lambda text: "weather" in text, 2), (lambda text: False, 1)):
         clock = ManualClock()
         _, ask, gate = layered(clock, fresh=fresh, fresh_ttl="1m")

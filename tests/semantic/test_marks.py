@@ -70,7 +70,7 @@ def test_marks_of_formal_text_are_no_habit_of_writing(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize(("a", "b"), SAME)
-def test_marks_of_prose_are(a: str, b: str) -> None:
+def test_marks_of_prose_are_a_habit_of_writing(a: str, b: str) -> None:
     assert veto(signature(a), signature(b)) == ""
 
 

@@ -171,7 +171,7 @@ def test_it_stands_behind_the_door_of_verifiers() -> None:
      ("lock", "unlock", OPPOSITE), ("receive", "recieve", SLIP),
      ("zorbita", "zorbitu", OTHER), ("notes.txt", "notes.txtz", OTHER)],
 )  # fmt: skip
-def test_relations_between_words(a: str, b: str, relation: int) -> None:
+def test_two_words_are_related_the_same_either_way_round(a: str, b: str, relation: int) -> None:
     assert words().relation(a, b) == relation
     assert words().relation(b, a) == relation
 

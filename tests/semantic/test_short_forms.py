@@ -31,7 +31,7 @@ def test_another_day_is_told_in_its_possessive_form_too(one: str, other: str):
         ("a table for tonite", "a table for tonight"),
     ],
 )
-def test_the_same_day_is(one: str, other: str):
+def test_the_same_day_in_another_form_is_no_conflict(one: str, other: str):
     assert not dates(signature(one), signature(other))
 
 
