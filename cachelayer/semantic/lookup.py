@@ -49,7 +49,7 @@ class Lookup:
         self.make_index, self.generation = make_index, 0
         self.inflight, self.watch = InFlight(), Watch(time.monotonic)
         self.apart = Apart()
-        self._door: Searches | None = None
+        self._searcher: Searches | None = None
         self.restore: Callable[[], Awaitable[None]] | None = None
         """Fills the index before the tier serves, where answers survive a restart."""
         self.served: Callable[[], None] = lambda: None
@@ -255,9 +255,9 @@ class Lookup:
 
     def _searches(self, index: VectorIndex) -> Searches:
         """The queue of searches in the index, made at the first one."""
-        if self._door is None or self._door.index is not index:
-            self._door = Searches(index)
-        return self._door
+        if self._searcher is None or self._searcher.index is not index:
+            self._searcher = Searches(index)
+        return self._searcher
 
     def _decide(self, ask: Ask) -> Entry | Reason:
         query = ask.query

@@ -178,7 +178,7 @@ class SimilarTier(Lookup):
         """Release the model; whatever it makes of that, the directory and the thread are let go, too."""
         if self.state is State.READY:
             await self._faults.attempt("close", self.embedder.aclose(), CLOSE_BUDGET)
-            if self._door is not None:
-                await self._door.aclose()
+            if self._searcher is not None:
+                await self._searcher.aclose()
         await offload(getattr(self.index, "close", lambda: None))
         self.state = State.COLD

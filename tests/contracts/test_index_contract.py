@@ -16,7 +16,7 @@ PARTS = (b"a", b"b", b"")
 
 
 def maintain(index):
-    """What its owner does off the loop now and then, where the index has such a door."""
+    """What its owner does off the loop now and then, where the index has such a method."""
     return index.maintain() if hasattr(index, "maintain") else 0
 
 

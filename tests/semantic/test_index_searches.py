@@ -1,4 +1,4 @@
-"""The asynchronous door: the same neighbours whichever way a search goes."""
+"""Searches from coroutines: the same neighbours whichever way a search goes."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ BESIDE = (
 
 
 class Feed:
-    """One loop's door to the stream. `length`: about how many keys it keeps."""
+    """One loop's access to the stream. `length`: about how many keys it keeps."""
 
     def __init__(self, names: Names, topology: Topology, seal: Seal, length: int) -> None:
         self._names, self._topology, self._seal, self._length = names, topology, seal, length

@@ -262,13 +262,13 @@ class RedisStore:
     async def publish(self, findable: Sequence[Findable]) -> None:
         """Tell every process what became findable by meaning. Raises StoreFault."""
         lane = await self._started()
-        await self._door(lane).publish(findable, self._clock.time())
+        await self._feed_of(lane).publish(findable, self._clock.time())
 
     async def published(self, after: bytes, limit: int) -> tuple[Sequence[Findable], bytes, bool]:
         """See `protocols.Feed`. Raises StoreFault."""
-        return await self._door(await self._started()).read(after, limit)
+        return await self._feed_of(await self._started()).read(after, limit)
 
-    def _door(self, lane: Lane) -> Feed:
+    def _feed_of(self, lane: Lane) -> Feed:
         return Feed(self._names, lane.topology, self._wire.seal, self._feed)
 
     @property

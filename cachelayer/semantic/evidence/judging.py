@@ -49,8 +49,8 @@ class Judge:
     1. An entry that the text repeats wins.
     2. The pair verifier decides alone while the scope has little evidence, and between conversations.
     3. Otherwise the neighbours vote; where the answer has little support, whichever of them and the pair verifier
-       predicts less risk decides. Where all who speak for an answer are one other principal, who may have planted it,
-       the pair verifier decides alone.
+       predicts less risk decides. If a single other principal was given the answer, who may have planted it, the pair
+       verifier decides alone.
     """
 
     def __init__(self, verifier: Verifier) -> None:
@@ -80,20 +80,22 @@ class Judge:
         if not self._compares_turns:
             usable = [c for c in candidates if c.turns == query.turns]
         known = here.known(usable)
-        at = {k.place for k in known}
-        alone = [(c, -1) for i, c in enumerate(usable) if i not in at and c.entry not in here.retired][:3]
-        again = self._again(query, usable, known)
-        if again is not None and not learning:
-            return _repeat(fn, candidates.index(usable[again.place]), again.answer)
-        near = [(usable[k.place], k.answer) for k in known[:3]]
-        if alone and again is None and (not known or alone[0][0].similarity > known[0].similarity):
-            return self._pair(query, candidates, alone, None, None)
+        places = {k.place for k in known}
+        unknown = [(c, -1) for i, c in enumerate(usable) if i not in places and c.entry not in here.retired][
+            :3
+        ]
+        repeat = self._again(query, usable, known)
+        if repeat is not None and not learning:
+            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer)
+        nearest = [(usable[k.place], k.answer) for k in known[:3]]
+        if unknown and repeat is None and (not known or unknown[0][0].similarity > known[0].similarity):
+            return self._pair(query, candidates, unknown)
         if not known:
             return None
         cold = here.hood.labelled < PROVEN
         talking = self._compares_turns and (query.turns or any(c.turns for c in usable))
         if talking or (cold and not learning):
-            return self._pair(query, candidates, near, None, None)
+            return self._pair(query, candidates, nearest)
 
         def judge(places: list[int]) -> list[float]:
             return [p for p, _ in self._verifier.judge(query.first, [usable[i] for i in places])]
@@ -102,17 +104,17 @@ class Judge:
         if reading is None:
             return None
         x = fn.model.encode(reading.features)
-        if again is not None:
-            return _repeat(fn, candidates.index(usable[again.place]), again.answer, x, reading)
+        if repeat is not None:
+            return _repeat(fn, candidates.index(usable[repeat.place]), repeat.answer, x, reading)
         if cold:
-            return self._pair(query, candidates, near, x, reading)
+            return self._pair(query, candidates, nearest, x, reading)
         place, risk = candidates.index(usable[reading.place]), fn.model.risk(x)
-        others = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
-        if reading.support >= SUPPORT and not others:
+        planted = here.hood.answers.given[reading.answer] not in ("", query.principal, None)
+        if reading.support >= SUPPORT and not planted:
             return Judgement(place, reading.answer, risk, x, reading)
         same = [(usable[k.place], k.answer) for k in known if k.answer == reading.answer][:3]
-        heard = self._pair(query, candidates, same, x, reading)
-        return heard if others else _safer(fn, heard, risk)
+        by_pair = self._pair(query, candidates, same, x, reading)
+        return by_pair if planted else _safer(fn, by_pair, risk)
 
     def again(
         self, fn: Function, here: Scope, query: Query, candidates: Sequence[Candidate]
@@ -133,8 +135,8 @@ class Judge:
         query: Query,
         candidates: Sequence[Candidate],
         near: Sequence[tuple[Candidate, int]],
-        x: Floats | None,
-        reading: Reading | None,
+        x: Floats | None = None,
+        reading: Reading | None = None,
     ) -> Judgement:
         """The best of a few candidates, given with their answers, by the pair verifier alone."""
         judged = self._verifier.judge(query, [c for c, _ in near])
@@ -144,12 +146,12 @@ class Judge:
         return Judgement(place, answer, max(1.0 - sure, 1e-6), x, reading, guard, pair=True)
 
 
-def _safer(fn: Function, heard: Judgement, risk: float) -> Judgement:
+def _safer(fn: Function, by_pair: Judgement, risk: float) -> Judgement:
     """The judgement by the pair verifier, or by the neighbours if their `risk` is smaller once corrected."""
-    voted, alone = max(risk, 0.1 * heard.risk), min(0.999, WARY * heard.risk)
+    voted, alone = max(risk, 0.1 * by_pair.risk), min(0.999, WARY * by_pair.risk)
     if fn.pairs.corrected(alone) < fn.calibration.corrected(voted):
-        return heard._replace(risk=alone, other=voted)
-    return heard._replace(risk=voted, other=alone, pair=False)
+        return by_pair._replace(risk=alone, other=voted)
+    return by_pair._replace(risk=voted, other=alone, pair=False)
 
 
 def _repeat(

@@ -10,5 +10,5 @@ faiss_gpu       large partitions on a GPU
   gpu_rows        the rows there
 persistent      any of these, on disk as well
   files, snapshot, journal   the directory, a file of all vectors, and what came after it
-searches        the asynchronous way to search: on the loop, or in batches on threads
+searches        searches from coroutines: on the loop, or in batches on threads
 """

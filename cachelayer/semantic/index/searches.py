@@ -1,4 +1,4 @@
-"""The asynchronous door to an index: at once on the loop while that is cheapest, in batches on threads under load."""
+"""Searches an index from coroutines: at once on the loop while that is cheapest, in batches on threads under load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store of one's own behind the door `Store`, and layers without an in-process tier."""
+"""A store of one's own that implements `Store`, and layers without an in-process tier."""
 
 from __future__ import annotations
 
