@@ -185,6 +185,26 @@ def test_one_wrong_in_fifty_is_the_functions_own_noise() -> None:
     assert form.risk > 0.3
 
 
+@pytest.mark.parametrize(
+    ("truth", "served"),
+    [
+        ("w", False),
+        ("rw", False),
+        ("rrw", False),
+        ("rrrw", True),
+        ("r" * 99 + "w", True),
+        ("r" * 99 + "ww", False),
+    ],
+)
+def test_one_wrong_repeat_among_the_first_three_or_two_in_a_row_stop_repeats(
+    truth: str, served: bool
+) -> None:
+    form = Form()
+    for letter in truth:
+        form.learn(right=letter == "r")
+    assert (form.risk <= 0.01) is served
+
+
 async def test_a_caller_who_greets_is_served_what_another_asked_without() -> None:
     layer = CacheLayer(policy=Policy(max_error_rate=0.01), embedder=WordEmbedder())
     calls = []
