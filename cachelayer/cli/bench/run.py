@@ -104,20 +104,20 @@ async def _measure(
 async def _one(
     args: argparse.Namespace, items: Sequence[Item], loop: str, warm: int, arm: Arm, target: Target
 ) -> None:
-    meter, ended = Meter(arm.name, len(items), sys.stderr), 0
+    ended = 0
+    with Meter(arm.name, len(items), sys.stderr) as update:
 
-    def done(place: int, sample: Sample) -> None:
-        nonlocal ended
-        ended += 1
-        if place >= warm:
-            arm.add(sample)
-        meter.update(ended)
+        def done(place: int, sample: Sample) -> None:
+            nonlocal ended
+            ended += 1
+            if place >= warm:
+                arm.add(sample)
+            update(ended)
 
-    if loop == "closed":
-        await closed_loop(items, target, done, concurrency=args.concurrency)
-    else:
-        await open_loop(items, target, done, in_flight=args.in_flight)
-    meter.end()
+        if loop == "closed":
+            await closed_loop(items, target, done, concurrency=args.concurrency)
+        else:
+            await open_loop(items, target, done, in_flight=args.in_flight)
 
 
 def _targets(args: argparse.Namespace) -> list[tuple[str, Target]]:

@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import plots, report
 from ..charts import NOTHING
-from ..replay.words import opening
 from ..report import Cell, Tile
 from ..traces.intervals import exact, percent
+from ..traces.output import opening
 from ..traces.rivals import Nearest
 from . import words
 from .choose import reliability

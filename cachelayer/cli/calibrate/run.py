@@ -7,10 +7,9 @@ import asyncio
 from dataclasses import replace
 from functools import partial
 
-from ..replay.words import opening
 from ..terminal import say
 from ..traces import options
-from ..traces.output import text_stream, write_output
+from ..traces.output import opening, text_stream, write_output
 from ..traces.read import Trace
 from ..traces.rivals import GRID, oracle, thresholds
 from ..traces.run import Remembered, Run
@@ -43,13 +42,11 @@ async def _calibrated(
     runs = []
     for bound in sorted({*BOUNDS, args.target} - {0.0}):
         one = replace(base, name=f"{bound:.1%}", policy=base.policy.override(max_error_rate=bound))
-        meter = options.progress(args, f"error budget {one.name}", len(trace.asked))
-        runs.append(await Run(trace.asked, one, embedder).run(meter.update))
-        meter.end()
-    meter = options.progress(args, "thresholds", len(trace.asked))
+        with options.progress(args, f"error budget {one.name}", len(trace.asked)) as update:
+            runs.append(await Run(trace.asked, one, embedder).run(update))
     vectors = embedder.vectors([one.text for one in trace.asked])
-    grid, nearest = thresholds(trace.asked, vectors, [float(level) for level in GRID], meter.update)
-    meter.end()
+    with options.progress(args, "thresholds", len(trace.asked)) as update:
+        grid, nearest = thresholds(trace.asked, vectors, [float(level) for level in GRID], update)
     choice = choose(runs, cut, args.target)
     return Calibrated(
         trace, cut, args.target, base, runs, grid, oracle(trace.asked), nearest, choice, args.call_cost

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .. import charts, plots, report
 from ..charts import NOTHING
 from ..report import Cell, Tile
+from ..traces.output import opening
 from ..traces.read import Asked
 from ..traces.rivals import Nearest
 from ..traces.tally import EXACT, RIGHT, WRONG, Mistake, Tally
@@ -50,7 +51,7 @@ def page(found: Replayed) -> str:
         *_mistakes(found),
         report.section("How to read this", "", report.prose(*words.notes(found))),
     ]
-    return report.page("Replay", words.opening(found.trace).replace("\n", ". "), parts)
+    return report.page("Replay", opening(found.trace).replace("\n", ". "), parts)
 
 
 def tone_of(place: int) -> str:

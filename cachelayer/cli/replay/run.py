@@ -8,7 +8,7 @@ from functools import partial
 
 from ..terminal import say
 from ..traces import options
-from ..traces.output import text_stream, write_output
+from ..traces.output import opening, text_stream, write_output
 from ..traces.read import Trace
 from ..traces.rivals import GRID, in_hindsight, oracle, thresholds
 from ..traces.run import Remembered, Run
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """`cachelayer replay`; the exit status."""
     configs = [config(text) for text in args.config or ("exact", "default")]
     trace = options.trace_of(args)
-    say(words.opening(trace), text_stream(args))
+    say(opening(trace), text_stream(args))
     found = asyncio.run(replay(args, trace, configs))
     write_output(args, words.closing(found), found.plain(), partial(page, found))
     return 0
@@ -44,10 +44,9 @@ async def _replayed(
     layers = [await _through(one, trace, embedder, args) for one in configs]
     given = args.threshold or SHOWN
     levels = sorted({*(float(level) for level in GRID), *given})
-    meter = options.progress(args, "thresholds", len(trace.asked))
     vectors = embedder.vectors([one.text for one in trace.asked])
-    runs, nearest = thresholds(trace.asked, vectors, levels, meter.update)
-    meter.end()
+    with options.progress(args, "thresholds", len(trace.asked)) as update:
+        runs, nearest = thresholds(trace.asked, vectors, levels, update)
     shown = [runs[levels.index(level)] for level in sorted(given)]
     peeked = in_hindsight(runs, args.bound)
     if peeked is not None:
@@ -59,7 +58,5 @@ async def _replayed(
 
 
 async def _through(one: Config, trace: Trace, embedder: Remembered, args: argparse.Namespace) -> Tally:
-    meter = options.progress(args, one.name, len(trace.asked))
-    tally = await Run(trace.asked, one, embedder).run(meter.update)
-    meter.end()
-    return tally
+    with options.progress(args, one.name, len(trace.asked)) as update:
+        return await Run(trace.asked, one, embedder).run(update)

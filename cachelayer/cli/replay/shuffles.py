@@ -83,12 +83,11 @@ async def orders(
     for one in configs:
         if one.policy.semantic is False:
             continue
-        meter = options.progress(args, f"{one.name}, shuffled", args.shuffles)
         runs = []
-        for seed in range(args.shuffles):
-            runs.append(await Run(shuffled(trace, seed), one, embedder).run(lambda done: None))
-            meter.update(seed + 1)
-        meter.end()
+        with options.progress(args, f"{one.name}, shuffled", args.shuffles) as update:
+            for seed in range(args.shuffles):
+                runs.append(await Run(shuffled(trace, seed), one, embedder).run(lambda done: None))
+                update(seed + 1)
         out.append(Orders(one.name, one.policy.max_error_rate, runs))
     return out
 

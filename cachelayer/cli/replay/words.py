@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..charts import NOTHING, duration
 from ..terminal import table
 from ..traces.intervals import percent
-from ..traces.read import Asked, Trace
+from ..traces.read import Asked
 from ..traces.tally import Tally
 from .result import Replayed
 
@@ -25,28 +25,6 @@ HEAD = (
     "saved",
 )
 HINDSIGHT = "threshold in hindsight"
-
-
-def opening(trace: Trace) -> str:
-    """What the trace holds."""
-    asked = [one for one in trace.asked if one.counted]
-    texts = len({one.key for one in asked})
-    truths = len({(one.scope, one.truth) for one in asked})
-    kind = "pairs" if trace.pairs else "requests"
-    text = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
-    if trace.skipped.count:
-        text += f"\n{trace.skipped}"
-    if trace.unlabelled:
-        text += (
-            f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "
-            "record with shadow checks and answers='digest' or 'text'"
-        )
-    if trace.prose > 0.1:
-        text += (
-            f"\n{trace.prose:.0%} of the answers are prose without a label: one that says the same in other words "
-            "counts as wrong here, so errors are overstated; give labels"
-        )
-    return text
 
 
 def peeking(run: Tally) -> Tally:

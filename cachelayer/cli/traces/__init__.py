@@ -8,5 +8,5 @@ tally           what came of a run
 rivals          static thresholds, and an oracle
 intervals       intervals for shares
 options         options that `replay` and `calibrate` share
-output, progress   what they write at the end, and meanwhile
+output, progress   what they write, and how far they are
 """

@@ -83,11 +83,10 @@ async def embedded(trace: Trace, args: argparse.Namespace) -> AsyncIterator[Reme
     embedder = OnnxEmbedder(args.model)
     known = Remembered(embedder)
     texts = [one.text for one in trace.asked]
-    meter = progress(args, "embedding", len(set(texts)))
     await embedder.start()
     try:
-        await known.learn(texts, meter.update)
-        meter.end()
+        with progress(args, "embedding", len(set(texts))) as update:
+            await known.learn(texts, update)
         yield known
     finally:
         await embedder.aclose()

@@ -1,4 +1,4 @@
-"""What `replay` and `calibrate` write at the end: lines for people, JSON for programs, a page."""
+"""What `replay` and `calibrate` write: what the trace holds; at the end lines for people, JSON for programs, a page."""
 
 from __future__ import annotations
 
@@ -11,6 +11,29 @@ from typing import Any, TextIO
 
 from .. import report
 from ..terminal import say
+from .read import Trace
+
+
+def opening(trace: Trace) -> str:
+    """What the trace holds."""
+    asked = [one for one in trace.asked if one.counted]
+    texts = len({one.key for one in asked})
+    truths = len({(one.scope, one.truth) for one in asked})
+    kind = "pairs" if trace.pairs else "requests"
+    text = f"{trace.name}: {len(asked):,} {kind}, {texts:,} different, {truths:,} different answers"
+    if trace.skipped.count:
+        text += f"\n{trace.skipped}"
+    if trace.unlabelled:
+        text += (
+            f"\n{trace.unlabelled:,} left out: served by similarity and never checked, or recorded without an answer; "
+            "record with shadow checks and answers='digest' or 'text'"
+        )
+    if trace.prose > 0.1:
+        text += (
+            f"\n{trace.prose:.0%} of the answers are prose without a label: one that says the same in other words "
+            "counts as wrong here, so errors are overstated; give labels"
+        )
+    return text
 
 
 def text_stream(args: argparse.Namespace) -> TextIO:

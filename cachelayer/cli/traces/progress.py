@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 _EVERY = 0.2
@@ -10,20 +11,20 @@ _EVERY = 0.2
 
 
 class Meter:
-    """`update(done)` tells how far a job of `total` steps is; `end()` closes the line."""
+    """Shows how far a job of `total` steps is: `with Meter(...) as update: update(done)`."""
 
     def __init__(self, name: str, total: int, out: TextIO) -> None:
         self._name, self._total, self._out = name, max(total, 1), out
         self._live = out.isatty()
-        self._started = self._told_at = time.monotonic()
+        self._started = self._written_at = time.monotonic()
         self._tenth = 0
 
     def update(self, done: int) -> None:
         """So many steps are done."""
         now = time.monotonic()
         if self._live:
-            if now - self._told_at >= _EVERY or done >= self._total:
-                self._told_at = now
+            if now - self._written_at >= _EVERY or done >= self._total:
+                self._written_at = now
                 self._out.write(f"\r\x1b[K{self._line(done, now)}")
                 self._out.flush()
         elif done * 10 // self._total > self._tenth:
@@ -36,7 +37,10 @@ class Meter:
         rest = f", {left:.0f} s left" if done < self._total else f", {spent:.1f} s"
         return f"{self._name}: {done:,} of {self._total:,} ({done / self._total:.0%}{rest})"
 
-    def end(self) -> None:
+    def __enter__(self) -> Callable[[int], None]:
+        return self.update
+
+    def __exit__(self, *fault: object) -> None:
         """Leave the line as it is."""
         if self._live:
             self._out.write("\n")
