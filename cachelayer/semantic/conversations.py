@@ -72,9 +72,10 @@ def gather(
     talks: Conversations,
     k: int,
 ) -> tuple[list[Candidate], int]:
-    """The `k` to decide among by falling similarity, and how many of `ids` have no entry any more.
+    """The `k` candidates to decide among, by falling similarity, and how many of `ids` have no entry any more.
 
-    What was asked in the same conversation comes first, then entries before which the assistant said the same.
+    If there are more than `k`, entries of the same conversation are preferred, then those that follow the same last
+    turn.
     """
     near = [pair for pair in zip(scores.tolist(), ids.tolist(), strict=True) if pair[1] >= 0]
     live = [(s, i, e) for s, i in near if (e := entries.get(i)) is not None and e.partition == ask.partition]

@@ -83,7 +83,7 @@ class InFlight:
             self._flights.pop(place, None)
 
     def near(self, partition: bytes, query: Query) -> list[tuple[Candidate, Flight]]:
-        """The nearest flights of the running loop, most similar first; none that waits for whoever asks."""
+        """The nearest flights of the running loop, most similar first; none of a call that this one is part of."""
         here = self._flights.get((id(asyncio.get_running_loop()), partition))
         if not here:
             return []

@@ -193,7 +193,7 @@ class Lookup:
         return reason
 
     def _join(self, ask: Ask, query: Query) -> Flight | Candidate | None:
-        """The flight to join, or the one beside which the request is to be read first."""
+        """The flight to join, or the candidate beside which the request is read closely before that is decided."""
         near = self.inflight.near(ask.partition, query)
         fit = self.apart.sift(ask.partition, query, [one for one, _ in near])
         if not (near := [(one, flight) for one, flight in near if one in fit]):
@@ -280,14 +280,14 @@ class Lookup:
 
     @staticmethod
     def _doubted(ask: Ask, near: Sequence[Candidate]) -> Candidate | None:
-        """The one beside which the last decision wants the request to be read closely."""
+        """The candidate beside which the last decision wants the request to be read closely."""
         doubted = None if ask.decision is None else ask.decision.doubted
         return None if doubted is None else next((c for c in near if c.entry == doubted), None)
 
     async def _read_closely(
         self, ask: Ask, query: Query, chosen: Candidate, budgets: Budgets | None
     ) -> Query | None:
-        """The query to be judged anew: read token by token beside a candidate, or where that fails, never to be.
+        """The query to judge again, with its close reading beside `chosen`; without one if that fails.
 
         None if the model changed meanwhile.
         """

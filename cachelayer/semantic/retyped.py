@@ -1,7 +1,8 @@
-"""Entries by what remains of their words once they are normalized: finds a request that was only typed differently.
+"""Finds entries with the same normalized words: requests that were only typed differently.
 
 This needs no vector: it takes microseconds, where an embedder takes milliseconds. The decider then compares both texts
-in full."""
+in full.
+"""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ COOLING: Final = 0.995
 class Ledger:
     """Chooses the risk up to which one serves under one bound.
 
-    `margin`: standard deviations of a Poisson count kept between the predicted number of wrong answers and what the
-    bound allows after `horizon` more hits, but at least after so many hits that it allows `fewest` wrong ones: on
-    fewer a small bound says little, and a margin for them would leave a third of it. Recent requests (about
-    1 / `decay`) predict the coming ones.
+    `margin`: how many standard deviations (of a Poisson count) the predicted number of wrong answers stays below what
+    the bound allows. Both are counted after `horizon` more hits, and at least after so many that the bound allows
+    `fewest` wrong ones: with fewer hits the margin would take two thirds of a small bound. The latest requests, about
+    1 / `decay` of them, stand for the coming ones.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Whose evidence may move what: no single principal talks a whole function into trust, or out of it.
 
-While one principal alone asks a function, it teaches itself. Once there are others, what scopes share (the risk model,
-its calibration) learns from a named one only so far as the others keep up: at most as much as all of them together,
-beyond a start of `ALONE` labels. What it found wrong is held back until a second one found something wrong too. Its
-own scope heeds it at once: there `Caution` raises every predicted risk. Requests of no named principal are the
-owner's own traffic and are never held back.
+While one principal alone asks a function, everything it shows is learned. Once there are others, what all scopes share
+(the risk model, its calibration) learns from a named principal only `ALONE` labels and then as many as from all others
+together. A wrong answer that it shows waits until a second principal has shown one, too. The scope where it was shown
+takes it into account at once: there `Caution` raises every predicted risk. Requests without a principal are the owner's
+own traffic and never wait.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class Evidence:
         self._held: dict[str, list[Lesson]] = {}
 
     def joins(self, principal: str) -> bool:
-        """Whether this is the second to speak, after a named one: what that one taught itself now concerns another.
+        """Whether this principal is the second one, after a single named one.
 
-        It then weighs as much as `ALONE` labels.
+        What the first taught then weighs as much as `ALONE` labels at most, because it now concerns another.
         """
         if len(self._taught) != 1 or principal in self._taught or "" in self._taught:
             return False
@@ -62,7 +62,7 @@ class Evidence:
         return True
 
     def heed(self, principal: str, lesson: Lesson) -> Iterator[Lesson]:
-        """The lessons to learn now: this one, none, or with it those that were held back for want of a second voice."""
+        """The lessons to learn now: none, this one, or with it those that waited for a second principal's."""
         mine = self._taught.get(principal, 0)
         alone = not self._taught or (mine > 0 and len(self._taught) == 1)
         if principal and not alone and mine >= ALONE + (self._total - mine):

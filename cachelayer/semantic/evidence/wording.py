@@ -1,4 +1,4 @@
-"""What the words say where vectors agree: guards with a record, near-minimal pairs, words that go with an answer.
+"""What the words add to the vote of the neighbours: guards with a record, overlap, words that go with an answer.
 
 A guard's objection means little in one function ("transfer 5 euros" / "transfer 9 euros" are one intent) and
 everything in another. So each function keeps a record: when this guard objected to every entry of the answer that
@@ -27,8 +27,9 @@ _NO_WORDS: Final[Mapping[str, int]] = {}
 
 
 class Signatures:
-    """The last `most` texts read, with what was read. `read`, `words`: by whom, where another part reads and keeps them
-    (0); `words` are asked for of texts of which nothing else is.
+    """Texts to signatures. The last `most` are kept; 0 keeps none, for a `read` that remembers what it read.
+
+    `words`: a cheaper way to the words of a text, for texts of which nothing else is asked.
     """
 
     def __init__(
@@ -125,9 +126,9 @@ class WordCounts:
 
 
 def objections(mine: Signature, entries: Iterable[Signature]) -> tuple[list[int], bool]:
-    """The guards that object to every one of `entries`, and whether any objects to the first.
+    """The guards that object to every one of `entries`, and whether any guard objects to the first.
 
-    No further entry is taken once none is left.
+    Stops at the first entry to which no guard objects.
     """
     each = iter(entries)
     first = next(each)

@@ -1,7 +1,7 @@
-"""The second reading of a pair: both texts token by token, off the loop, where words alone would decide.
+"""The second reading of a pair: both texts token by token, off the event loop.
 
-It costs the encoding of the candidate's text, and only where a function has no evidence of its own to go by. Tokens
-are not kept with entries: they take ten times the room of the rest.
+It is made where the words alone leave a doubt and the function has no evidence of its own. It costs the encoding of the
+candidate's text: tokens are not kept with entries, because they take ten times the room of everything else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ...types import Candidate, Query
 from .late_interaction import Tokens, closeness
 
 TEXTS: Final = 256
-"""Texts whose tokens are remembered: some 5 MB of questions, since one candidate is often doubted again."""
+"""Texts whose tokens are remembered, about 5 MB of questions: one candidate is often doubted again."""
 
 
 class CloseReader:
@@ -35,9 +35,9 @@ class CloseReader:
     async def read(
         self, embedder: Any, query: Query, candidate: Candidate, tenant: str | None = None
     ) -> Query | None:
-        """The query with what a close reading of the candidate shows; None if a text cannot be read whole.
+        """The query with the measures of a close reading beside the candidate; None if a text cannot be read whole.
 
-        What was read for one tenant is read anew for another, whom its haste would tell of the text.
+        Texts are remembered per tenant: a fast answer would tell another tenant that somebody asked the same.
         Raises what the embedder raises.
         """
         texts = (query.text, candidate.text)

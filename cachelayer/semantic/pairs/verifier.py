@@ -1,9 +1,15 @@
 """The probability that two requests take the same answer, from the two requests alone.
 
-Texts are read once and remembered; what differs between two is put to boosted trees, and their score to a table of
-risks: the share of one-edit traps that score as high, times a caution. So `1 - probability` bounds what is served
-wrongly of pairs as hard as those traps, before anything is known of the function. Where earlier turns differ, contexts
-are compared too (contexts.py). See benchmarks/decide/train_pairs.py and train_talks.py.
+Each text is read once and remembered. In this order:
+
+1. the same request, typed differently: `repeats`;
+2. guards that forbid: `forbidding`;
+3. features of what differs, boosted trees, and a table from score to risk: the share of generated traps with one edit
+   that score as high, times a factor. So `1 - probability` bounds the share of such traps that is served;
+4. guards that are asked last, because few pairs come so far: `late`, `story`;
+5. the earlier turns, if they differ (contexts.py).
+
+The weights come from benchmarks/decide/train_pairs.py, train_close.py and train_talks.py.
 """
 
 from __future__ import annotations
@@ -95,8 +101,10 @@ class PairVerifier:
     def __init__(self) -> None:
         self._readings = ReadingCache(REMEMBERED)
         self._judged: dict[int, tuple[Query, dict[tuple[int, str, bool], tuple[float, str]]]] = {}
-        """The last queries, as read first, and what was said of each by entry, text and whether it was read closely: a
-        decision may ask twice, a closer reading once more, and what all that teaches again."""
+        """The last queries, and what was judged of each, by entry, text and whether the pair was read closely.
+
+        One query is judged several times: by a decision, after a close reading, and when its answer is learned.
+        """
 
     def clear(self) -> None:
         """Forget every text that was read."""

@@ -82,11 +82,11 @@ class Reading:
         return self.signature.names
 
     def ready(self) -> None:
-        """Make what every comparison asks for."""
+        """Make now what every comparison asks for."""
         _ = self.vectors, self.signature.vocabulary, self._gist()
 
     def says(self, other: Reading) -> bool:
-        """Whether both say one thing in the plainest words. Of a text that cools only a hash of these is kept."""
+        """Whether both are the same in plain form. Compared by hash first, which outlives the rest of a reading."""
         return self._gist() == other._gist() and self.plain == other.plain != ()
 
     def _gist(self) -> int:

@@ -63,7 +63,7 @@ class Signature:
         return self.vocabulary if name == "vocabulary" else self.stems
 
     def cool(self) -> None:
-        """Give back the memory of what can be made again."""
+        """Release what can be made again."""
         try:
             del self.vocabulary, self.stems
         except AttributeError:
