@@ -67,7 +67,7 @@ class Served:
         self.handle.function.quiet = True  # by Cache-Status
         self.policy = self.handle.function.policy
         self.engine = engine_of(layer)
-        self.raws = self.handle.raw_forms()
+        self.raws = self.handle.transport_forms()
         self.now = self.engine.clock.monotonic
         self.guard = self.engine.faults.guard
         self.limit = self.policy.max_item_bytes

@@ -57,7 +57,7 @@ class CacheLayerCache(Undivided, BaseCache):
         self.codec = LangChainCodec(allowed)
         self._shelf = Shelf(layer.wrap(_generate, name=name, codec=self.codec, shadow=0, **options))
         self._handle = self._shelf.handle
-        self._raw = self._handle.raw_forms()
+        self._raw = self._handle.transport_forms()
         self._waiting = _Waiting()
 
     def lookup(self, prompt: str, llm_string: str) -> RETURN_VAL_TYPE | None:
@@ -127,7 +127,7 @@ class CacheLayerCache(Undivided, BaseCache):
     def _raw_of(self, prompt: str, llm_string: str) -> bytes | None:
         """What leads straight to an entry; None if more than tenant and arguments decides."""
         scope = self._handle.scope
-        tenant = None if scope is None else scope.lane
+        tenant = None if scope is None else scope.only_tenant
         if not self._handle.function.linkable or (scope is not None and tenant is None):
             return None
         head = f"{len(llm_string)},{-1 if tenant is None else len(tenant)},{tenant}"

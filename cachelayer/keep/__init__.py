@@ -6,7 +6,7 @@ terms           how long an answer is kept, and under which tags
 keeper          reads and writes the in-process tier
 holdings        all entries by tag, scope and id
 invalidation    what was declared invalid
-rawforms        raw forms of a transport
+transport_forms   bytes of a request that lead straight to an entry
 streams         streams as they are kept
 parts           what an answer was built from
 accounts        what it cost

@@ -9,7 +9,7 @@ from typing import Any
 from ..exact.answers.frozen import Frozen
 from ..exact.answers.joining import Joins, joined
 from ..exact.keys.identity import Identifier, Identity
-from ..exact.memory.lane import Lane
+from ..exact.memory.raw_forms import RawForms
 from ..exact.memory.table import Memory, Slot
 from ..exact.wire.codec import Codec
 from ..flow.attempt import Faults
@@ -21,8 +21,8 @@ from ..semantic.freshness import time_sensitive
 from ..semantic.tier import SimilarTier
 from ..types import Match, Reason, Source
 
-MAX_LANES = 4096
-"""Tenants per function that have raw forms of their own; beyond that, the oldest lane is dropped."""
+MAX_TENANTS = 4096
+"""Tenants per function that have raw forms of their own; beyond that, those of the oldest are dropped."""
 
 
 class Build:
@@ -51,7 +51,7 @@ class Scope:
     deadline: float | None = None
     """Monotonic seconds."""
     tightening: Tightening = NOT_TIGHTENED
-    lane: str | None = None
+    only_tenant: str | None = None
     """The tenant again if nothing else is set: only then may calls be looked up by the raw form of their arguments."""
     build: Build | None = None
     """The answer that is being made in this context."""
@@ -115,21 +115,22 @@ class Function:
         self.tracing: Any = None
         """`tracing.Tracing`, where requests are traced."""
         self._json = identifier.json_only
-        self.lane = Lane(self._json)
-        self.lanes: dict[str | None, Lane] = {}
+        self.raw_forms = RawForms(self._json)
+        self.raw_forms_by: dict[str | None, RawForms] = {}
+        """The same by tenant."""
         self.scopes: dict[str | None, bytes] = {}
         """Canonical bytes of (name, tenant), by tenant."""
 
-    def lane_of(self, tenant: str | None) -> Lane:
-        """The lane of a tenant, made when first needed."""
+    def raw_forms_of(self, tenant: str | None) -> RawForms:
+        """The raw forms of a tenant, made when first needed."""
         if tenant is None:
-            return self.lane
-        lane = self.lanes.get(tenant)
-        if lane is None:
-            if len(self.lanes) >= MAX_LANES:
-                self.lanes.pop(next(iter(self.lanes)), None)
-            lane = self.lanes[tenant] = Lane(self._json)
-        return lane
+            return self.raw_forms
+        forms = self.raw_forms_by.get(tenant)
+        if forms is None:
+            if len(self.raw_forms_by) >= MAX_TENANTS:
+                self.raw_forms_by.pop(next(iter(self.raw_forms_by)), None)
+            forms = self.raw_forms_by[tenant] = RawForms(self._json)
+        return forms
 
     def seen(self, answer: Any) -> Any:
         """What is read of an answer (for a stream, the list of its chunks): itself, or the owner's view of it."""

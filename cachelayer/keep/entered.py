@@ -23,7 +23,7 @@ def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
     """Set `scope` for the calls inside. Raises ConfigurationError if the block ends in another context, but well."""
     build = enclosing(scope.build)
     simple = scope.deadline is None and build is None and scope.tightening == Scope().tightening
-    token = variable.set(replace(scope, lane=scope.tenant if simple else None, build=build))
+    token = variable.set(replace(scope, only_tenant=scope.tenant if simple else None, build=build))
     well = False
     try:
         yield
@@ -40,7 +40,7 @@ def entered(variable: ContextVar[Scope | None], scope: Scope) -> Iterator[None]:
 
 @lru_cache(4096)
 def _scope_of(tenant: str | None, credentials: bytes) -> Scope:
-    return Scope(tenant, credentials.hex(), lane=tenant)
+    return Scope(tenant, credentials.hex(), only_tenant=tenant)
 
 
 class Entered:
@@ -59,8 +59,10 @@ class Entered:
         tenant = tenant or old.tenant
         build = enclosing(old.build)
         simple = old.deadline is None and build is None and old.tightening is NOT_TIGHTENED
-        lane = tenant if simple else None
-        self._scope = replace(old, tenant=tenant, principal=alone.principal, lane=lane, build=build)
+        only_tenant = tenant if simple else None
+        self._scope = replace(
+            old, tenant=tenant, principal=alone.principal, only_tenant=only_tenant, build=build
+        )
 
     def __enter__(self) -> None:
         self._token = self._var.set(self._scope)

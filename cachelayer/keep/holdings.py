@@ -15,7 +15,7 @@ from ..exact.keys.canonical import compact, decode, encode
 from ..exact.memory.table import Gone, Memory, Slot
 from ..flow import forks
 from ..flow.deferred import Deferred
-from .call import MAX_LANES, Call, Function
+from .call import MAX_TENANTS, Call, Function
 from .invalidation import Invalidation, Wanted, within
 
 STEP = 256
@@ -82,7 +82,7 @@ class Holdings:
 
     def scope_of(self, function: Function, tenant: str | None) -> bytes:
         scope = compact(encode([function.name, tenant]))
-        if len(function.scopes) < MAX_LANES:
+        if len(function.scopes) < MAX_TENANTS:
             function.scopes[tenant] = scope
         self._names.add(function.name)
         return scope

@@ -290,4 +290,4 @@ class Keeper(Holdings):
         function = call.function
         if function.linkable:
             with self._guard, self.lock:
-                function.lane_of(call.tenant).link(function.memory, slot, call.args, call.kwargs)
+                function.raw_forms_of(call.tenant).link(function.memory, slot, call.args, call.kwargs)

@@ -47,7 +47,7 @@ class Shortcuts:
             return
         known = Slot(call.digest, call.canonical, None, 0, meta=seen)
         with self._shared.keeper.lock:
-            call.function.lane_of(call.tenant).link(self, known, call.args, call.kwargs)
+            call.function.raw_forms_of(call.tenant).link(self, known, call.args, call.kwargs)
 
     def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool:
         """Let `raws[digest]` lead to `slot`, at the expense of the oldest; see `Memory.link`."""
@@ -79,8 +79,8 @@ class Shortcuts:
         if function.tracing is not None or function.stats.ledger is not None:
             return None
         if scope is None:
-            return function.lane.find(args, kwargs)
-        own = None if scope.lane is None else function.lanes.get(scope.lane)
+            return function.raw_forms.find(args, kwargs)
+        own = None if scope.only_tenant is None else function.raw_forms_by.get(scope.only_tenant)
         return None if own is None else own.find(args, kwargs)
 
     def served(self, function: Function, seen: Seen, answer: Any, at: float) -> tuple[bool, Any]:

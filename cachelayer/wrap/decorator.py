@@ -14,7 +14,7 @@ from orjson import dumps
 from xxhash import xxh3_64_intdigest
 
 from ..errors import StoreFault
-from ..exact.memory.lane import STRICT
+from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
 from ..flow.readers import Closable
 from ..keep.call import Scope
@@ -99,17 +99,18 @@ def _past_memory(handle: Handle, shortcuts: Shortcuts, current: ScopeOf) -> Any:
 
 def _coroutine(handle: Handle, current: ScopeOf) -> Any:
     function, answer, now = handle.function, handle.engine.answer, handle.engine.clock.monotonic
-    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
-    texts, dicts, find = lane.texts, lane.positional, lane.find
+    forms, forms_by = function.raw_forms, function.raw_forms_by
+    stats, linkable = function.stats, function.linkable
+    texts, dicts, find = forms.texts, forms.positional, forms.find
     shortcuts = handle.engine.tiers.shortcuts
     if function.formed and shortcuts is not None:
         return _past_memory(handle, shortcuts, current)
 
     async def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
-        if linkable and (scope is None or scope.lane is not None):
+        if linkable and (scope is None or scope.only_tenant is not None):
             if scope is not None:
-                own = lanes.get(scope.lane)
+                own = forms_by.get(scope.only_tenant)
                 slot = None if own is None else own.find(args, kwargs)
             elif kwargs or len(args) != 1 or (kind := type(args[0])) not in _LONE:
                 slot = find(args, kwargs)
@@ -123,8 +124,8 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
                     slot = None if pair is None or pair[0] != raw else pair[1]
                 except TypeError:
                     slot = None
-                if slot is None and lane.marshalled:
-                    slot = lane.by_marshal(args, dicts)
+                if slot is None and forms.marshalled:
+                    slot = forms.by_marshal(args, dicts)
             if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
                 slot.used = at
@@ -143,12 +144,13 @@ def _coroutine(handle: Handle, current: ScopeOf) -> Any:
 
 def _plain(handle: Handle, current: ScopeOf) -> Any:
     function, answer, now = handle.function, handle.engine.answer_now, handle.engine.clock.monotonic
-    lane, lanes, stats, linkable = function.lane, function.lanes, function.stats, function.linkable
+    forms, forms_by = function.raw_forms, function.raw_forms_by
+    stats, linkable = function.stats, function.linkable
 
     def cached(*args: Any, **kwargs: Any) -> Any:
         scope, at = current(), now()
-        if linkable and (scope is None or scope.lane is not None):
-            own = lane if scope is None else lanes.get(scope.lane)
+        if linkable and (scope is None or scope.only_tenant is not None):
+            own = forms if scope is None else forms_by.get(scope.only_tenant)
             slot = None if own is None else own.find(args, kwargs)
             if slot is not None and slot.fresh_until > at:
                 slot.hits += 1
@@ -170,9 +172,9 @@ def _fresh_stream(handle: Handle, args: Any, kwargs: Any, scope: Scope | None) -
     """The replay of a stored stream if the raw form leads to one, else None."""
     function, now = handle.function, handle.engine.clock.monotonic
     at, stats = now(), function.stats
-    if function.linkable and (scope is None or scope.lane is not None):
-        lane = function.lane if scope is None else function.lanes.get(scope.lane)
-        slot = None if lane is None else lane.find(args, kwargs)
+    if function.linkable and (scope is None or scope.only_tenant is not None):
+        forms = function.raw_forms if scope is None else function.raw_forms_by.get(scope.only_tenant)
+        slot = None if forms is None else forms.find(args, kwargs)
         if slot is not None and slot.fresh_until > at:
             slot.hits += 1
             slot.used = at

@@ -12,7 +12,7 @@ from ..exact.keys.identity import Identity
 from ..exact.memory.slot import Slot
 from ..flow.background import offloaded
 from ..keep.call import Call, Function, Scope
-from ..keep.rawforms import RawForms
+from ..keep.transport_forms import TransportForms
 from ..path.engine import Engine
 from ..path.explain import Explanation, explain
 from ..signatures import stand_for
@@ -118,12 +118,12 @@ class Handle:
         return await self.engine.serve(self.now(args, kwargs))
 
     async def landed(self, *args: Any, **kwargs: Any) -> tuple[Outcome, Slot | None]:
-        """The outcome, and the entry behind it, where a transport's raw form may lead to it (see `RawForms`)."""
+        """The outcome, and the entry behind it, where a transport's raw form may lead to it (see `TransportForms`)."""
         return await self.engine.landed(self.now(args, kwargs))
 
-    def raw_forms(self) -> RawForms:
+    def transport_forms(self) -> TransportForms:
         """A table of a transport's raw forms for this function."""
-        return RawForms(self.function, self.engine.keeper)
+        return TransportForms(self.function, self.engine.keeper)
 
     async def bypass(self, *args: Any, **kwargs: Any) -> Any:
         """The backend's answer; nothing is read or stored."""

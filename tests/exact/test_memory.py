@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory_slots import canonical, digest, slot_for
 
 from cachelayer.exact.memory.invariants import check
-from cachelayer.exact.memory.lane import Lane
+from cachelayer.exact.memory.raw_forms import RawForms
 from cachelayer.exact.memory.slot import weight_of_raw
 from cachelayer.exact.memory.table import MAX_LINKS, Memory, Raws, Slot
 
@@ -181,7 +181,7 @@ def test_hits_from_threads_while_slots_come_and_go_read_whole_answers() -> None:
 
 def test_a_raw_form_holds_no_more_than_it_is_counted_for() -> None:
     """Bytes that orjson wrote hold the buffer that they were written in."""
-    lane, memory = Lane(), Memory(1 << 30, max_item_bytes=1 << 20)
+    forms, memory = RawForms(), Memory(1 << 30, max_item_bytes=1 << 20)
     bodies = [{"text": "x" * 900, "n": n} for n in range(200)]
     slots = [Slot(n, b"%d" % n, "answer", 100) for n in range(200)]
     for slot in slots:
@@ -189,7 +189,7 @@ def test_a_raw_form_holds_no_more_than_it_is_counted_for() -> None:
     before = memory.bytes
     tracemalloc.start()
     for slot, body in zip(slots, bodies, strict=True):
-        lane.link(memory, slot, (body,), {})
+        forms.link(memory, slot, (body,), {})
     grown, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert grown <= memory.bytes - before
@@ -203,7 +203,7 @@ def test_a_call_of_any_form_leads_to_the_entry_that_answered_it_before(
     args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     memory, (slot, other) = memory_with(0, 2)
-    lane = Lane()
-    lane.link(memory, slot, args, kwargs)
-    lane.link(memory, other, (*args, "more"), kwargs)
-    assert lane.find(args, kwargs) is slot
+    forms = RawForms()
+    forms.link(memory, slot, args, kwargs)
+    forms.link(memory, other, (*args, "more"), kwargs)
+    assert forms.find(args, kwargs) is slot

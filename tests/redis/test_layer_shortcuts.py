@@ -151,7 +151,7 @@ async def test_requests_remembered_are_bounded_in_bytes_and_erased(server: Serve
                 assert 0 < shortcuts.bytes <= 20_000
         assert len(calls) == 60
         await layer.erase()
-        assert shortcuts.bytes == 0 and not ask.function.lane.positional
+        assert shortcuts.bytes == 0 and not ask.function.raw_forms.positional
 
 
 class Watched:

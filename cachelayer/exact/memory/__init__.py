@@ -2,7 +2,7 @@
 
 table           finds, adds and removes: start here
 slot            one entry, and what it weighs
-lane            raw forms: bytes of arguments that lead straight to an entry
+raw_forms       bytes of arguments that lead straight to an entry
 eviction        which slot goes
 ghosts          remembers what was evicted
 calendar        slots by the time at which they expire

@@ -23,7 +23,7 @@ class Links(Protocol):
     def link(self, slot: Slot, raws: Raws, digest: int | str, raw: bytes | str) -> bool: ...
 
 
-class Lane:
+class RawForms:
     """The raw forms of one function and tenant. Reading takes no lock and counts nothing.
 
     A single text is its own raw form. Otherwise it is JSON by orjson, if every argument is of a plain class, or if the

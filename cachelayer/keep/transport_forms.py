@@ -11,7 +11,7 @@ from .call import Function
 from .keeper import Keeper
 
 
-class RawForms:
+class TransportForms:
     """For one wrapped function. Bytes are compared in full; a form leads nowhere once its entry is gone.
 
     The caller must make sure that equal bytes always mean equal requests: whatever identifies an answer beside the body
