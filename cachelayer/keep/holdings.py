@@ -145,7 +145,8 @@ class Holdings:
             return {}
         with self.lock:
             later = [one for one in self._log if one.epoch > first]
-        gone = {tag: at for tag, at in read.items() if at < self.unheard}
+        unknown = max(self._past, self.unheard)
+        gone = {tag: at for tag, at in read.items() if at < unknown}
         for one in later:
             tags = read.keys() if one.everything else read.keys() & one.tags
             gone.update((tag, read[tag]) for tag in tags if read[tag] < one.epoch)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -40,3 +42,28 @@ async def test_no_name_by_accident_takes_everything(name: object) -> None:
         with pytest.raises(ConfigurationError, match=f"={name!r}: name a (tenant|function)"):
             await mistake
     assert (await ask.outcome("a")).source is Source.MEMORY
+
+
+async def each_tag(layer: CacheLayer, ask: Any) -> None:
+    await layer.invalidate(tags=["mine"])
+    for n in range(1500):
+        await layer.invalidate(tags=[f"t{n}"])
+
+
+async def each_call(layer: CacheLayer, ask: Any) -> None:
+    await ask.invalidate("q")
+    for n in range(17_000):
+        await ask.invalidate(str(n))
+
+
+@pytest.mark.parametrize("forget", [each_tag, each_call])
+async def test_what_was_forgotten_while_an_answer_was_made_counts_however_much_was_forgotten_after_it(
+    forget: Callable[[CacheLayer, Any], Awaitable[None]],
+) -> None:
+    layer, gate = CacheLayer(semantic=False), Gate()
+    ask = layer.wrap(gate, name="ask", tags=["mine"])
+    asking = asyncio.create_task(ask.outcome("q"))
+    await gate.entered()
+    await forget(layer, ask)
+    gate.open()
+    assert (await asking).stored is Reason.INVALIDATED and layer.stats()["entries"] == 0

@@ -77,3 +77,21 @@ async def test_what_the_graph_holds_goes_with_the_entries_and_versions_are_bound
     for name in names:
         versions.see(name, 1)
     assert versions.get("d3999") == 1 and versions.get("d3899") is None and versions.get("d3900") == 1
+
+
+async def test_what_was_read_before_it_was_invalidated_is_not_kept_however_much_was_after_it() -> None:
+    books = Books(a="old")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            return str(found[0]["text"])
+
+        found = await search("a")
+        books.edit("a", "new")
+        for n in ("a", *range(1500)):  # as where an index is made anew
+            await layer.invalidate(documents=[n])
+        assert await ask("what?") == "old"
+        found = await search("a")
+        assert await ask("what?") == "new"
