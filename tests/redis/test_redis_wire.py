@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from redis_records import record
+from xxhash import xxh3_64_intdigest
 
 from cachelayer.errors import ConfigurationError, Unusable
 from cachelayer.exact.redis.seal import Seal
-from cachelayer.exact.redis.wire import HEADER, PEEK, Wire, digests
+from cachelayer.exact.redis.wire import HEADER, PEEK, SUMMED, Wire, digests
 from cachelayer.types import Reason, Record
 
 pytest.importorskip("cryptography")
@@ -78,6 +80,26 @@ def test_damage_is_never_served(seal, compress_above, data, record):
     assert (
         opened is None or opened[0] == record
     )  # a checksum that nobody needs beside a signature may be wrong
+
+
+@pytest.mark.parametrize("compress_above", [None, 0])
+@given(data=st.data(), record=records)
+def test_what_is_forged_with_a_right_checksum_is_refused_or_read_and_never_another_fault(
+    compress_above, data, record
+):
+    one = wire(Seal(), compress_above=compress_above)
+    raw = bytearray(written(record, one))
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(
+            st.integers(PEEK, min(len(raw), HEADER.size + 60) - 1) | st.integers(PEEK, len(raw) - 1)
+        )
+        raw[at] = data.draw(st.integers(0, 255))
+    del raw[data.draw(st.integers(HEADER.size, len(raw))) :]
+    raw[8:SUMMED] = xxh3_64_intdigest(raw[SUMMED:]).to_bytes(8, "little")
+    with suppress(Unusable):
+        opened = one.read(bytes(raw), record.key, record.canonical, 0.0, NOW)
+        assert opened is None or opened[0].canonical == record.canonical
+        assert opened is None or isinstance(opened[0].tags, tuple)
 
 
 @pytest.mark.parametrize("seal", [SEALS["signed"], SEALS["encrypted"]], ids=["signed", "encrypted"])
