@@ -114,7 +114,9 @@ class _Claim:
             return None
         at = self._clock()
         ends, begins = claims.get("exp"), claims.get("nbf")
-        if (ends is not None and not _later(ends, at)) or (begins is not None and _later(begins, at)):
+        if ends is not None and not (isinstance(ends, int | float) and at < ends):
+            return None
+        if begins is not None and not (isinstance(begins, int | float) and begins <= at):
             return None
         named = claims.get(self._claim)
         return named if isinstance(named, str) and named else None
@@ -131,10 +133,6 @@ class _Claim:
         if token[:7].lower() == "bearer ":  # in any case (RFC 9110, section 11.1)
             token = token[7:]
         return token.strip()
-
-
-def _later(moment: Any, now: float) -> bool:
-    return isinstance(moment, int | float) and moment > now
 
 
 def _claims(token: str, secret: bytes) -> dict[str, Any] | None:

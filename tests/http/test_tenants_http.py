@@ -242,7 +242,8 @@ def token(claims: dict[str, Any], *, alg: str = "HS256", key: bytes = KEY) -> st
     (token({"org": "acme", "exp": 500}), None), (token({"org": "acme", "nbf": 2000}), None),
     (token({"org": "acme"}, key=b"x" * 32), None), (token({"org": "acme"}, alg="none"), None),
     (token({"sub": "me"}), None), (token({"org": 5}), None), ("", None), ("a.b.c", None), ("x", None),
-    (token({"org": "acme", "exp": "soon"}), None),
+    (token({"org": "acme", "exp": "soon"}), None), (token({"org": "acme", "nbf": "2026-01-01"}), None),
+    (token({"org": "acme", "exp": 1000}), None), (token({"org": "acme", "nbf": 1000}), "acme"),
 ])  # fmt: skip
 def test_a_claim_counts_only_in_a_token_that_is_genuine_and_current(given: str, named: str | None) -> None:
     told = [(b"authorization", f"{scheme} {given}".encode()) for scheme in ("Bearer", "bearer")]
