@@ -122,9 +122,6 @@ class Channels:
         self._starter = Starter()
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def __len__(self) -> int:
-        return len(self._tasks)
-
     def open(self, channel: Channel, work: Callable[[Channel], Awaitable[None]]) -> None:
         """Start `work(channel)` as a task of its own; its first step runs at once."""
         with _LATER:  # `take` raises it, in its place

@@ -112,3 +112,38 @@ def test_riders_of_a_thread_that_is_to_end_make_their_own_call(end: type[BaseExc
         flights.ride_sync("key", ends, 10, 10)
     rider.join()
     assert told == [Alone]
+
+
+async def test_a_call_ends_with_its_last_rider_whatever_loop_that_is_on() -> None:
+    flights, ended = SingleFlight(ManualClock()), asyncio.Event()
+    ridden, leave = threading.Event(), threading.Event()
+
+    async def answer(_: object) -> str:
+        try:
+            return await asyncio.Future()
+        finally:
+            ended.set()
+
+    def ride() -> Any:
+        return flights.ride("key", answer, None, 10, 10)
+
+    async def briefly() -> None:
+        rider = asyncio.create_task(ride())
+        await asyncio.sleep(0)
+        ridden.set()
+        await asyncio.to_thread(leave.wait)
+        rider.cancel()
+        await asyncio.wait([rider])
+
+    leader = asyncio.create_task(ride())
+    await asyncio.sleep(0)
+    elsewhere = asyncio.create_task(asyncio.to_thread(asyncio.run, briefly()))
+    await asyncio.to_thread(ridden.wait)
+    leader.cancel()
+    await asyncio.wait([leader])
+    assert not ended.is_set() and len(flights) == 1
+    leave.set()
+    async with asyncio.timeout(60):
+        await ended.wait()
+    await elsewhere
+    assert len(flights) == 0

@@ -67,3 +67,20 @@ async def test_what_was_forgotten_while_an_answer_was_made_counts_however_much_w
     await forget(layer, ask)
     gate.open()
     assert (await asking).stored is Reason.INVALIDATED and layer.stats()["entries"] == 0
+
+
+@pytest.mark.parametrize("by_tag", [True, False])
+async def test_what_was_forgotten_before_an_answer_was_begun_or_of_others_does_not_count_against_it(
+    by_tag: bool,
+) -> None:
+    layer, gate = CacheLayer(semantic=False), Gate()
+    ask = layer.wrap(gate, name="ask", tags=["mine"])
+    other = layer.wrap(Gate(opened=True), name="other", tags=["other"])
+    await (layer.invalidate(tags=["mine"]) if by_tag else ask.invalidate("q"))
+    asking = asyncio.create_task(ask.outcome("q"))
+    await gate.entered()
+    await layer.invalidate(tags=["other"])
+    await layer.invalidate(scope={"function": "other"})
+    await other.invalidate("q")
+    gate.open()
+    assert (await asking).stored is None and (await ask.outcome("q")).source is Source.MEMORY

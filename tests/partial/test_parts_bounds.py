@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
 from books import Books
 
-from cachelayer import CacheLayer, Policy, Source
+from cachelayer import CacheLayer, Policy, Reason, Source
 from cachelayer.partial.graph import Versions
 
 
@@ -79,7 +81,19 @@ async def test_what_the_graph_holds_goes_with_the_entries_and_versions_are_bound
     assert versions.get("d3999") == 1 and versions.get("d3899") is None and versions.get("d3900") == 1
 
 
-async def test_what_was_read_before_it_was_invalidated_is_not_kept_however_much_was_after_it() -> None:
+async def one_by_one(layer: CacheLayer) -> None:
+    for n in ("a", *range(1500)):  # as where an index is made anew
+        await layer.invalidate(documents=[n])
+
+
+async def all_at_once(layer: CacheLayer) -> None:
+    await layer.erase()
+
+
+@pytest.mark.parametrize("invalidate", [one_by_one, all_at_once])
+async def test_what_was_read_before_it_was_invalidated_is_not_kept_however_much_was_after_it(
+    invalidate: Callable[[CacheLayer], Awaitable[None]],
+) -> None:
     books = Books(a="old")
     async with CacheLayer(semantic=False) as layer:
         search = layer.retrieval(books)
@@ -90,8 +104,8 @@ async def test_what_was_read_before_it_was_invalidated_is_not_kept_however_much_
 
         found = await search("a")
         books.edit("a", "new")
-        for n in ("a", *range(1500)):  # as where an index is made anew
-            await layer.invalidate(documents=[n])
-        assert await ask("what?") == "old"
+        await invalidate(layer)
+        asked = await ask.outcome("what?")
+        assert asked.answer == "old" and asked.stored is Reason.INVALIDATED
         found = await search("a")
         assert await ask("what?") == "new"

@@ -93,7 +93,7 @@ def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
     if type(last) is not dict or last.get("role") != "user":
         return None
     content: Any = last.get("content")
-    text = content if type(content) is str else text_of(content)
+    text = text_of(content)
     if not text:
         return None
     rest: Tree = "" if type(content) is str else [p for p in content if not _is_text(p)]
