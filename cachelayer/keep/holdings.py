@@ -173,7 +173,7 @@ class Holdings:
             held = [scope for memory in self._memories for scope in memory.scopes()]
         if "function" not in wanted:
             return held
-        begins = encode([wanted["function"]])[:-1] + b","
+        begins = encode([wanted["function"]])[:-1]
         return [
             scope for scope in held if scope.startswith(begins) or (scope[0] == 0 and within(scope, wanted))
         ]

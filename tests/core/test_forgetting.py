@@ -84,3 +84,17 @@ async def test_what_was_forgotten_before_an_answer_was_begun_or_of_others_does_n
     await other.invalidate("q")
     gate.open()
     assert (await asking).stored is None and (await ask.outcome("q")).source is Source.MEMORY
+
+
+@pytest.mark.parametrize("tenant", [None, "acme", "\ud800"])
+async def test_what_a_function_left_goes_with_its_name_for_every_tenant_and_no_other_s_does(
+    tenant: str | None,
+) -> None:
+    layer = CacheLayer(semantic=False)
+    ask, asks = (layer.wrap(Gate(opened=True), name=name) for name in ("ask", "ask, s"))
+    with layer.scope(tenant=tenant):
+        await ask("q")
+        await asks("q")
+        assert await layer.invalidate(scope={"function": "ask"}) == 1
+        assert (await asks.outcome("q")).source is Source.MEMORY
+        assert (await ask.outcome("q")).source is Source.BACKEND

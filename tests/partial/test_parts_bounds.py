@@ -109,3 +109,20 @@ async def test_what_was_read_before_it_was_invalidated_is_not_kept_however_much_
         assert asked.answer == "old" and asked.stored is Reason.INVALIDATED
         found = await search("a")
         assert await ask("what?") == "new"
+
+
+async def test_what_was_read_after_its_invalidation_is_good_until_the_next_one() -> None:
+    books = Books(a="A", b="B")
+    async with CacheLayer(semantic=False) as layer:
+        search = layer.retrieval(books)
+
+        @layer.cached
+        async def ask(question: str) -> str:
+            return question
+
+        await search("a")
+        await layer.invalidate(documents=["b"])
+        await search("b")
+        assert (await ask.outcome("what?")).stored is None
+        await layer.invalidate(documents=["b"])
+        assert (await ask.outcome("and?")).stored is Reason.INVALIDATED
