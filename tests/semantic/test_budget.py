@@ -13,21 +13,27 @@ from cachelayer.semantic.evidence.budget import Alarm, Interval, Ledger, Shift, 
 from cachelayer.semantic.evidence.calibration import BANDS, EDGES, Calibration, band
 from cachelayer.semantic.evidence.risk import Prior, RiskModel
 
-RISKS = st.lists(st.floats(1e-6, 0.999), min_size=1, max_size=300)
+SHARES = st.lists(st.tuples(st.floats(0.001, 3.0), st.booleans()), min_size=1, max_size=300)
 
 
-@given(RISKS, st.sampled_from([0.005, 0.01, 0.05, 0.2]))
+@given(SHARES, st.sampled_from([0.005, 0.01, 0.05, 0.2]), st.sampled_from([1.0, 0.5]))
 def test_the_mean_predicted_risk_of_what_is_served_never_exceeds_the_bound(
-    risks: list[float], bound: float
+    risks: list[tuple[float, bool]], bound: float, scale: float
 ) -> None:
     ledger, calibration = Ledger(bound), Calibration()
-    spent = 0.0
-    for risk in risks:
-        ledger.see(risk, calibration)
-        if ledger.admits(risk, calibration):
-            ledger.serve(risk, calibration)
-            spent += calibration.corrected(risk)
-            assert spent <= bound * ledger.hits + 1e-9
+    spent, ledger.scale = 0.0, scale
+    for share, by_pair in risks:
+        risk = share * bound
+        if by_pair and ledger.admits_pair(risk, calibration):
+            ledger.serve_pair(risk)
+            spent += risk
+            assert risk <= bound * scale
+        elif not by_pair:
+            ledger.see(risk, calibration)
+            if ledger.admits(risk, calibration):
+                ledger.serve(risk, calibration)
+                spent += calibration.corrected(risk)
+        assert spent <= bound * ledger.hits + 1e-9
 
 
 def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_served() -> None:
@@ -81,6 +87,27 @@ def test_a_small_bound_leaves_the_same_share_of_itself_at_the_start_as_a_larger_
         ledger.hits = hits
         assert before <= ledger.target() < ledger.bound
         before = ledger.target()
+
+
+def test_what_is_riskier_than_the_bound_is_served_beside_enough_that_is_safe_and_not_once_it_comes_alone() -> (
+    None
+):
+    ledger, calibration = Ledger(0.05), Calibration()
+
+    def served(risks: list[float]) -> list[bool]:
+        told = []
+        for risk in risks:
+            ledger.see(risk, calibration)
+            told.append(ledger.admits(risk, calibration))
+            if told[-1]:
+                ledger.serve(risk, calibration)
+        return told
+
+    beside = served([0.002] * 9 + [0.12]) and served(([0.002] * 9 + [0.12]) * 100)
+    assert sum(beside) == len(beside) and ledger.limit > 0.12
+    alone = served([0.12] * 1000)
+    assert any(alone) and not any(alone[500:]) and ledger.limit < 0.12
+    assert all(served([0.002] * 10))
 
 
 def test_a_larger_bound_serves_more() -> None:
