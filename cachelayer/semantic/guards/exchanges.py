@@ -48,6 +48,7 @@ _WRITING: Final = frozenset(
 _WHOSE: Final = frozenset("my our your the a an this that".split())
 _THEIRS: Final = frozenset("his her their".split())
 _SINGLE: Final = frozenset("where is are has have when".split())
+_DOERS: Final = frozenset("i you we they to".split())
 _SMALL: Final = frozenset().union(*_APART, _PARTICLES, ADDED)
 
 
@@ -140,6 +141,29 @@ def _verbs(words: Sequence[str]) -> dict[str, str]:
         for verb, particle in pairwise(words)
         if particle in _PARTICLES and verb not in _FILLED and verb not in lx.CARDINALS
     }
+
+
+_PLAIN: Final = lx.FUNCTION_WORDS.union(
+    """want wants need needs like wish love got going go try trying manage able allowed supposed about begin start
+    be prefer intend plan""".split()
+)
+"""Before 'to' these say no more than that it is to be done."""
+
+
+def furthered(a: Signature, b: Signature) -> bool:
+    """'Can I vote by mail' / 'can I register to vote by mail': another act comes before the one."""
+    one, more = (a.words, b.words) if len(a.words) < len(b.words) else (b.words, a.words)
+    if len(more) != len(one) + 2 or "to" not in more:
+        return False
+    at = next((i for i, word in enumerate(one) if word != more[i]), 0)
+    before, act = more[at - 1], more[at]
+    return (
+        at > 0
+        and more[at + 1] == "to"
+        and more[at + 2 :] == one[at:]
+        and before in _DOERS
+        and act not in _PLAIN
+    )
 
 
 _EVEN: Final = frozenset(

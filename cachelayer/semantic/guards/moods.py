@@ -1,6 +1,7 @@
 """Guard: one text asks about a thing, the other orders something to be done with it.
 
-'Is the door locked?' / 'Lock the door', 'Who deleted the cluster?' / 'Delete the cluster'. A question that asks how to
+'Is the door locked?' / 'Lock the door', 'Who deleted the cluster?' / 'Delete the cluster', 'Can you speak Spanish?' /
+'Please speak Spanish'. A question that asks how to
 do it may have the same answer as the order, so the guard says nothing there.
 """
 
@@ -13,10 +14,12 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
+from ..text.manners import speaks_of_languages
 from ..text.signature import ASKING, Signature
 from .tenses import ended, rooted
 
 _CIVIL: Final = frozenset("please pls plz kindly hi hey hello ok okay so now just and then".split())
+_PLEASE: Final = frozenset("please pls plz".split())
 _REQUESTS: Final = frozenset("can could would will".split())
 _OBJECTS: Final = frozenset(
     "a an the this that these those all every both any another it up on off down out in".split()
@@ -34,6 +37,7 @@ _DONE: Final = frozenset(
 _FACTS: Final = _DONE.union(("do", "does", "should", "must", "shall"))
 """What a question begins with that wants to know; 'can I' may want it done."""
 _POLITE: Final = (("is", "it"), ("is", "there"), ("are", "there"), ("do", "you"), ("would", "you"))
+_OFFERED: Final = _REQUESTS.union(("do",))
 _WAYS: Final = frozenset("way ways chance possible possibility option ok okay mind".split())
 _ASKS: Final = frozenset("why who who's when where".split())
 _ASKED: Final = frozenset("why who what how where whether who's what's how's where's".split())
@@ -47,15 +51,19 @@ _NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
 _WISHING: Final = frozenset("want need like".split())
+_TONGUES: Final = frozenset("speak understand read write".split())
+"""With these and a language 'can you' asks whether you are able to."""
+_SERVICES: Final = frozenset("deliver ship see hear browse learn".split())
+"""With these it does where no thing is pointed at."""
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 """'Eurovision 1998 winner' orders nothing."""
 
 
 def moods(a: Signature, b: Signature) -> bool:
     """One text wants it done and the other wants to know of it."""
-    if not a.words or not b.words or (first := a.words[0]) == (other := b.words[0]):
+    if not a.words or not b.words or a.words[0] == b.words[0]:
         return False
-    return (first not in _NEVER and _apart(a, b)) or (other not in _NEVER and _apart(b, a))
+    return any(x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y)) for x, y in ((a, b), (b, a)))
 
 
 def _apart(orders: Signature, other: Signature) -> bool:
@@ -69,6 +77,20 @@ def _apart(orders: Signature, other: Signature) -> bool:
     if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
         return stem(ordered(orders)) in rooted(other.stems)
     return _wished(orders, other) or (asks in _REQUESTS and _of_any(orders, other))
+
+
+def _able(orders: Signature, other: Signature) -> bool:
+    """'Please speak Spanish' / 'Can you speak Spanish?', 'Please keep my data' / 'Do you keep my data?'."""
+    verb, (asks, *rest) = orders.words[_spoken(orders.words, 0) :][:1], other.words
+    if asks not in _OFFERED or rest[:1] != ["you"] or tuple(rest[1:2]) != verb:
+        return False
+    if not _PLEASE.isdisjoint(rest):
+        return False
+    if speaks_of_languages(rest[2:3]):
+        return verb[0] in _TONGUES
+    if _PLEASE.isdisjoint(orders.vocabulary):
+        return False  # 'ship to Norway?' may be short for the question
+    return asks == "do" or (asks in _REQUESTS and verb[0] in _SERVICES and _OBJECTS.isdisjoint(rest))
 
 
 def _of_any(orders: Signature, other: Signature) -> bool:

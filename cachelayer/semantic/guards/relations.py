@@ -14,13 +14,14 @@ from ..text import lexicon as lx
 from ..text.lexemes import NONE, POSSESSORS, stem
 from ..text.signature import Signature
 from .acts import acts
+from .agents import agents
 from .amounts import both, bounds, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
 from .demands import demands, languages
 from .doers import doers, heads
-from .exchanges import ADDED, addressed, exchanges, lettered, opposed, owners, selves, trades
+from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
 from .habits import habits
 from .inquiries import inquiries, questions
 from .journeys import journeys
@@ -237,7 +238,7 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
-    contrasts, swapped, journeys, statements, targets,
+    contrasts, swapped, journeys, statements, targets, agents, furthered,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
