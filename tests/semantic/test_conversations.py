@@ -156,6 +156,41 @@ def test_an_answer_in_words_of_chatter_is_an_answer(one: str, other: str) -> Non
     assert 1.0 - judge(a, b)[0] > 0.1
 
 
+GREETED = [
+    (),
+    turns("hi", "Hello! How can I help you today?"),
+    turns("good morning", "Hi there! What can I do for you?"),
+    turns("hey", "Hey! How may I assist you?"),
+    turns("hello, how are you?", "I'm fine, thank you! How can I help?"),
+]
+
+
+@pytest.mark.parametrize("one", GREETED)
+@pytest.mark.parametrize("other", GREETED)
+def test_how_one_was_greeted_changes_no_question(one: tuple[Turn, ...], other: tuple[Turn, ...]) -> None:
+    assert judge(one, other, "how do I close my account?") == judge((), (), "how do I close my account?")
+
+
+@pytest.mark.parametrize("last", ["yes", "for my mother", "repeat that", "the second one", "ok", "???", ""])
+def test_what_says_nothing_by_itself_is_compared_with_its_greeting(last: str) -> None:
+    one, other = turns("hi", "Great! Is it for you?"), turns("hi", "Hello! How can I help?")
+    assert 1.0 - judge(one, other, last)[0] > 0.1
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        turns("hi, I'm a nurse", "Hello! How can I help?"),
+        turns("answer like a pirate", "Ok! How can I help?"),
+        turns("hi", "Hello! How can I help you? I can only answer in French."),
+        turns("hi", "Hello! How can I help you with your mortgage?"),
+    ],
+)
+def test_what_is_told_beside_a_greeting_is_heard(told: tuple[Turn, ...]) -> None:
+    for other in GREETED:
+        assert 1.0 - judge(told, other, "what do I have to know first?")[0] > 0.05
+
+
 def test_an_exchange_that_only_one_side_has_is_a_difference() -> None:
     asked = turns("I want to return the blue tent", "When did you buy it?", "last winter")
     longer = (*asked[:1], *asked[1:], *SHOP[1:])

@@ -21,6 +21,7 @@ from ..guards.orders import ordering, orders
 from ..guards.plain import identifiers, numbers
 from ..guards.relations import relations
 from ..guards.slots import slot
+from ..text.lexemes import PREPOSITIONS
 from ..text.lexicon import CONSENTS
 from ..text.reading import Reading
 from ..text.words import OPPOSITE, Words
@@ -42,6 +43,7 @@ FEATURES: Final = (
     "numbers_low", "numbers_high", "dates", "names_low", "names_high", "ids", "negations", "opposites",
     "word_low", "word_high", "next_word_low", "next_word_high", "cover_low", "cover_high", "refusals", "consents",
 )  # fmt: skip
+_POINTING: Final = frozenset("it that this these those them one ones again".split())
 Said = tuple[str, Reading, bool]
 """Role and reading of a turn, and whether it may be mere chatter."""
 Pairs = list[tuple[int, int]]
@@ -82,8 +84,10 @@ def _ordered(a: Sequence[Said], b: Sequence[Said]) -> tuple[Sequence[Said], Sequ
     return a, b
 
 
-def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]:
-    """Turns that say something, read; pleasantries and fillers are left out, never the last of the assistant's."""
+def serious(turns: Sequence[Turn], read: Callable[[str], Reading], *, alone: bool = False) -> list[Said]:
+    """Turns that say something, read; pleasantries and fillers are left out, the last of the assistant's only where
+    nothing else was said and what follows stands `alone`.
+    """
     out: list[Said] = []
     final = max((i for i, t in enumerate(turns) if t.role == "assistant"), default=-1)
     chatting = False
@@ -94,7 +98,13 @@ def serious(turns: Sequence[Turn], read: Callable[[str], Reading]) -> list[Said]
         )
         if i == final or not r.idle:
             out.append((t.role, r, chatting and i != final))
-    return out
+    return [] if alone and all(r.idle for _, r, _ in out) else out
+
+
+def stands(message: Reading) -> bool:
+    """Whether it says by itself what is wanted, as 'yes', 'for my mother' and 'repeat that' do not."""
+    words = message.signature.words
+    return not message.reply and PREPOSITIONS.isdisjoint(words[:1]) and _POINTING.isdisjoint(words)
 
 
 def _without_chatter(

@@ -36,7 +36,7 @@ from ..text.slips import moved, respaced, slipped
 from ..text.unaccented import retyped
 from ..text.words import Words, words
 from ..weights import load_judge
-from .contexts import measures, serious
+from .contexts import measures, serious, stands
 from .features import features
 from .late_interaction import CLOSER
 from .reframed import reframed
@@ -187,17 +187,23 @@ class PairVerifier:
             other = candidates[i].turns
             if other == query.turns:
                 continue
-            judged[i] = self._beside(*judged[i], query.turns, other) if left else (0.0, "context")
+            alone = stands(self._read(query.text)) and stands(self._read(candidates[i].text))
+            judged[i] = self._beside(*judged[i], query.turns, other, alone) if left else (0.0, "context")
             left = 0 if judged[i][0] >= ENOUGH else max(left - 1, 0)
         return judged
 
     def _beside(
-        self, p: float, guard: str, mine: tuple[Turn, ...], other: tuple[Turn, ...]
+        self, p: float, guard: str, mine: tuple[Turn, ...], other: tuple[Turn, ...], alone: bool
     ) -> tuple[float, str]:
-        """The probability where the earlier turns differ: that of the last messages times that of the contexts."""
+        """The probability where the earlier turns differ: that of the last messages times that of the contexts.
+
+        `alone`: the last messages need no turn before them.
+        """
         if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
             return 0.0, guard or "context"
-        a, b = serious(mine, self._read), serious(other, self._read)
+        a, b = (serious(turns, self._read, alone=alone) for turns in (mine, other))
+        if not a and not b:
+            return p, guard
         both = p * load_judge("talks").probabilities([measures(a, b, load_judge("turns").logits, words())])[0]
         return both, guard or ("context" if both < DOUBTFUL else "")
 

@@ -156,7 +156,8 @@ PLEASANTRIES: Final = GREETINGS | _words(
     that this was are be been being for of to all and one minute second just on wait really morning afternoon
     evening day
     there how today going doing no at time anytime happy hear help like what can do may any more questions ask asking
-    kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything"""
+    kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything may
+    assist assistance"""
 )
 """A turn of these alone, one of GREETINGS among them, changes no answer that comes later."""
 _SMALL_TALK: Final = _words(
