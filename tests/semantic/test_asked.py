@@ -26,6 +26,9 @@ from cachelayer.semantic.text.asked import asked
         ("heyyy how do i mend a tent, thank youuu", "how do i mend a tent"),
         ("Mend the tent, please. That would be great.", "Mend the tent"),
         ("how do I mend a tent?", "how do I mend a tent?"),
+        ("remind me what the ferry costs", "what does the ferry cost"),
+        ("please advise how I mend a tent", "how do I mend a tent"),
+        ("Please go ahead and mend the tent", "mend the tent"),
     ],
 )
 def test_what_is_asked_is_left(text: str, left: str | None) -> None:
@@ -44,6 +47,10 @@ def test_what_is_asked_is_left(text: str, left: str | None) -> None:
         "tell me the rules of chess",
         "let me know when my parcel arrives",
         "please tell me if it rains in Rome",
+        "remind me to call Ann",
+        "remind me when it rains in Rome",
+        "advise whether to sell it",
+        "go ahead",
         "I want to know my balance",
         "thanks a lot!",
         "Hello, what is that in German?",

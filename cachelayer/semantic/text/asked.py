@@ -70,7 +70,8 @@ _PUTTING_OFF = _any(rf"""
     {_COULD}check (?:for (?:me|us) )?\b
     {_COULD}let (?:me|us) know {_PLEASE}{_NOW}
     {_COULD}point me to \b
-    {_PLEASE}tell (?:me|us) {_PLEASE}{_NOW}
+    {_PLEASE}(?:tell|remind) (?:me|us) {_PLEASE}{_NOW}
+    {_PLEASE}advise (?:(?:me|us) )?(?:on )?{_NOW}
     {_PLEASE}let (?:me|us) know {_PLEASE}{_NOW}
     (?:would|do) you mind (?:telling|showing|explaining to) (?:me|us) \b
     i don't suppose you (?:happen to )?know \b
@@ -85,7 +86,7 @@ _PUTTING_OFF = _any(rf"""
     my question is[,:]? \b
 """)
 _FIRST: Final = re.compile(
-    rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|{_COULD}do me a fav(?:or|our) and |"
+    rf"\s*(?:{_GREETING}|{_ASIDE}\s*[,.!:;\u2013\u2014-]+\s|(?:{_COULD}do me a fav(?:or|our)|{_PLEASE}go ahead) and |"
     rf"(?P<off>{_PUTTING_OFF}){_NEXT})",
     re.IGNORECASE,
 )
@@ -117,8 +118,8 @@ _BEGINS: Final = frozenset(
     """hi hey hello heya hiya yo greetings good dear excuse pardon so sorry i i'm i've i'd do hope just a quick
     quickly simple small silly dumb stupid random got thanks out curious no pretty if forgive please pls plz
     thx ty cheers many great ok okay perfect cool alright right well oh ah i
-    kindly possibly maybe perhaps can could would will cud wud tell inform let does any wondering want wanted need
-    wish like may might my""".split()
+    kindly possibly maybe perhaps can could would will cud wud tell remind advise go inform let does any wondering
+    want wanted need wish like may might my""".split()
 )
 """Words that a text must begin with for anything to be cut there."""
 _ENDS: Final = frozenset(

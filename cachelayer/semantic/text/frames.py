@@ -34,10 +34,12 @@ _BEFALLING: Final = (
 _STAYING: Final = r"(?:live|work|sit|stand|sleep|stay|study|belong|be|come)\b"
 """'Where do I live' asks for a fact, 'where can I live' for a place."""
 _WISH: Final = _begins(
-    r"i(?:'d| would)? (?:like|love|want|need|wish) to ([^,.;:?!]+)[,.;:?!]+ (?:and |but |so )?"
-    rf"how(?: {_DO} i(?: (?:do|go about) (?:that|this|it|so))?)?\s*\?*$"
+    r"(?:i(?:'d| would)? (?:like|love|want|need|wish)|i(?:'m| am) (?:trying|looking|hoping)) to ([^,.;:?!]+?)"
+    rf"(?:[,.;:?!]+ (?:and |but |so )?how(?: {_DO} i(?: (?:do|go about) (?:that|this|it|so))?"
+    r"| does (?:that|this) work)?"
+    r"|,? but (?:i )?(?:don't|do not) know how(?: to(?: do (?:that|this|it|so))?)?)\s*[?.!]*$"
 )
-"""'I want to close my account, how do I do that?'"""
+"""'I want to close my account, how do I do that?', 'but I don't know how'"""
 _ASIDE: Final = re.compile(
     r"((?:in|on|with|using) (?!(?:case|general|short|addition|fact|that|this|order|other|average)\b)"
     r"[^\s,.;:?!]+(?: [^\s,.;:?!]+)?), ((?:how|what|what's|when|where|which|why)\b[^,.;:?!]+)\??$",
@@ -69,6 +71,9 @@ _HOW: Final = _begins(
     "how (?:does one|do we) ",
     r"how to (?!be\b|not\b)",
     rf"what {_DO} (?:i|we|one) (?:have to |need to )?do (?:in order )?{_ACT}",
+    rf"what (?:do i (?:have|need) to|must i) do if i (?:want|wish) {_ACT}",
+    r"(?:please )?(?:(?:can|could|would|will) you )?(?:please )?(?:walk|guide|talk) me through "
+    r"(?:how to |(?=[a-z]+ing\b))",
     rf"what{_IS} the (?:(?:right|correct|proper|usual) )?way (?:{_ACT}|{_ACTING})",
     rf"what{_IS} the (?:steps?|process|procedure) (?:{_ACT}|{_ACTING})",
 )
@@ -113,8 +118,8 @@ _SAID: Final[tuple[tuple[frozenset[str], re.Pattern[str], str], ...]] = tuple(
         ("where", "where do I ", rf"where (?:(?:can|could) (?:i|we|one) (?!{_STAYING})|(?:do we|does one) )"),
         ("do", "what do ", r"what (?:can|should) (?=(?:i|we) do(?: (?:if|when|about|after|now)\b| *[?.!]*$))"),
         (
-            "possible way able", "can I ", "(?:is it|would it be) possible (?:for me )?to ",
-            "is there (?:a|any) way to ", "am i able to ",
+            "possible way able may could", "can I ", rf"(?:may|could) i (?!{_BEFALLING})",
+            "(?:is it|would it be) possible (?:for me )?to ", "is there (?:a|any) way to ", "am i able to ",
         ),
     )
 )  # fmt: skip
@@ -139,7 +144,10 @@ TELLING: Final = frozenset("cause causes weigh explain costs".split()).union(
     _OLD, _OLD.values(), _DID, _DID.values(), (doer + "s" for doer in _DID)
 )
 """Words that the rarer frames have."""
-BESIDE: Final = frozenset("was were often long when behind by please you us".split())
+BESIDE: Final = frozenset(
+    """was were often long when behind by please you us if may try trying look looking hope hoping don't know work
+    walk guide talk through""".split()
+)
 """Words that these have besides."""
 _WORD: Final = re.compile(r"[^\W\d_]+")
 _SHOWING: Final = re.compile(r"[\"\u201c\u201d\u2018:`\n<>{}\[\]]")
@@ -211,7 +219,7 @@ def _price(text: str, found: re.Match[str], known: Container[str]) -> str:
 Reframe = Callable[[str, re.Match[str], Container[str]], str]
 _REFRAMED: Final[tuple[tuple[frozenset[str], re.Pattern[str], Reframe], ...]] = (
     (frozenset(("be",)), _PASSIVE, _active),
-    (frozenset("how do way step steps process procedure".split()), _HOW, _how),
+    (frozenset("how do way step steps process procedure walk guide talk".split()), _HOW, _how),
     (frozenset(("cost", "price")), _PRICE, _price),
     (frozenset(("be",)), _TIMES, _timed),
     (frozenset(_OLD), _MEASURE, _measured),
