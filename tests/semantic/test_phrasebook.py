@@ -56,6 +56,13 @@ SAME = [
     ("Is breakfast included?", "Does the room rate include breakfast?"),
     ("Do you have a gym?", "Is there a gym?"),
     ("How do I sort a list in Python?", "How do I sort a list with Python?"),
+    ("Will it rain in Oslo?", "Is it going to rain in Oslo?"),
+    ("Do you ship to Norway?", "Can you deliver to Norway?"),
+    ("How much does the red tent cost?", "How expensive is the red tent?"),
+    ("What documents do I need for a loan?", "Which documents are required for a loan?"),
+    ("How long is the warranty on the tent?", "What is the warranty period on the tent?"),
+    ("When is the town library open?", "What are the town library's opening hours?"),
+    ("Can I check out late?", "Is late check-out possible?"),
 ]
 OTHER = [
     ("Turn on the lights", "Turn up the lights"),
