@@ -23,6 +23,8 @@ from cachelayer.semantic.text.signature import signature
         ("what were owls like?", "what did owls like?"),
         ("do I ask him to leave?", "do I ask to leave?"),
         ("do you want me to send it?", "do you want to send it?"),
+        ("is the hotel near the port?", "is there a hotel near the port?"),
+        ("are my tickets at the desk?", "are there tickets at the desk?"),
     ],
 )
 def test_another_small_verb_is_another_statement(one: str, other: str):
@@ -41,6 +43,8 @@ def test_another_small_verb_is_another_statement(one: str, other: str):
         ("I want you to cancel it", "I want to cancel it"),
         ("what does it look like?", "what does that look like?"),
         ("what is it like there?", "what's it like there?"),
+        ("is the heating free?", "is there free heating?"),
+        ("is parking there?", "is there parking?"),
     ],
 )
 def test_the_same_said_with_another_small_word_is_let_pass(one: str, other: str):

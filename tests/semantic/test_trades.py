@@ -17,6 +17,7 @@ OTHER = [
     ("can a non-member live in a member state", "can a member live in a non-member state"),
     ("how do I get more logical and less emotional", "how do I get more emotional and less logical"),
     ("is group a full", "is group b full"),
+    ("can I open an account for my daughter", "can I open an account with my daughter"),
     ("what does the letter \xe9 mean", "what does the letter e mean"),
 ]
 SAME = [
@@ -26,6 +27,7 @@ SAME = [
     ("when interest rates rise what happens to bonds", "what happens to bonds when interest rates rise"),
     ("did anna invite ben to dinner", "was ben invited to dinner by anna"),
     ("i lost my card", "my card is lost"),
+    ("is the room fit for a cot", "is the room fit with a cot"),
     ("is there a bus or train timetable", "is there a train or bus timetable"),
     ("what is a ledger in accounting", "a ledger in accounting is what"),
 ]

@@ -40,7 +40,7 @@ _REFLEXIVE: Final = {
 }
 _SELVES: Final = frozenset(word for pair in _REFLEXIVE for word in pair if word.endswith(("self", "selves")))
 _SENT: Final = frozenset(("for", "to"))
-_PERSONAL: Final = {_SENT, frozenset(("about", "for")), frozenset(("by", "with"))}
+_PERSONAL: Final = {_SENT, frozenset(("about", "for")), frozenset(("for", "with")), frozenset(("by", "with"))}
 """Prepositions that say the same of things, and not of persons."""
 _WRITING: Final = frozenset(
     "write draft compose letter email mail message note text speech poem song card".split()
@@ -74,7 +74,9 @@ def selves(a: Signature, b: Signature) -> bool:
 
 
 def addressed(a: Signature, b: Signature) -> bool:
-    """'A poem for my mother' / 'about my mother', 'films with Tom Hanks' / 'by', 'a letter to my landlord' / 'for'."""
+    """'A poem for my mother' / 'about my mother', 'films with Tom Hanks' / 'by', 'a letter to my landlord' / 'for', 'an
+    account for my son' / 'with my son'.
+    """
     pair = frozenset(_only(a.words, b.words))
     if pair not in _PERSONAL or (pair == _SENT and _WRITING.isdisjoint(a.vocabulary)):
         return False

@@ -91,7 +91,7 @@ def _apart(one: Signature, other: Signature) -> bool:
     if one.words[0] in _BEING and one.words[1:2] == ("there",):
         return False  # 'Is there a fee?' is 'How high is the fee?'
     if other.question == _MOMENT:
-        return not one.dates
+        return one.dates <= other.dates  # 'is it on Monday' may be 'when is it'
     if other.question in _WAYS:
         return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
     if other.question == "what":

@@ -1,7 +1,8 @@
 """Guards: small verbs that make another statement of the same words.
 
-'Is Ann a lawyer' / 'does Ann have a lawyer', 'do I get a receipt' / 'do I give a receipt', 'what is the boss like' /
-'what does the boss like', 'do I ask him to leave' / 'do I ask to leave'.
+'Is Ann a lawyer' / 'does Ann have a lawyer', 'is the hotel near the port' / 'is there a hotel near the port', 'do I
+get a receipt' / 'do I give a receipt', 'what is the boss like' / 'what does the boss like', 'do I ask him to leave' /
+'do I ask to leave'.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _HAVE: Final = frozenset("have has had".split())
 _DO: Final = frozenset("do does did".split())
 _HELPING: Final = _BE | _HAVE | _DO
 _ARTICLES: Final = frozenset(("a", "an"))
+_KNOWN: Final = frozenset(("the", *POSSESSORS))
 _GOT: Final = {
     form: verb
     for verb, forms in (
@@ -43,10 +45,17 @@ def predicates(a: Signature, b: Signature) -> bool:
         return False
     if differ <= _HELPING and (_is_or_has(a, b) or _is_or_has(b, a) or _like(a, b) or _like(b, a)):
         return True
-    return _gets(a, b) or _asked(a, b) or _asked(b, a)
+    return _gets(a, b) or _asked(a, b) or _asked(b, a) or _placed(a, b) or _placed(b, a)
 
 
-_SMALL: Final = _HELPING.union(_GOT, _ASKED)
+_SMALL: Final = _HELPING.union(_GOT, _ASKED, ("there",))
+
+
+def _placed(known: Signature, any_: Signature) -> bool:
+    """Where a thing is that one knows, and whether there is one."""
+    if known.content != any_.content or known.words[:1] != any_.words[:1] or any_.words[1:2] != ("there",):
+        return False
+    return known.words[0] in _BE and not _KNOWN.isdisjoint(known.words[1:2])
 
 
 def _is_or_has(being: Signature, having: Signature) -> bool:
