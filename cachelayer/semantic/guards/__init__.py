@@ -10,6 +10,7 @@ One name, `relations`, stands for all of these:
 
 relations       small words that relate things: 'from the bank' / 'to the bank'; asks the files below
   acts            orders with another verb
+  agents          who acts: I / you or others
   amounts         how much, how long
   causes          causes / consequences
   conditions      condition and consequence exchanged
@@ -19,12 +20,15 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   exchanges       one word exchanged, added or left out
   habits          how it is / how it used to be
   inquiries       whether / why / when / how
+  journeys        flights and rides, of which one names something more or else
   moods           a question / an order
   permissions     allowed / required / advisable
   persons         two persons trade places
   phrases         a phrase exchanged for its opposite
   predicates      to be / to have, to get / to give
   rates           how often
+  statements      long statements with other words
+  targets         what one asks for, the other mentions or counts
   tenses          when it happens
   units           units without a number
 
