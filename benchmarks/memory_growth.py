@@ -20,6 +20,7 @@ from typing import Any
 from record import heading, keep, page, parser_of, table
 
 from cachelayer import CacheLayer, Policy
+from cachelayer.exact.memory.invariants import check
 from cachelayer.exact.memory.table import Memory, Slot, weight_of
 
 Held = tuple[object, int, int]
@@ -50,7 +51,7 @@ def memory(budget: int, answer_bytes: int, tags: int) -> Held:
             slot.hits += 1
             slot.used = now + 0.0005
         inserted += slot.weight
-    held.check()
+    check(held)
     return (held, raws), len(held), held.bytes
 
 

@@ -165,16 +165,10 @@ def _as_typed(text: str) -> str:
 
 def atis(path: Path, rng: random.Random) -> Iterator[Pair]:
     """Requests for flights that name the same, and such of which one names something else or one thing more."""
-    intents, lines, tags = (
-        path.joinpath(name).read_text("utf-8").splitlines() for name in ("label", "seq.in", "seq.out")
-    )
-    named = {
-        line.strip(): (intent.strip(), _slots(line.split(), tag.split()))
-        for intent, line, tag in zip(intents, lines, tags, strict=True)
-    }
+    requests = list(named(path).items())
     same, other = list[tuple[str, str]](), list[tuple[str, str]]()
-    for i, (a, (intent, slots)) in enumerate(named.items()):
-        for b, (also, others) in list(named.items())[:i]:
+    for i, (a, (intent, slots)) in enumerate(requests):
+        for b, (also, others) in requests[:i]:
             if intent == also and slots == others:
                 same.append((a, b))
             elif intent == also and len(slots & others) >= 2 and _one_apart(slots ^ others):
@@ -182,6 +176,17 @@ def atis(path: Path, rng: random.Random) -> Iterator[Pair]:
     for found, label in ((same, True), (other, False)):
         for a, b in rng.sample(found, min(300, len(found))):
             yield Pair(a, b, label, "atis", "report", "atis")
+
+
+def named(folder: Path) -> dict[str, tuple[str, frozenset[tuple[str, str]]]]:
+    """Each request of a folder of ATIS with its intent and what it names."""
+    intents, lines, tags = (
+        folder.joinpath(name).read_text("utf-8").splitlines() for name in ("label", "seq.in", "seq.out")
+    )
+    return {
+        line.strip(): (intent.strip(), _slots(line.split(), tag.split()))
+        for intent, line, tag in zip(intents, lines, tags, strict=True)
+    }
 
 
 def _slots(words: list[str], tags: list[str]) -> frozenset[tuple[str, str]]:

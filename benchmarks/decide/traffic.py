@@ -1,7 +1,7 @@
 """Traffic of other people's customers through a real cache, from an empty one, in many orders.
 
     python -m benchmarks.decide traffic --hint3 HINT3/dataset/v2 --covid-q COVID-Q/final_master_dataset.csv \\
-        --bitext BITEXT/data --out benchmarks/results
+        --bitext BITEXT/data --atis data/atis --sql data --out benchmarks/results
 
 See traffic_data.py for where it comes from and what an answer is. Nothing was fitted to it, and no rule was written
 after reading its errors. Runs are those of `cachelayer replay`. Writes decide_traffic.md and decide_traffic.png, which
@@ -42,17 +42,19 @@ async def measured(
     """The rows of one stream: the layer at each bound, and the best threshold in hindsight, order by order."""
     trace, rows, panel = Trace(name, asked), list[ROW](), Panel(name.removesuffix(", customer support"))
     for bound in BOUNDS:
-        meter = Meter(f"{name} at {bound}", orders, sys.stderr)
         runs, peers, sweeps = list[Tally](), list[float](), list[list[Tally]]()
-        for seed in range(orders):
-            order = shuffled(trace, seed)
-            runs.append(await Run(order, config(f"max_error_rate={bound}"), embedder).run(lambda done: None))
-            swept, _ = thresholds(order, embedder.vectors([one.text for one in order]), [*map(float, GRID)])
-            sweeps.append(swept)
-            best = in_hindsight(swept, bound)
-            peers.append(0.0 if best is None else best.hit)
-            meter.update(seed + 1)
-        meter.end()
+        with Meter(f"{name} at {bound}", orders, sys.stderr) as update:
+            for seed in range(orders):
+                order = shuffled(trace, seed)
+                runs.append(
+                    await Run(order, config(f"max_error_rate={bound}"), embedder).run(lambda done: None)
+                )
+                vectors = embedder.vectors([one.text for one in order])
+                swept, _ = thresholds(order, vectors, [*map(float, GRID)])
+                sweeps.append(swept)
+                best = in_hindsight(swept, bound)
+                peers.append(0.0 if best is None else best.hit)
+                update(seed + 1)
         rows.append(row(name, trace, Orders(f"{bound:g}", bound, runs), peers))
         if (served := point(runs)) is not None:
             panel.served[bound] = served
@@ -100,7 +102,8 @@ def page(rows: list[ROW], orders: int, started: str, load: float) -> str:
         "similar answers, those that belong to another label.",
         "",
         "Command: `python -m benchmarks.decide traffic --hint3 HINT3/dataset/v2",
-        f"--covid-q COVID-Q/final_master_dataset.csv --bitext BITEXT/data --orders {orders} --out benchmarks/results`",
+        "--covid-q COVID-Q/final_master_dataset.csv --bitext BITEXT/data --atis data/atis --sql data",
+        f"--orders {orders} --out benchmarks/results`",
         f"Date: {started}. Machine: {machine()}, load {load:.1f} at the start.",
         f"Every stream in {orders} random orders, each from an empty cache, without labels. Intervals: 95 %, for the",
         "requests of one order (Clopper-Pearson), since all orders ask the same ones. *By cosine*: hits of the",
@@ -123,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
         for name, asked in reader(path).items()
     }  # fmt: skip
     if not streams:
-        args.error("name at least one: --hint3, --covid-q, --bitext")
+        args.error("name at least one: --hint3, --covid-q, --bitext, --atis, --sql")
     started, load = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     rows, panels = asyncio.run(table(streams, args.orders))
     if args.out:

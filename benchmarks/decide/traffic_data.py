@@ -9,16 +9,26 @@
   Flu", "COVID versus Flu Diagnosis");
 * Bitext's sample (bitext/customer-support-intent-detection-training-dataset, CDLA-Sharing): wordings made by templates,
   with typing errors and swear words. The order, sum, account or person that a wording names is part of the answer's
-  label: the status of one order answers nobody else's question.
+  label: the status of one order answers nobody else's question;
+* ATIS (Hemphill et al. 1990; MiuLab/SlotGated-SLU, data/atis): requests for flights. The label is what they ask and
+  all that they name, in its words ("st. louis" and "saint louis" are two): few labels come again, and some differ for
+  nothing;
+* GeoQuery and Scholar (Zelle & Mooney 1996; Iyer et al. 2017; jkkummerfeld/text2sql-data, data): questions to data
+  bases; the label is the query.
 """
 
 from __future__ import annotations
 
 import csv
+import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from cachelayer.cli.traces.read import Asked
+
+from .outside_data import named
 
 Streams = dict[str, list[Asked]]
 UNANSWERED = "NO_NODES_DETECTED"
@@ -49,6 +59,30 @@ def bitext(path: Path) -> Streams:
     return {"Bitext, customer support": stream(named)}
 
 
+def atis(path: Path) -> Streams:
+    """the folder data/atis of SlotGated-SLU"""
+    rows = [pair for part in ("train", "valid", "test") for pair in named(path / part).items()]
+    return {"ATIS, flights": stream((text, f"{intent} {sorted(slots)}") for text, (intent, slots) in rows)}
+
+
+def sql(path: Path) -> Streams:
+    """the folder data of text2sql-data"""
+    return {
+        name: stream(_filled(json.loads((path / file).read_text("utf-8"))))
+        for name, file in (("GeoQuery", "geography.json"), ("Scholar", "scholar.json"))
+    }
+
+
+def _filled(queries: list[Any]) -> Iterable[tuple[str, str]]:
+    """Each question with its values in place, and which query it is."""
+    for number, query in enumerate(queries):
+        for sentence in query["sentences"]:
+            text, values = sentence["text"], sentence["variables"]
+            for name, value in values.items():
+                text = re.sub(rf"\b{re.escape(name)}\b", lambda _, value=value: value, text)
+            yield text, f"{number} {sorted(values.items())}"
+
+
 def stream(rows: Iterable[tuple[str, str]]) -> list[Asked]:
     """What was asked, no text twice."""
     found: dict[str, str] = {}
@@ -62,4 +96,10 @@ def _rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-READERS: dict[str, Callable[[Path], Streams]] = {"hint3": hint3, "covid_q": covid_q, "bitext": bitext}
+READERS: dict[str, Callable[[Path], Streams]] = {
+    "hint3": hint3,
+    "covid_q": covid_q,
+    "bitext": bitext,
+    "atis": atis,
+    "sql": sql,
+}
