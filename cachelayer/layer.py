@@ -32,7 +32,7 @@ from .semantic.tier import SimilarTier
 from .tiers import wiring
 from .tiers.tiers import Tiers
 from .types import Outcome, Undivided
-from .wrap.naming import mark_of
+from .wrap.naming import speaks_openai
 from .wrap.registry import Registry
 from .wrap.wrapped import C, CachedAsync, CachedPlain, Decorator, Options, P
 
@@ -165,11 +165,10 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
     def wrap(self, fn: Any, /, **options: Any) -> Any:
         """Cache a callable that you do not own; the same options as `cached`.
 
-        Callables of the `openai` client, and those with an attribute `cachelayer_wire = True`, are taken to have
+        Callables of `openai` and `litellm`, and those with an attribute `cachelayer_wire = True`, are taken to have
         OpenAI's parameters; those that do not affect the answer are left out of the key.
         """
-        wire = str(getattr(fn, "__module__", "")).startswith("openai.") or mark_of(fn, "wire", False)
-        return self._registry.wrap(fn, options=options, wire=wire)
+        return self._registry.wrap(fn, options=options, wire=speaks_openai(fn))
 
     # scope -------------------------------------------------------------------------------------------------------
 

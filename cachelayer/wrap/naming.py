@@ -29,6 +29,12 @@ def mark_of(fn: Any, what: str, otherwise: T) -> T:
     return mark if isinstance(mark, type(otherwise)) else otherwise
 
 
+def speaks_openai(fn: Any) -> bool:
+    """Whether a callable has OpenAI's parameters: one of `openai` or `litellm`, or one that says so."""
+    home = str(getattr(fn, "__module__", ""))
+    return home.startswith(("openai.", "litellm.")) or mark_of(fn, "wire", False)
+
+
 def name_of(fn: Any) -> str:
     """Module and qualified name; `__main__` is named as if it were imported, so that processes agree."""
     if isinstance(fn, functools.partial):

@@ -177,3 +177,14 @@ def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
     asked = WIRE.identify((), {"prompt": "a", field: value}, None)
     assert plain is not None and asked is not None
     assert (asked.canonical != plain.canonical) is said
+
+
+@pytest.mark.parametrize("module", ["openai.resources.completions", "litellm.main"])
+def test_callables_of_libraries_that_have_openais_parameters_need_no_mark(module: str) -> None:
+    async def acompletion(messages: list[Any], metadata: Any = None, user: str = "") -> str:
+        return "answer"
+
+    acompletion.__module__ = module
+    identify = CacheLayer(semantic=False).wrap(acompletion).function.identifier.identify
+    one, other = (identify(([user("a")],), {"metadata": {"trace": n}, "user": f"u{n}"}, None) for n in (1, 2))
+    assert one is not None and other is not None and one.canonical == other.canonical
