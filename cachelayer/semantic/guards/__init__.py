@@ -27,6 +27,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   phrases         a phrase exchanged for its opposite
   predicates      to be / to have, to get / to give
   rates           how often
+  searches        searches and orders, of which one says more
   statements      long statements with other words
   targets         what one asks for, the other mentions or counts
   tenses          when it happens

@@ -32,6 +32,7 @@ from .phrases import phrases
 from .plain import Guard
 from .predicates import predicates
 from .rates import rates
+from .searches import searches
 from .statements import statements
 from .targets import targets
 from .tenses import rooted, tenses, wishes
@@ -239,6 +240,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
     contrasts, swapped, journeys, statements, targets, agents, furthered,
+    searches,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

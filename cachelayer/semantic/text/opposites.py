@@ -101,6 +101,7 @@ _PAIRS: Final = """
     inhibit/promote inhibits/promotes inhibitor/promoter agonist/antagonist hypoglycemia/hyperglycemia
     hypothyroidism/hyperthyroidism hypotension/hypertension hypothermia/hyperthermia systolic/diastolic vein/artery
     veins/arteries chronic/acute obese/underweight vegetarian/carnivore
+    vegan/vegetarian
 """
 _SIDES: Final = """
     cause causes reason reasons origin origins trigger triggers / effect effects consequence consequences

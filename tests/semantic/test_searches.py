@@ -1,0 +1,57 @@
+"""A search, or an order, of which more is said is another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.searches import searches
+from cachelayer.semantic.text.signature import signature
+
+OTHER = [
+    ("lasagna recipe", "vegan lasagna recipe"),
+    ("hotels in rome", "find pet friendly hotels in rome"),
+    ("hotels in rome", "i'm looking for hotels in rome with a pool"),
+    ("python jobs berlin", "remote python jobs berlin"),
+    ("car rental oslo", "electric car rental oslo"),
+    ("brownies", "brownies without nuts"),
+    ("dune", "books like dune"),
+    ("where can i find desk lamps", "wooden desk lamps"),
+    ("play jazz", "play jazz in the kitchen"),
+    ("could you set a timer", "set a timer for pasta"),
+    ("change lights to pink", "can you change the bedroom lights to pink"),
+    ("are there any cafes in prague", "cafes in prague with wifi"),
+]
+SAME = [
+    ("hotels in rome", "show me some good hotels in rome please"),
+    ("hotels in rome", "rome hotels"),
+    ("red running shoes", "where can i buy red running shoes online"),
+    ("wireless headphones below 50", "find wireless headphones under 50"),
+    ("novels like dune", "novels similar to dune"),
+    ("i would like to play jazz", "play jazz music"),
+    ("tell me a joke", "i'd like to hear a joke"),
+    ("hamilton tickets", "buy tickets for hamilton"),
+    ("how do i cook rice", "how do i cook rice in a pot"),
+    ("my card was stolen", "my card was stolen abroad"),
+    ("what is a cell", "what is a biological cell"),
+    ("is there life on mars", "is there any microbial life on mars"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_a_search_of_which_more_is_said_is_another(a: str, b: str) -> None:
+    assert searches(signature(a), signature(b)) and searches(signature(b), signature(a))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_what_only_asks_makes_no_other_search_and_questions_are_none(a: str, b: str) -> None:
+    assert not searches(signature(a), signature(b)) and not searches(signature(b), signature(a))
+
+
+def test_the_guard_is_asked() -> None:
+    assert relations(signature("lasagna recipe"), signature("vegan lasagna recipe"))
+
+
+def test_food_for_vegetarians_is_none_for_vegans() -> None:
+    a, b = signature("vegan restaurants in soho"), signature("vegetarian restaurants in soho")
+    assert not b.vocabulary.isdisjoint(a.against)
