@@ -35,6 +35,8 @@ CONFLICTS = [
     ("dates", "opening hours on weekdays", "opening hours on weekends"),
     ("dates", "does the market open on Saturdays", "does the market open on Sundays"),
     ("dates", "trains in June", "trains in July"),
+    ("dates", "will it rain tomorrow", "will it rain the day after tomorrow"),
+    ("dates", "is it shut on Monday", "is it shut the day before Monday"),
     ("dates", "what do I plant in fall", "what do I plant in winter"),
     ("dates", "what do I plant in autumn", "what do I plant"),
     ("dates", "did prices fall in autumn", "did prices fall"),

@@ -253,7 +253,8 @@ class Scan:
         low = lexeme.word
         self.negations += lexeme.negation
         if lexeme.date:
-            self.dates.add(lexeme.date)
+            further = self.words[-3:-1] in (["day", "after"], ["day", "before"])  # 'the day after tomorrow'
+            self.dates.add(f"{self.words[-2]} {lexeme.date}" if further else lexeme.date)
         elif lexeme.figure:
             self.ids.add(low)
         elif not lexeme.function and named(raw, self.opening):
