@@ -1,12 +1,13 @@
-"""The least of one text is not the most of another, in whatever words; nor are both of two one of them."""
+"""A number is bounded from the same side in both texts, in whatever words; nor are both of two one of them."""
 
 from __future__ import annotations
 
 import pytest
 
-from cachelayer.semantic.guards.amounts import both, bounds
+from cachelayer.semantic.guards.amounts import both
 from cachelayer.semantic.guards.phrases import phrases
 from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.thresholds import thresholds
 from cachelayer.semantic.text.signature import signature
 
 
@@ -37,12 +38,40 @@ def test_the_least_is_not_the_most(one: str, other: str):
         ("is he older than 60?", "is he over 60?"),
         ("more than 3 and less than 9", "less than 9 but over 3"),
         ("more than 3 years", "less than 9 years"),
+        ("phones for 300 euros", "phones under 300 euros"),
+        ("phones up to 300 euros", "phones under 300 euros"),
+        ("adults over 65", "adults aged 65 or more"),
+        ("songs by one or two singers", "songs by at most two singers"),
+        ("on or before May 4", "no later than the 4th of May"),
+        ("open before 9 or 11", "open before 9 or before 11"),
+        ("the highest number of 5 players", "the tallest of 5 players"),
+        ("rooms with a bed for at most as many as 3", "rooms for 3"),
     ],
 )
 def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
     a, b = signature(one), signature(other)
-    assert not bounds(a, b)
+    assert not thresholds(a, b)
     assert not phrases(a, b)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("books with at least two authors", "which books have more than two authors?"),
+        ("books with fewer than three authors", "books that have three authors or fewer"),
+        ("films from before 1990", "films that were shown in 1990 or earlier"),
+        ("who joined after 2004?", "which members joined in or after 2004?"),
+        ("flats with two rooms", "flats that have more than two rooms"),
+        ("flats of three rooms minimum", "a flat that has three rooms"),
+        ("books by one or two authors", "books written by two authors"),
+        ("who owns two cars at most?", "owners of two cars"),
+    ],
+)
+def test_a_number_that_is_included_is_not_left_out_and_one_that_is_bounded_is_not_just_that_many(
+    one: str, other: str
+):
+    assert relations(signature(one), signature(other))
+    assert relations(signature(other), signature(one))
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   statements      long statements with other words
   targets         what one asks for, the other mentions or counts
   tenses          when it happens
+  thresholds      at least / more than / just as many
   units           units without a number
 
 Asked by the verifier alone, under names of their own:

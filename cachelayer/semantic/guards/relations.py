@@ -15,7 +15,7 @@ from ..text.lexemes import NONE, POSSESSORS, stem
 from ..text.signature import Signature
 from .acts import acts
 from .agents import agents
-from .amounts import both, bounds, degrees, spans
+from .amounts import both, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
@@ -36,6 +36,7 @@ from .searches import searches
 from .statements import statements
 from .targets import targets
 from .tenses import rooted, tenses, wishes
+from .thresholds import thresholds
 from .units import units
 from .voices import voices
 
@@ -238,9 +239,8 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
-    causes, duties, units, doers, heads, rates, spans, bounds, both, wishes, habits, degrees, trades, lettered, actors,
-    contrasts, swapped, journeys, statements, targets, agents, furthered,
-    searches,
+    causes, duties, units, doers, heads, rates, spans, thresholds, both, wishes, habits, degrees, trades, lettered,
+    actors, contrasts, swapped, journeys, statements, targets, agents, furthered, searches,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

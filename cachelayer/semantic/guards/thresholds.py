@@ -1,0 +1,106 @@
+"""Guard: the texts bound a number from another side, or one of them includes it or does not bound it at all.
+
+'At least two' / 'more than two', 'less than two', 'two'; 'before 2004' / '2004 or earlier', 'after 2004'; 'one or
+two' / 'two'. Sides of a day are compared in `relations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.signature import Signature
+
+_EXCLUDED, _INCLUDED, _TIMED, _LOOSE = range(4)
+"""'More than', 'at least', 'after', 'over': the last may mean either, and is often left away with prices."""
+_Bound = tuple[bool, int] | None
+"""Whether the number is the least, and how it bounds; None if it does not."""
+_ABOVE: Final = "more greater higher longer older larger bigger taller heavier later".split()
+_BELOW: Final = "less lesser fewer lower shorter younger smaller lighter cheaper earlier".split()
+_THAN: Final = dict.fromkeys(_ABOVE, True) | dict.fromkeys(_BELOW, False)
+_BEFORE: Final[dict[str, tuple[bool, int]]] = {
+    **{f"{word} than": (above, _EXCLUDED) for word, above in _THAN.items()},
+    **{f"{word} than or equal to": (above, _INCLUDED) for word, above in _THAN.items()},
+    **{f"{word} or equal to": (above, _INCLUDED) for word, above in _THAN.items()},
+    **dict.fromkeys("over above exceeding exceed exceeds".split(), (True, _LOOSE)),
+    **dict.fromkeys(("under", "below", "up to"), (False, _LOOSE)),
+    **{"after": (True, _TIMED), "before": (False, _TIMED), "prior to": (False, _TIMED)},
+    **dict.fromkeys(("at least", "minimum", "minimum of", "on or after", "in or after"), (True, _INCLUDED)),
+    **dict.fromkeys(("at most", "maximum", "maximum of", "on or before", "in or before"), (False, _INCLUDED)),
+}
+_LONGEST: Final = max(len(phrase.split()) for phrase in _BEFORE)
+_BEHIND: Final = dict.fromkeys(
+    "more above over older up longer later after greater higher".split(), True
+) | dict.fromkeys("less fewer under below younger shorter earlier before lower".split(), False)
+"""'4 stars or more', '12 and under', '2004 or later'."""
+_LAST: Final = {"minimum": True, "least": True, "maximum": False, "most": False}
+_LINKS: Final = frozenset(("or", "and"))
+_NOT: Final = frozenset(
+    "no not isn't aren't wasn't don't doesn't didn't never nor nothing without cannot can't won't shouldn't".split()
+)
+_HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split()).union(
+    _BEHIND, _LAST, ("between", "one")
+) - frozenset("to in on of at or equal".split())
+
+
+def thresholds(a: Signature, b: Signature) -> bool:
+    """A number that both name is bounded otherwise in one."""
+    if (
+        not a.numbers
+        or not b.numbers
+        or (_HINTS.isdisjoint(a.vocabulary) and _HINTS.isdisjoint(b.vocabulary))
+    ):
+        return False
+    mine, theirs = dict(_bounds(a)), dict(_bounds(b))
+    return any(value in theirs and _apart(bound, theirs[value]) for value, bound in mine.items())
+
+
+def _apart(one: _Bound, other: _Bound) -> bool:
+    if one is None or other is None:
+        return one != other and (one or other or (True, _LOOSE))[1] in (_EXCLUDED, _INCLUDED)
+    if one[0] != other[0]:
+        return True
+    return (one[1] == _INCLUDED) != (other[1] == _INCLUDED) and _LOOSE not in (one[1], other[1])
+
+
+def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
+    """Numbers and how they are bounded; none of a text that denies something else."""
+    words, last, before = s.words, len(s.words), None
+    denied, hinted = sum(word in _NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
+    for i, word in enumerate(words):
+        value = str(lx.CARDINALS.get(word, word))
+        if not value[0].isdigit():
+            continue
+        bound, turned = _said_before(words, i)
+        if bound is None and i > 1 and words[i - 1] in _LINKS:
+            bound = (False, _INCLUDED) if words[i - 2] == "one" else before if 0 <= i - last <= 3 else None
+        bound = bound or _said_behind(words[i + 1 : i + 5])
+        last, before = i, bound
+        if denied == turned and (bound is not None or not hinted):
+            yield value, bound
+
+
+def _said_before(words: tuple[str, ...], at: int) -> tuple[_Bound, bool]:
+    """What the words before a number say, and whether that is denied."""
+    while at and (words[at - 1] in lx.MONTHS or words[at - 1] == "the"):
+        at -= 1
+    for n in range(min(_LONGEST, at), 0, -1):
+        if bound := _BEFORE.get(" ".join(words[at - n : at])):
+            turned = at > n and words[at - n - 1] in _NOT
+            return (
+                not bound[0],
+                _EXCLUDED if bound[1] == _INCLUDED else _INCLUDED,
+            ) if turned else bound, turned
+    return None, False
+
+
+def _said_behind(words: Sequence[str]) -> _Bound:
+    """'Or more', at once or behind a thing; 'at most', 'minimum'."""
+    for i, word in enumerate(words):
+        if word in _LAST and (word.endswith("imum") or words[i - 1 : i] == ("at",)):
+            return _LAST[word], _INCLUDED
+        if word in _LINKS and i + 1 < len(words):
+            above = _BEHIND.get(words[i + 1])
+            return None if above is None else (above, _INCLUDED)
+    return None
