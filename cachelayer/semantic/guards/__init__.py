@@ -15,6 +15,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   causes          causes / consequences
   conditions      condition and consequence exchanged
   contrasts       what is so and what is not exchanged
+  counts          how many of what
   demands         another form of the answer
   doers, voices   subject and object exchanged, by word order; in passives and questions
   exchanges       one word exchanged, added or left out
@@ -28,6 +29,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   predicates      to be / to have, to get / to give
   rates           how often
   searches        searches and orders, of which one says more
+  sides           another end or side: start / end, left of / below
   statements      long statements with other words
   targets         what one asks for, the other mentions or counts
   tenses          when it happens

@@ -26,6 +26,7 @@ _MEASURED: Final = {
 }
 """What measures tell, and with which words one may ask for them by yes or no: 'Does it take long?'."""
 _REASON, _MOMENT = "why", "when"
+_UNLIKE_WHO: Final = frozenset((_MOMENT, *_MEASURED))
 _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
 _BEING: Final = frozenset(("is", "are", "was", "were"))
 _WAYS: Final = frozenset(("how", "where"))
@@ -82,6 +83,8 @@ def _alone(words: tuple[str, ...]) -> set[str]:
 
 
 def _apart(one: Signature, other: Signature) -> bool:
+    if one.question == "who":
+        return other.question in _UNLIKE_WHO and _single(one) and _single(other)
     if one.question == _REASON:
         return other.question in _OTHERS and _single(one) and _single(other)
     if one.question != "yesno" or not QUESTION_WORDS.isdisjoint(one.vocabulary):

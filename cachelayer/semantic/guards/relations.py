@@ -19,6 +19,7 @@ from .amounts import both, degrees, spans
 from .causes import causes
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
+from .counts import counts
 from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
@@ -33,10 +34,11 @@ from .plain import Guard
 from .predicates import predicates
 from .rates import rates
 from .searches import searches
+from .sides import sides
 from .statements import statements
 from .targets import targets
 from .tenses import rooted, tenses, wishes
-from .thresholds import thresholds
+from .thresholds import compared, thresholds
 from .units import units
 from .voices import voices
 
@@ -239,8 +241,9 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
-    causes, duties, units, doers, heads, rates, spans, thresholds, both, wishes, habits, degrees, trades, lettered,
-    actors, contrasts, swapped, journeys, statements, targets, agents, furthered, searches,
+    causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
+    habits, degrees, trades, lettered, actors, contrasts, swapped, journeys, statements, targets, agents, furthered,
+    searches, counts,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

@@ -13,7 +13,7 @@ from ..text import lexicon as lx
 from ..text.lexemes import PREPOSITIONS, stem
 from ..text.signature import QUESTION_WORDS, Signature
 
-_WHAT: Final = frozenset("what what's which whats".split())
+WHAT: Final = frozenset("what what's which whats".split())
 _LISTING: Final = frozenset("list name give show tell find get".split())
 _BEING: Final = frozenset("is are was were be".split())
 _SKIPPED: Final = frozenset(
@@ -21,7 +21,7 @@ _SKIPPED: Final = frozenset(
     top best worst most least major main biggest largest smallest longest shortest highest lowest greatest tallest
     first last next current total many much different various possible common popular new old great good""".split()
 )
-_LIGHT: Final = frozenset(
+LIGHT: Final = frozenset(
     map(
         stem,
         """name names kind kinds type types sort sorts list identity title meaning definition concept example examples
@@ -31,11 +31,11 @@ _LIGHT: Final = frozenset(
     )
 )
 """What one asks for only to get at what follows."""
-_COUNTING: Final = frozenset(map(stem, "number count amount total quantity content sum".split()))
-_POPULATION: Final = stem("population")
-_PEOPLE: Final = frozenset(map(stem, "people persons inhabitants residents citizens live".split()))
+COUNTING: Final = frozenset(map(stem, "number count amount total quantity content sum".split()))
+POPULATION: Final = stem("population")
+PEOPLE: Final = frozenset(map(stem, "people persons inhabitants residents citizens live".split()))
 _MEASURES: Final = frozenset("long tall big large high old far deep wide heavy fast small populous".split())
-_MEASURED: Final = frozenset(
+MEASURED: Final = frozenset(
     map(
         stem,
         """length height size area elevation age distance depth width weight speed population time duration altitude
@@ -99,46 +99,46 @@ def _of_another_kind(thing: _Target, other: _Target, a: Signature, b: Signature)
         return _counted(thing, other, a, b)
     if other.kind == "measure":
         extreme = not _EXTREME.isdisjoint(a.vocabulary)  # 'what is my limit' is 'how high is my limit'
-        return extreme and thing.words <= b.stems and _MEASURED.isdisjoint(thing.words)
+        return extreme and thing.words <= b.stems and MEASURED.isdisjoint(thing.words)
     return b.stems < a.stems and _PLACES.isdisjoint(thing.words) and thing.words.isdisjoint(b.stems)
 
 
 def _counted(thing: _Target, count: _Target, a: Signature, b: Signature) -> bool:
     """Which they are, or something else of them, and how many."""
-    if not _COUNTING.isdisjoint(a.stems):
+    if not COUNTING.isdisjoint(a.stems):
         return False
-    if _POPULATION in thing.words:
-        return _PEOPLE.isdisjoint(b.stems)
+    if POPULATION in thing.words:
+        return PEOPLE.isdisjoint(b.stems)
     return not thing.words.isdisjoint(count.words)
 
 
 def _target(s: Signature) -> _Target | None:
     """What a text with one question asks for; None if that is not seen."""
     words = s.words
-    asked = [i for i, word in enumerate(words) if word in QUESTION_WORDS or word in _WHAT]
+    asked = [i for i, word in enumerate(words) if word in QUESTION_WORDS or word in WHAT]
     if len(asked) > 1 or (asked and asked[0] > 2):
         return None
     if not asked:
         listing = bool(words) and words[0] in _LISTING and words[1:2] != ("out",)
-        return _Target("thing", _phrase(words, 1)) if listing else None
+        return _Target("thing", phrase(words, 1)) if listing else None
     at, word = asked[0], words[asked[0]]
     after = words[at + 1] if at + 1 < len(words) else ""
     if word == "how" and after == "many":
-        return _Target("count", _phrase(words, at + 2))
+        return _Target("count", phrase(words, at + 2))
     if word == "how" and after in _MEASURES:
         return _Target("measure", frozenset())
     if word == "where" and after in _BEING:
         return _Target("where", frozenset())
-    if word not in _WHAT or (after in _ENDING and after not in _BEING):
+    if word not in WHAT or (after in _ENDING and after not in _BEING):
         return None
     if after in _BEING:
-        return _Target("thing", _phrase(words, at + 2))
+        return _Target("thing", phrase(words, at + 2))
     end = next((i for i in range(at + 1, len(words)) if words[i] in _ENDING), len(words))
-    is_what = _phrase(words, end + 1) if words[end : end + 1] and words[end] in _BEING else frozenset[str]()
-    return _Target("thing", _phrase(words, at + 1) | is_what)  # 'which city is the capital'
+    is_what = phrase(words, end + 1) if words[end : end + 1] and words[end] in _BEING else frozenset[str]()
+    return _Target("thing", phrase(words, at + 1) | is_what)  # 'which city is the capital'
 
 
-def _phrase(words: Sequence[str], start: int) -> frozenset[str]:
+def phrase(words: Sequence[str], start: int) -> frozenset[str]:
     """Stems of the words from `start` to where the phrase ends; none where it is a light one, as 'the best way'."""
     found = set[str]()
     for i in range(start, len(words)):
@@ -146,8 +146,8 @@ def _phrase(words: Sequence[str], start: int) -> frozenset[str]:
         if word in _ENDING:
             if found or word in _BEING:
                 break
-        elif (root := stem(word.removesuffix("'s"))) in _LIGHT:
-            return _phrase(words, i + 2) if words[i + 1 : i + 2] == ("of",) else frozenset()
+        elif (root := stem(word.removesuffix("'s"))) in LIGHT:
+            return phrase(words, i + 2) if words[i + 1 : i + 2] == ("of",) else frozenset()
         elif word not in _SKIPPED and word not in lx.FUNCTION_WORDS:
             found.add(root)
     return frozenset(found)

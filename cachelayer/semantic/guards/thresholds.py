@@ -1,7 +1,7 @@
 """Guard: the texts bound a number from another side, or one of them includes it or does not bound it at all.
 
 'At least two' / 'more than two', 'less than two', 'two'; 'before 2004' / '2004 or earlier', 'after 2004'; 'one or
-two' / 'two'. Sides of a day are compared in `relations`.
+two' / 'two'; 'less time than the first' / 'more time than the first'. Sides of a day are compared in `relations`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..text import lexicon as lx
+from ..text.lexemes import stem
 from ..text.signature import Signature
 
 _EXCLUDED, _INCLUDED, _TIMED, _LOOSE = range(4)
@@ -29,6 +30,8 @@ _BEFORE: Final[dict[str, tuple[bool, int]]] = {
     **dict.fromkeys(("at least", "minimum", "minimum of", "on or after", "in or after"), (True, _INCLUDED)),
     **dict.fromkeys(("at most", "maximum", "maximum of", "on or before", "in or before"), (False, _INCLUDED)),
 }
+_MOMENTS: Final = {"before": False, "after": True}
+_COMPARING: Final = frozenset(("than", *_MOMENTS))
 _LONGEST: Final = max(len(phrase.split()) for phrase in _BEFORE)
 _BEHIND: Final = dict.fromkeys(
     "more above over older up longer later after greater higher".split(), True
@@ -54,6 +57,26 @@ def thresholds(a: Signature, b: Signature) -> bool:
         return False
     mine, theirs = dict(_bounds(a)), dict(_bounds(b))
     return any(value in theirs and _apart(bound, theirs[value]) for value, bound in mine.items())
+
+
+def compared(a: Signature, b: Signature) -> bool:
+    """Less than a thing, or before it, in one text; more than the same, or after it, in the other."""
+    if _COMPARING.isdisjoint(a.vocabulary) or _COMPARING.isdisjoint(b.vocabulary):
+        return False
+    mine, theirs = dict(_measures(a.words)), dict(_measures(b.words))
+    return any(theirs.get(thing, above) != above for thing, above in mine.items())
+
+
+def _measures(words: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
+    """What something is compared with, and whether it is more, or later."""
+    for i, word in enumerate(words):
+        above = _MOMENTS.get(word)
+        if word == "than":
+            at = next((k for k in range(i - 1, max(i - 4, -1), -1) if words[k] in _THAN), -1)
+            above = _THAN[words[at]] != (words[max(at - 1, 0)] in _NOT) if at >= 0 else None
+        thing = next((w for w in words[i + 1 : i + 5] if w not in lx.FUNCTION_WORDS), "")
+        if above is not None and thing and not thing[0].isdigit():
+            yield stem(thing.removesuffix("'s")), above
 
 
 def _apart(one: _Bound, other: _Bound) -> bool:

@@ -1,0 +1,50 @@
+"""Guard: each asks how many there are, or one of them which one, of what the other does not mention.
+
+'How many goals' / 'the number of fouls', 'how many goals in 2004' / 'which team in 2004'.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from ..text.lexemes import stem
+from ..text.signature import Signature
+from .targets import COUNTING, LIGHT, MEASURED, PEOPLE, POPULATION, WHAT, phrase
+
+_COUNTS: Final = (("how", "many"), ("number", "of"))
+_MANY: Final = frozenset(("many", "number"))
+_EARLY: Final = 7
+"""Words among which a text says that it counts."""
+_LEADING: Final = LIGHT | COUNTING | MEASURED | {POPULATION}
+_AUXILIARIES: Final = frozenset(
+    "is are was were do does did has have had can could will would should may might must".split()
+)
+
+
+def counts(a: Signature, b: Signature) -> bool:
+    """What is counted is not what the other counts, or chooses."""
+    if _MANY.isdisjoint(a.vocabulary) and _MANY.isdisjoint(b.vocabulary):
+        return False
+    mine, theirs = _count(a.words), _count(b.words)
+    if mine and theirs:
+        people = not (PEOPLE.isdisjoint(mine) or PEOPLE.isdisjoint(theirs))
+        return not people and mine.isdisjoint(b.stems) and theirs.isdisjoint(a.stems)
+    one, other = (a, b) if theirs else (b, a)
+    chosen = _chosen(one.words) if mine or theirs else ""
+    return bool(chosen) and chosen not in other.stems and COUNTING.isdisjoint(one.stems)
+
+
+def _chosen(words: tuple[str, ...]) -> str:
+    """The stem of 'team' in 'which team did'; '' of what only leads to something else."""
+    for word, noun, after in zip(words[:4], words[1:], words[2:], strict=False):
+        if word in WHAT and after in _AUXILIARIES and noun not in _AUXILIARIES:
+            found = stem(noun)
+            return "" if found in _LEADING else found
+    return ""
+
+
+def _count(words: tuple[str, ...]) -> frozenset[str]:
+    """Stems of what is counted; none where nothing is."""
+    at = next((i for i, pair in enumerate(pairwise(words[:_EARLY])) if pair in _COUNTS), None)
+    return frozenset() if at is None else phrase(words, at + 2)

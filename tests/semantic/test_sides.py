@@ -1,0 +1,87 @@
+"""Another end, another side, more than a thing or less, another count: none of them shares an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.inquiries import inquiries
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.guards.sides import sides
+from cachelayer.semantic.guards.targets import targets
+from cachelayer.semantic.guards.thresholds import compared
+from cachelayer.semantic.text.signature import signature
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("which lessons start before noon?", "list the lessons ending before noon"),
+        ("talks beginning after the break", "talks that finish after the break"),
+        ("what stands to the left of the tower?", "which house is below the tower?"),
+        ("hotels in the northern suburbs", "hotels in suburbs of the east"),
+        ("what is the height of the box?", "tell me the width of the box"),
+        ("who has the highest number of wins?", "which player has the fewest wins?"),
+    ],
+)
+def test_one_end_is_not_another(one: str, other: str):
+    a, b = signature(one), signature(other)
+    assert sides(a, b)
+    assert sides(b, a)
+    assert relations(a, b)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("which lessons start before noon?", "lessons that begin before noon"),
+        ("when does it end?", "when is it finished?"),
+        ("is it left or right of the tower?", "on which side of the tower is it, right or left?"),
+        ("the highest tower", "the biggest tower"),
+    ],
+)
+def test_the_same_end_in_another_form_is_the_same(one: str, other: str):
+    assert not sides(signature(one), signature(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("dishes that take less time than soup", "which dish needs longer than soup?", True),
+        ("meetings on a later date than the review", "meetings before the review", True),
+        ("rooms no bigger than the attic", "rooms that are larger than the attic", True),
+        ("rooms no bigger than the attic", "rooms smaller than the attic", False),
+        ("is a hare faster than a dog, older than it?", "is a dog younger than a hare?", False),
+        ("is Rome bigger than Oslo?", "is Oslo smaller than Rome?", False),
+    ],
+)
+def test_more_than_a_thing_is_not_less_than_it(one: str, other: str, differ: bool):
+    a, b = signature(one), signature(other)
+    assert compared(a, b) == compared(b, a) == differ
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("how many goals did she score in May?", "the number of fouls she made in May", True),
+        ("how many saves has he made this year?", "how many games has he played this year?", True),
+        ("how many goals did she score?", "the number of goals that she scored", False),
+        ("how many people live in Oslo?", "what is the number of inhabitants of Oslo?", False),
+    ],
+)
+def test_one_count_is_not_the_count_of_something_else(one: str, other: str, differ: bool):
+    a, b = signature(one), signature(other)
+    assert targets(a, b) == targets(b, a) == differ
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "differ"),
+    [
+        ("who threw the longest pass?", "how many yards was the longest pass?", True),
+        ("who painted it?", "when was it painted?", True),
+        ("who painted it, and when?", "when was it painted?", False),
+        ("who sells it?", "where can I buy it?", False),
+    ],
+)
+def test_who_is_not_when_nor_how_many(one: str, other: str, differ: bool):
+    a, b = signature(one), signature(other)
+    assert inquiries(a, b) == inquiries(b, a) == differ
