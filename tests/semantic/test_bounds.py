@@ -65,6 +65,7 @@ def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
         ("flats of three rooms minimum", "a flat that has three rooms"),
         ("books by one or two authors", "books written by two authors"),
         ("who owns two cars at most?", "owners of two cars"),
+        ("who owns at the least two cars?", "owners of fewer than two cars"),
     ],
 )
 def test_a_number_that_is_included_is_not_left_out_and_one_that_is_bounded_is_not_just_that_many(

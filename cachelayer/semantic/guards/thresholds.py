@@ -27,8 +27,13 @@ _BEFORE: Final[dict[str, tuple[bool, int]]] = {
     **dict.fromkeys("over above exceeding exceed exceeds".split(), (True, _LOOSE)),
     **dict.fromkeys(("under", "below", "up to"), (False, _LOOSE)),
     **{"after": (True, _TIMED), "before": (False, _TIMED), "prior to": (False, _TIMED)},
-    **dict.fromkeys(("at least", "minimum", "minimum of", "on or after", "in or after"), (True, _INCLUDED)),
-    **dict.fromkeys(("at most", "maximum", "maximum of", "on or before", "in or before"), (False, _INCLUDED)),
+    **dict.fromkeys(
+        ("at least", "at the least", "minimum", "minimum of", "on or after", "in or after"), (True, _INCLUDED)
+    ),
+    **dict.fromkeys(
+        ("at most", "at the most", "maximum", "maximum of", "on or before", "in or before"),
+        (False, _INCLUDED),
+    ),
 }
 _MOMENTS: Final = {"before": False, "after": True}
 _COMPARING: Final = frozenset(("than", *_MOMENTS))
