@@ -8,7 +8,12 @@
 * PAWS (Zhang et al., NAACL 2019): its pairs made of Quora's questions by exchanging words, as uds-lsv/llmft has them in
   data/paws_qqp/dev_and_test.tsv;
 * ATIS (Hemphill et al. 1990), requests for flights with what they name, as MiuLab/SlotGated-SLU has them: the folder
-  data/atis/test. Errors were read of data/atis/train only.
+  data/atis/test. Errors were read of data/atis/train only;
+* Overnight (Wang et al., ACL 2015): requests for blocks, meetings, flats, recipes and four other things, written by
+  people for one logical form each, as rhythmcao/unsup-two-stage-semantic-parsing has them: the folder data/overnight.
+  Errors were read of its *_train.tsv only;
+* SICK (Marelli et al., LREC 2014): captions of pictures that entail one another, or do not; SICK.txt in
+  kkalouli/SICK-processing. Errors of one half were read.
 """
 
 from __future__ import annotations
@@ -33,11 +38,16 @@ EACH = 80
 """Pairs of each test of CheckList's."""
 ALIKE = 0.7
 """Share of equal characters from which two of BoolQ's questions are taken for edits of one another."""
+_RELATED = 3.5
+"""How alike people found captions, of 5, from which such are traps that neither entail nor contradict one another."""
 _MISLABELLED = "Order does matter"
 """Its pairs ('is Ann punching Bob' / 'is Bob punching Ann') are traps, and marked as the same."""
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
-_LOOKED_AT = "paws, read"
+_READ = ", read"
+"""What the kind of a pair ends in whose errors were looked at."""
+_TOLD_APART = ("paws", "atis", "overnight", "sick")
+"""Sources whose kinds say so."""
 _TOKENS = (
     (re.compile(r" (n't|'\w+)\b"), r"\1"),
     (re.compile(r" ([?.,!;:%)])"), r"\1"),
@@ -50,10 +60,8 @@ _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 
 def half(pair: Pair) -> str:
     """'look': its errors were read when guards were written; 'blind': only the sum was."""
-    if pair.source == "paws":
-        return "look" if pair.kind == _LOOKED_AT else "blind"
-    if pair.source == "atis":
-        return "blind"
+    if pair.source in _TOLD_APART:
+        return "look" if pair.kind.endswith(_READ) else "blind"
     at = hashlib.sha256((pair.kind + pair.a).encode()).digest()
     return "look" if at[-1] % 2 else "blind"
 
@@ -151,7 +159,7 @@ def paws(path: Path, _: random.Random) -> Iterator[Pair]:
         found = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     random.Random(1).shuffle(found)
     for i, (_id, a, b, label) in enumerate(found):
-        kind = _LOOKED_AT if i < len(found) // 2 else "paws"
+        kind = f"paws{_READ}" if i < len(found) // 2 else "paws"
         yield Pair(_as_typed(a), _as_typed(b), label == "1", kind, "report", "paws")
 
 
@@ -205,6 +213,48 @@ def _one_apart(differ: frozenset[tuple[str, str]]) -> bool:
     return len(differ) == 1 or (len(differ) == 2 and len({name for name, _ in differ}) == 1)
 
 
+def overnight(path: Path, rng: random.Random) -> Iterator[Pair]:
+    """Requests written for one logical form, and for two of which one word differs."""
+    for file in sorted(path.glob("*_test.tsv")):
+        asked: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+        for line in file.read_text("utf-8").splitlines():
+            text, _, form = line.split("\t")
+            asked[tuple(form.split())].append(text)
+        same = [(a, b) for texts in asked.values() for i, a in enumerate(texts) for b in texts[:i]]
+        other = [
+            (rng.choice(asked[one]), rng.choice(asked[two]))
+            for i, one in enumerate(asked)
+            for two in list(asked)[:i]
+            if len(one) == len(two) and sum(x != y for x, y in zip(one, two, strict=True)) == 1
+        ]
+        for found, label in ((same, True), (other, False)):
+            for a, b in rng.sample(found, min(EACH, len(found))):
+                yield Pair(a, b, label, file.stem.removesuffix("_test"), "report", "overnight")
+
+
+def sick(path: Path, rng: random.Random) -> Iterator[Pair]:
+    """Captions that entail or contradict one another or, though alike, do neither; not where one says more."""
+    found: defaultdict[str, list[Pair]] = defaultdict(list)
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines, delimiter="\t"):
+            says = {row["entailment_AB"].split("_")[1], row["entailment_BA"].split("_")[1]}
+            kind = "contradiction" if "contradicts" in says else "-".join(sorted(says))
+            if kind == "neutral" and float(row["relatedness_score"]) < _RELATED:
+                continue
+            read = hashlib.sha256(row["sentence_A_original"].encode()).digest()[0] % 2 == 0
+            pair = Pair(
+                row["sentence_A"],
+                row["sentence_B"],
+                kind == "entails",
+                f"sick{_READ * read}",
+                "report",
+                "sick",
+            )
+            found[kind].append(pair)
+    for kind in ("entails", "contradiction", "neutral"):
+        yield from rng.sample(found[kind], min(600, len(found[kind])))
+
+
 READERS = {
     "checklist": checklist,
     "boolq": boolq,
@@ -212,4 +262,6 @@ READERS = {
     "medical": medical,
     "paws": paws,
     "atis": atis,
+    "overnight": overnight,
+    "sick": sick,
 }
