@@ -1,7 +1,7 @@
 """Guards: the texts ask different kinds of question about the same thing, or one of them asks one question more.
 
-The kinds: whether it is so, why, when, for how long, how it is done, what it is. 'Is fried food unhealthy?' / 'Why is
-fried food unhealthy?', 'Should I learn Go?' / 'How do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'.
+The kinds: whether it is so, who, why, when, for how long, how it is done, what it is. 'Is fried food unhealthy?' / 'Why
+is fried food unhealthy?', 'Should I learn Go?' / 'How do I learn Go?', 'Is migraine hereditary?' / 'What is migraine?'.
 One more: 'Who wrote Hamlet?' / 'Who wrote Hamlet? When?', 'When do you open?' / 'When and where do you open?'.
 """
 
