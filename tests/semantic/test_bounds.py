@@ -65,6 +65,8 @@ def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
         ("flats of three rooms minimum", "a flat that has three rooms"),
         ("books by one or two authors", "books written by two authors"),
         ("who owns two cars at most?", "owners of two cars"),
+        ("who left in 2004 at the latest?", "members who left no earlier than 2004"),
+        ("who was born before or during 1990?", "people with a birthday before 1990"),
         ("who owns at the least two cars?", "owners of fewer than two cars"),
     ],
 )

@@ -20,6 +20,7 @@ _Bound = tuple[bool, int] | None
 _ABOVE: Final = "more greater higher longer older larger bigger taller heavier later".split()
 _BELOW: Final = "less lesser fewer lower shorter younger smaller lighter cheaper earlier".split()
 _THAN: Final = dict.fromkeys(_ABOVE, True) | dict.fromkeys(_BELOW, False)
+_AT: Final = ("on", "in", "at", "during")
 _BEFORE: Final[dict[str, tuple[bool, int]]] = {
     **{f"{word} than": (above, _EXCLUDED) for word, above in _THAN.items()},
     **{f"{word} than or equal to": (above, _INCLUDED) for word, above in _THAN.items()},
@@ -27,13 +28,10 @@ _BEFORE: Final[dict[str, tuple[bool, int]]] = {
     **dict.fromkeys("over above exceeding exceed exceeds".split(), (True, _LOOSE)),
     **dict.fromkeys(("under", "below", "up to"), (False, _LOOSE)),
     **{"after": (True, _TIMED), "before": (False, _TIMED), "prior to": (False, _TIMED)},
-    **dict.fromkeys(
-        ("at least", "at the least", "minimum", "minimum of", "on or after", "in or after"), (True, _INCLUDED)
-    ),
-    **dict.fromkeys(
-        ("at most", "at the most", "maximum", "maximum of", "on or before", "in or before"),
-        (False, _INCLUDED),
-    ),
+    **dict.fromkeys(("at least", "at the least", "minimum", "minimum of"), (True, _INCLUDED)),
+    **dict.fromkeys(("at most", "at the most", "maximum", "maximum of"), (False, _INCLUDED)),
+    **{phrase: (True, _INCLUDED) for at in _AT for phrase in (f"{at} or after", f"after or {at}")},
+    **{phrase: (False, _INCLUDED) for at in _AT for phrase in (f"{at} or before", f"before or {at}")},
 }
 _MOMENTS: Final = {"before": False, "after": True}
 _COMPARING: Final = frozenset(("than", *_MOMENTS))
@@ -42,14 +40,18 @@ _BEHIND: Final = dict.fromkeys(
     "more above over older up longer later after greater higher".split(), True
 ) | dict.fromkeys("less fewer under below younger shorter earlier before lower".split(), False)
 """'4 stars or more', '12 and under', '2004 or later'."""
-_LAST: Final = {"minimum": True, "least": True, "maximum": False, "most": False}
+_LAST: Final = {
+    ("minimum",): True, ("at", "least"): True, ("at", "the", "least"): True, ("at", "the", "earliest"): True,
+    ("maximum",): False, ("at", "most"): False, ("at", "the", "most"): False, ("at", "the", "latest"): False,
+}  # fmt: skip
+_LASTS: Final = frozenset(phrase[-1] for phrase in _LAST)
 _LINKS: Final = frozenset(("or", "and"))
 _NOT: Final = frozenset(
     "no not isn't aren't wasn't don't doesn't didn't never nor nothing without cannot can't won't shouldn't".split()
 )
 _HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split()).union(
-    _BEHIND, _LAST, ("between", "one")
-) - frozenset("to in on of at or equal".split())
+    _BEHIND, _LASTS, ("between", "one")
+) - frozenset("to in on of at or equal the during".split())
 
 
 def thresholds(a: Signature, b: Signature) -> bool:
@@ -126,8 +128,9 @@ def _said_before(words: tuple[str, ...], at: int) -> tuple[_Bound, bool]:
 def _said_behind(words: Sequence[str]) -> _Bound:
     """'Or more', at once or behind a thing; 'at most', 'minimum'."""
     for i, word in enumerate(words):
-        if word in _LAST and (word.endswith("imum") or words[i - 1 : i] == ("at",)):
-            return _LAST[word], _INCLUDED
+        if word in _LASTS:
+            said = (_LAST.get(tuple(words[max(i - n, 0) : i + 1])) for n in range(3))
+            return next(((above, _INCLUDED) for above in said if above is not None), None)
         if word in _LINKS and i + 1 < len(words):
             above = _BEHIND.get(words[i + 1])
             return None if above is None else (above, _INCLUDED)
