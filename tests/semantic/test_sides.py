@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from cachelayer.semantic.guards.counts import counts
 from cachelayer.semantic.guards.inquiries import inquiries
 from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.guards.sides import sides
-from cachelayer.semantic.guards.targets import targets
 from cachelayer.semantic.guards.thresholds import compared
 from cachelayer.semantic.text.signature import signature
 
@@ -72,7 +72,7 @@ def test_more_than_a_thing_is_not_less_than_it(one: str, other: str, differ: boo
 )
 def test_one_count_is_not_the_count_of_something_else(one: str, other: str, differ: bool):
     a, b = signature(one), signature(other)
-    assert targets(a, b) == targets(b, a) == differ
+    assert counts(a, b) == counts(b, a) == differ
 
 
 @pytest.mark.parametrize(
