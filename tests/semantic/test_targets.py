@@ -17,6 +17,13 @@ OTHER = [
     ("how many rivers are in Missouri", "how many states does the Missouri river run through"),
     ("give me the largest state", "what is the size of the largest state"),
     ("what is the purpose of a mitochondrion", "what is a mitochondrion"),
+    ("rivers in New York", "how many rivers are in New York"),
+    ("how many states have major rivers", "what are the major rivers in the US"),
+    ("what is the number of states that border Kentucky", "which states border Kentucky"),
+    ("how large is Texas", "what is the size of the capital of Texas"),
+    ("find all shops which have 9 reviews", "find all the reviews of shops with 9 reviews"),
+    ("papers written by Heimerl", "what keywords are in papers by Heimerl"),
+    ("the users of the country with the most revenue", "which country has the most users"),
 ]
 SAME = [
     ("what is the capital of Australia", "which city is the capital of Australia"),
@@ -29,6 +36,9 @@ SAME = [
     ("what is meant by osmosis", "what is osmosis"),
     ("which documents do I need for a visa", "what documents are needed for a visa"),
     ("how many calories are in a banana", "what is the number of calories in a banana"),
+    ("number of orders per customer", "how many orders does each customer have"),
+    ("what is the quorum of the assembly", "how many members must be present at the assembly for a quorum"),
+    ("how large is Denver", "what is the size of the city of Denver"),
     ("show me how to reset my password", "password reset"),
 ]
 

@@ -19,6 +19,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   demands         another form of the answer
   doers, voices   subject and object exchanged, by word order; in passives and questions
   exchanges       one word exchanged, added or left out
+  figures         total / average, cities / major cities
   habits          how it is / how it used to be
   inquiries       whether / why / when / how
   journeys        flights and rides, of which one names something more or else

@@ -23,6 +23,7 @@ from .counts import counts
 from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
+from .figures import figures
 from .habits import habits
 from .inquiries import inquiries, questions
 from .journeys import journeys
@@ -243,7 +244,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
     habits, degrees, trades, lettered, actors, contrasts, swapped, journeys, statements, targets, agents, furthered,
-    searches, counts,
+    searches, counts, figures,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

@@ -32,6 +32,7 @@ LIGHT: Final = frozenset(
 )
 """What one asks for only to get at what follows."""
 COUNTING: Final = frozenset(map(stem, "number count amount total quantity content sum".split()))
+_NUMBER: Final = frozenset(("number", "count"))
 POPULATION: Final = stem("population")
 PEOPLE: Final = frozenset(map(stem, "people persons inhabitants residents citizens live".split()))
 _MEASURES: Final = frozenset("long tall big large high old far deep wide heavy fast small populous".split())
@@ -60,6 +61,8 @@ _ENDING: Final = frozenset(
 
 _OTHERS: Final = frozenset(("yesno", "why", "when", "who", "whose"))
 """Kinds of question that ask for no thing."""
+_DONE: Final = frozenset("written made held sold given known born taken".split())
+_SINGLE: Final = frozenset("is was what's".split())
 
 
 class _Target(NamedTuple):
@@ -83,7 +86,7 @@ def targets(a: Signature, b: Signature) -> bool:
 
 def _may_name(s: Signature) -> bool:
     """A look that costs less than `_target`: most texts are no question for a thing."""
-    return s.words[0] in _LISTING if not s.question else s.question not in _OTHERS
+    return s.question not in _OTHERS if s.question else s.words[0] in _LISTING or _plural(s.words)
 
 
 def _disjoint(mine: _Target, theirs: _Target, a: Signature, b: Signature) -> bool:
@@ -98,8 +101,10 @@ def _of_another_kind(thing: _Target, other: _Target, a: Signature, b: Signature)
     if other.kind == "count":
         return _counted(thing, other, a, b)
     if other.kind == "measure":
+        if not MEASURED.isdisjoint(thing.words):
+            return _of_its_own(a.words, b)
         extreme = not _EXTREME.isdisjoint(a.vocabulary)  # 'what is my limit' is 'how high is my limit'
-        return extreme and thing.words <= b.stems and MEASURED.isdisjoint(thing.words)
+        return extreme and thing.words <= b.stems
     return b.stems < a.stems and _PLACES.isdisjoint(thing.words) and thing.words.isdisjoint(b.stems)
 
 
@@ -109,18 +114,30 @@ def _counted(thing: _Target, count: _Target, a: Signature, b: Signature) -> bool
         return False
     if POPULATION in thing.words:
         return PEOPLE.isdisjoint(b.stems)
-    return not thing.words.isdisjoint(count.words)
+    return not thing.words.isdisjoint(count.words) or (
+        bool(count.words) and thing.words <= b.stems and _SINGLE.isdisjoint(a.vocabulary)
+    )
+
+
+def _of_its_own(words: Sequence[str], measured: Signature) -> bool:
+    """'The size of the capital of Texas' / 'how large is Texas'."""
+    ofs = [i for i, word in enumerate(words) if word == "of"][:2]
+    if len(ofs) < 2:
+        return False
+    owner = frozenset(map(stem, words[ofs[0] + 1 : ofs[1]])) - {"the"}
+    return owner.isdisjoint(measured.stems) and _PLACES.isdisjoint(owner)
 
 
 def _target(s: Signature) -> _Target | None:
     """What a text with one question asks for; None if that is not seen."""
     words = s.words
     asked = [i for i, word in enumerate(words) if word in QUESTION_WORDS or word in WHAT]
-    if len(asked) > 1 or (asked and asked[0] > 2):
-        return None
+    if words[:1] and words[0] in _LISTING and (not asked or asked[0] > 2):
+        return _thing(words, 1) if words[1:2] != ("out",) else None
     if not asked:
-        listing = bool(words) and words[0] in _LISTING and words[1:2] != ("out",)
-        return _Target("thing", phrase(words, 1)) if listing else None
+        return _thing(words, 0) if not s.question else None  # what `_may_name` let pass
+    if len(asked) > 1 or asked[0] > 2:
+        return None
     at, word = asked[0], words[asked[0]]
     after = words[at + 1] if at + 1 < len(words) else ""
     if word == "how" and after == "many":
@@ -132,10 +149,34 @@ def _target(s: Signature) -> _Target | None:
     if word not in WHAT or (after in _ENDING and after not in _BEING):
         return None
     if after in _BEING:
-        return _Target("thing", phrase(words, at + 2))
+        return _thing(words, at + 2)
     end = next((i for i in range(at + 1, len(words)) if words[i] in _ENDING), len(words))
-    is_what = phrase(words, end + 1) if words[end : end + 1] and words[end] in _BEING else frozenset[str]()
+    named = (
+        words[end : end + 1]
+        and words[end] in _BEING
+        and words[end + 1 : end + 2]
+        and words[end + 1] not in PREPOSITIONS
+    )
+    is_what = phrase(words, end + 1) if named else frozenset[str]()
     return _Target("thing", phrase(words, at + 1) | is_what)  # 'which city is the capital'
+
+
+def _plural(words: Sequence[str]) -> bool:
+    """'Rivers in Texas', 'top ten customers by revenue'."""
+    end = next((i for i, word in enumerate(words) if word in _ENDING), len(words))
+    return end < len(words) and any(
+        w.endswith("s") and not w.endswith(("ss", "us", "'s")) for w in words[:end]
+    )
+
+
+def _thing(words: Sequence[str], start: int) -> _Target:
+    """What a phrase names, or that it is counted: 'the total number of rivers'."""
+    for i in range(start, len(words) - 1):
+        if words[i] in _NUMBER and words[i + 1] == "of":
+            return _Target("count", phrase(words, i + 2))
+        if words[i] not in _SKIPPED:
+            break
+    return _Target("thing", phrase(words, start))
 
 
 def phrase(words: Sequence[str], start: int) -> frozenset[str]:
@@ -146,8 +187,15 @@ def phrase(words: Sequence[str], start: int) -> frozenset[str]:
         if word in _ENDING:
             if found or word in _BEING:
                 break
+        elif found and words[i - 1].endswith("s") and _participle(word):
+            break
         elif (root := stem(word.removesuffix("'s"))) in LIGHT:
             return phrase(words, i + 2) if words[i + 1 : i + 2] == ("of",) else frozenset()
         elif word not in _SKIPPED and word not in lx.FUNCTION_WORDS:
             found.add(root)
     return frozenset(found)
+
+
+def _participle(word: str) -> bool:
+    """'Papers published by', 'papers written by'."""
+    return word in _DONE or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))

@@ -1,0 +1,101 @@
+"""Guard: of the same data, another figure or other rows.
+
+'Total sales by region' / 'average sales by region', 'revenue by month' / 'cumulative revenue by month', 'the population
+of Texas' / 'its population density', 'the cities of Texas' / 'the major cities of Texas', 'orders older than 30 days' /
+'orders of the last 30 days', 'states that border Texas' / 'states that border a state that borders Texas'.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.lexemes import stem
+from ..text.signature import Signature
+
+_MADE: Final = {
+    word: words[0]
+    for words in (
+        line.split()
+        for line in """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|
+        number count|percentage percent proportion""".split("|")
+    )
+    for word in words
+}
+"""How a figure is made of many, by the first word of that meaning."""
+_OTHERWISE: Final = {
+    "cumulative": frozenset(("running", "accumulated", "accumulative")),
+    "density": frozenset(("dense", "densely", "densest", "densities")),
+}
+"""Words that make another figure of one, and what else says so."""
+_NARROWING: Final = frozenset(
+    "major big large small recent new popular active inactive open closed paid unpaid pending overdue".split()
+)
+_PICKING: Final = _NARROWING.union(
+    "main key largest biggest top best good great greater important common famous last latest newest".split()
+)
+_ROWS: Final = frozenset(
+    """cities towns rivers lakes mountains states countries roads airports customers clients users employees members
+    students subscribers visitors suppliers vendors companies shops stores restaurants hotels orders accounts products
+    items invoices tickets projects tasks deals leads contacts transactions payments events papers articles books
+    authors topics keywords movies films songs""".split()
+)
+"""What lists are made of; 'the major differences' are 'the differences'."""
+_AGED: Final = frozenset("older old ago".split())
+_RECENT: Final = frozenset(("last", "past"))
+_DOING: Final = frozenset(("how", "yesno"))
+_RELATIVE: Final = frozenset(("that", "which"))
+
+
+def figures(a: Signature, b: Signature) -> bool:
+    """Another figure, a narrower list, the other side of a window of time, or one step more from thing to thing."""
+    if not a.vocabulary.isdisjoint(_MADE) and not b.vocabulary.isdisjoint(_MADE):
+        mine, theirs = _made(a), _made(b)
+        if mine - theirs and theirs - mine:
+            return True
+    differ = a.vocabulary ^ b.vocabulary
+    if any(word in differ and same.isdisjoint(differ) for word, same in _OTHERWISE.items()):
+        return True
+    if not differ.isdisjoint(_NARROWING) and (_narrower(a, b) or _narrower(b, a)):
+        return True
+    if not differ.isdisjoint(_AGED) and a.numbers == b.numbers and (_outside(a, b) or _outside(b, a)):
+        return True
+    return _steps(a.words) != _steps(b.words)
+
+
+def _made(s: Signature) -> frozenset[str]:
+    return frozenset(_MADE[word] for word in s.words if word in _MADE)
+
+
+def _narrower(few: Signature, all_: Signature) -> bool:
+    """'Major cities' here, and there cities of which nothing is said; but to add new users is to add users."""
+    if few.question in _DOING or not all_.vocabulary.isdisjoint(_PICKING):
+        return False
+    words = few.words
+    narrow = [i for i, word in enumerate(words) if word in _NARROWING]
+    return any(not _ROWS.intersection(words[i + 1 : i + 4]).isdisjoint(all_.vocabulary) for i in narrow)
+
+
+def _outside(old: Signature, late: Signature) -> bool:
+    """What is older than a time, and what is of that time."""
+    return (
+        not _AGED.isdisjoint(old.vocabulary)
+        and not late.negations
+        and any(
+            word in _RECENT and (time[0].isdigit() or time in lx.CARDINALS)
+            for word, time in pairwise(late.words)
+        )
+    )
+
+
+def _steps(words: Sequence[str]) -> int:
+    """How often the same is said of what it was said of: 'that borders a state that borders'; 1 if once."""
+    if sum(word in _RELATIVE for word in words) < 2:
+        return 1
+    said = Counter(
+        stem(what) for word, what in pairwise(words) if word in _RELATIVE and what not in lx.FUNCTION_WORDS
+    )
+    return max(said.values(), default=1)

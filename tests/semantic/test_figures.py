@@ -1,0 +1,51 @@
+"""Of the same data, another figure or other rows may be asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachelayer.semantic.guards.figures import figures
+from cachelayer.semantic.guards.relations import relations
+from cachelayer.semantic.text.signature import signature
+
+OTHER = [
+    ("total sales by region in 2023", "average sales by region in 2023"),
+    ("what is the average rent in Berlin", "what is the maximum rent in Berlin"),
+    ("revenue by month", "cumulative revenue by month"),
+    ("how many people live in South Dakota", "what is the population density of South Dakota"),
+    ("give me the cities in Texas", "what are the major cities in Texas"),
+    ("which state has the most rivers", "which state has the most major rivers"),
+    ("recent semantic parsing papers", "papers about semantic parsing"),
+    ("orders older than 30 days", "orders from the last 30 days"),
+    (
+        "the capitals of states that border Texas",
+        "the capital of the state that borders the state that borders Texas",
+    ),
+]
+SAME = [
+    ("total sales by region", "sum of sales per region"),
+    ("the largest number of users", "the maximum number of users"),
+    ("cumulative revenue by month", "running total of revenue by month"),
+    ("which state is the most dense", "which state has the highest population density"),
+    (
+        "what are the major differences between a lease and a loan",
+        "what are the differences between a lease and a loan",
+    ),
+    ("how do I add new users", "how do I add users"),
+    ("show me my last five transactions", "list my five most recent transactions"),
+    ("orders older than 30 days", "orders that are more than 30 days old"),
+    ("orders older than 30 days", "orders not from the last 30 days"),
+]
+
+
+@pytest.mark.parametrize(("a", "b"), OTHER)
+def test_another_figure_a_narrower_list_and_the_other_side_of_a_window_are_other_requests(
+    a: str, b: str
+) -> None:
+    assert figures(signature(a), signature(b)) and figures(signature(b), signature(a))
+    assert relations(signature(a), signature(b))
+
+
+@pytest.mark.parametrize(("a", "b"), SAME)
+def test_the_same_figure_and_the_same_rows_in_other_words_are_not(a: str, b: str) -> None:
+    assert not figures(signature(a), signature(b)) and not figures(signature(b), signature(a))
