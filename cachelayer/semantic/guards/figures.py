@@ -48,6 +48,8 @@ _AGED: Final = frozenset("older old ago".split())
 _RECENT: Final = frozenset(("last", "past"))
 _DOING: Final = frozenset(("how", "yesno"))
 _RELATIVE: Final = frozenset(("that", "which"))
+_TELLING: Final = frozenset().union(_OTHERWISE, _NARROWING, _AGED)
+"""Of which one at least is there where `_narrows` finds anything."""
 
 
 def figures(a: Signature, b: Signature) -> bool:
@@ -56,14 +58,23 @@ def figures(a: Signature, b: Signature) -> bool:
         mine, theirs = _made(a), _made(b)
         if mine - theirs and theirs - mine:
             return True
+    if _either(a, b, _TELLING) and _narrows(a, b):
+        return True
+    return _either(a, b, _RELATIVE) and _steps(a.words) != _steps(b.words)
+
+
+def _either(a: Signature, b: Signature, words: frozenset[str]) -> bool:
+    return not (a.vocabulary.isdisjoint(words) and b.vocabulary.isdisjoint(words))
+
+
+def _narrows(a: Signature, b: Signature) -> bool:
+    """One word makes another figure, a narrower list or another window of time."""
     differ = a.vocabulary ^ b.vocabulary
     if any(word in differ and same.isdisjoint(differ) for word, same in _OTHERWISE.items()):
         return True
     if not differ.isdisjoint(_NARROWING) and (_narrower(a, b) or _narrower(b, a)):
         return True
-    if not differ.isdisjoint(_AGED) and a.numbers == b.numbers and (_outside(a, b) or _outside(b, a)):
-        return True
-    return _steps(a.words) != _steps(b.words)
+    return not differ.isdisjoint(_AGED) and a.numbers == b.numbers and (_outside(a, b) or _outside(b, a))
 
 
 def _made(s: Signature) -> frozenset[str]:
