@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from cachelayer.semantic.guards.relations import relations
 from cachelayer.semantic.guards.searches import searches
+from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.semantic.text.signature import signature
+from cachelayer.types import Candidate, Query, Turn
 
 OTHER = [
     ("lasagna recipe", "vegan lasagna recipe"),
@@ -48,8 +50,16 @@ def test_what_only_asks_makes_no_other_search_and_questions_are_none(a: str, b: 
     assert not searches(signature(a), signature(b)) and not searches(signature(b), signature(a))
 
 
-def test_the_guard_is_asked() -> None:
-    assert relations(signature("lasagna recipe"), signature("vegan lasagna recipe"))
+def test_requests_that_stand_by_themselves_are_told_apart_so_and_replies_in_a_conversation_are_not() -> None:
+    def objects(*turns: Turn) -> bool:
+        query = Query("vegan lasagna recipe", np.zeros(1, np.float32), turns)
+        return PairVerifier().judge(query, [Candidate(1, 0.9, "lasagna recipe", None, turns)])[0] == (
+            0.0,
+            "relations",
+        )
+
+    assert objects()
+    assert not objects(Turn("user", "I'm hungry"), Turn("assistant", "What shall it be?"))
 
 
 def test_food_for_vegetarians_is_none_for_vegans() -> None:

@@ -244,7 +244,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
     causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
     habits, degrees, trades, lettered, actors, contrasts, swapped, journeys, statements, targets, agents, furthered,
-    searches, counts, figures,
+    figures,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
@@ -253,6 +253,8 @@ NEARBY: Final[tuple[Guard, ...]] = (
 )  # fmt: skip
 """What does so where they differ in small words alone."""
 _FAR: Final = (voices,)
+_REQUESTS: Final[tuple[Guard, ...]] = (searches, counts)
+"""What tells apart requests that stand by themselves: in a conversation one may answer in a word or more."""
 
 
 def relations(a: Signature, b: Signature) -> bool:
@@ -266,6 +268,11 @@ def relations(a: Signature, b: Signature) -> bool:
         if guard(a, b):
             return True
     return False
+
+
+def requests(a: Signature, b: Signature) -> bool:
+    """Any of the guards objects that are for requests without earlier turns."""
+    return a.words != b.words and any(guard(a, b) for guard in _REQUESTS)
 
 
 def nearby(a: Signature, b: Signature) -> bool:

@@ -23,7 +23,7 @@ from ..guards.courses import courses
 from ..guards.mentions import mentions
 from ..guards.orders import orders, speaking
 from ..guards.plain import FACTS, GUARDS, veto
-from ..guards.relations import relations
+from ..guards.relations import relations, requests
 from ..guards.slots import slot
 from ..guards.stories import scenic, story
 from ..guards.strangers import compounds, strangers
@@ -167,6 +167,8 @@ class PairVerifier:
             if reordered(mine, other):
                 other = mine
             guard = forbidding(mine, other, table)
+            if not guard and not query.turns and requests(mine.signature, other.signature):
+                guard = "relations"
             out.append((0.0, guard))
             if not guard:
                 scene = scenic(mine, other, table)
