@@ -16,15 +16,10 @@ from ..text import lexicon as lx
 from ..text.lexemes import stem
 from ..text.signature import Signature
 
-_MADE: Final = {
-    word: words[0]
-    for words in (
-        line.split()
-        for line in """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|
-        number count|percentage percent proportion""".split("|")
-    )
-    for word in words
-}
+_MADE: Final = lx.by_first(
+    """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|number count|
+    percentage percent proportion"""
+)
 """How a figure is made of many, by the first word of that meaning."""
 _OTHERWISE: Final = {
     "cumulative": frozenset(("running", "accumulated", "accumulative")),

@@ -33,18 +33,12 @@ _ASKING: Final = frozenset(
     long hour hours duration many""".split()
 ).union(lx.FUNCTION_WORDS)
 """What only asks for a journey."""
-_ONE: Final = {
-    word: words[0]
-    for words in (
-        line.split()
-        for line in """fare fares airfare airfares price prices cost costs|cheapest lowest|earliest first soonest|
-        latest last|fastest quickest shortest|round roundtrip return|one-way oneway|nonstop non-stop|
-        airline airlines carrier carriers|schedule schedules timetable timetables|
-        arrive arrives arriving arrival arrivals land lands landing|
-        stop stops stopping stopover stopovers connect connects connecting layover via through""".split("|")
-    )
-    for word in words
-}
+_ONE: Final = lx.by_first(
+    """fare fares airfare airfares price prices cost costs|cheapest lowest|earliest first soonest|latest last|
+    fastest quickest shortest|round roundtrip return|one-way oneway|nonstop non-stop|airline airlines carrier carriers|
+    schedule schedules timetable timetables|arrive arrives arriving arrival arrivals land lands landing|
+    stop stops stopping stopover stopovers connect connects connecting layover via through"""
+)
 """Words of one meaning, by the first of them."""
 _PAIRS: Final = {("one", "way"): "one-way", ("how", "much"): "fare", ("first", "class"): "first-class"}
 _TIMED: Final = frozenset().union(

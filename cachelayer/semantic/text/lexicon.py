@@ -9,6 +9,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def by_first(groups: str) -> dict[str, str]:
+    """Each word of the groups, which '|' parts, with the first one of its group."""
+    return {word: group[0] for group in map(str.split, groups.split("|")) for word in group}
+
+
 FUNCTION_WORDS: Final = _words(
     """a an the this that these those it its it's i i'm i'd i've i'll im ive me my mine myself we us our
     ours you your yours he him his she her hers they them their theirs there here be is am are was were
