@@ -1,8 +1,8 @@
 """Guard: one text asks about a thing, the other orders something to be done with it.
 
 'Is the door locked?' / 'Lock the door', 'Who deleted the cluster?' / 'Delete the cluster', 'Can you speak Spanish?' /
-'Please speak Spanish'. A question that asks how to
-do it may have the same answer as the order, so the guard says nothing there.
+'Please speak Spanish'. A question that asks how to do it may have the same answer as the order, so the guard
+says nothing there.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _able(orders: Signature, other: Signature) -> bool:
         return verb[0] in _TONGUES
     if _PLEASE.isdisjoint(orders.vocabulary):
         return False  # 'ship to Norway?' may be short for the question
-    return asks == "do" or (asks in _REQUESTS and verb[0] in _SERVICES and _OBJECTS.isdisjoint(rest))
+    return asks == "do" or (verb[0] in _SERVICES and _OBJECTS.isdisjoint(rest))
 
 
 def _of_any(orders: Signature, other: Signature) -> bool:

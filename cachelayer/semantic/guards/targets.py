@@ -57,8 +57,6 @@ _ENDING: Final = frozenset(
     if while because than as i you we they he she it there""".split()
 ).union(PREPOSITIONS, _BEING)
 """What ends the phrase that says what is asked for."""
-
-
 _OTHERS: Final = frozenset(("yesno", "why", "when", "who", "whose"))
 """Kinds of question that ask for no thing."""
 _DONE: Final = frozenset("written made held sold given known born taken".split())
@@ -132,7 +130,7 @@ def _target(s: Signature) -> _Target | None:
     """What a text with one question asks for; None if that is not seen."""
     words = s.words
     asked = [i for i, word in enumerate(words) if word in QUESTION_WORDS or word in WHAT]
-    if words[:1] and words[0] in _LISTING and (not asked or asked[0] > 2):
+    if words[0] in _LISTING and (not asked or asked[0] > 2):
         return _thing(words, 1) if words[1:2] != ("out",) else None
     if not asked:
         return _thing(words, 0) if not s.question else None  # what `_may_name` let pass
@@ -151,12 +149,7 @@ def _target(s: Signature) -> _Target | None:
     if after in _BEING:
         return _thing(words, at + 2)
     end = next((i for i in range(at + 1, len(words)) if words[i] in _ENDING), len(words))
-    named = (
-        words[end : end + 1]
-        and words[end] in _BEING
-        and words[end + 1 : end + 2]
-        and words[end + 1] not in PREPOSITIONS
-    )
+    named = end + 1 < len(words) and words[end] in _BEING and words[end + 1] not in PREPOSITIONS
     is_what = phrase(words, end + 1) if named else frozenset[str]()
     return _Target("thing", phrase(words, at + 1) | is_what)  # 'which city is the capital'
 

@@ -189,9 +189,12 @@ class PairVerifier:
             other = candidates[i].turns
             if other == query.turns:
                 continue
+            if not left:
+                judged[i] = 0.0, "context"
+                continue
             alone = stands(self._read(query.text)) and stands(self._read(candidates[i].text))
-            judged[i] = self._beside(*judged[i], query.turns, other, alone) if left else (0.0, "context")
-            left = 0 if judged[i][0] >= ENOUGH else max(left - 1, 0)
+            judged[i] = self._beside(*judged[i], query.turns, other, alone)
+            left = 0 if judged[i][0] >= ENOUGH else left - 1
         return judged
 
     def _beside(
