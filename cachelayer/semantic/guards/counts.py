@@ -1,6 +1,7 @@
-"""Guard: each asks how many there are, or one of them which one, of what the other does not mention.
+"""Guard: each asks how many there are of something else, or one of them which one, of what the other does not mention.
 
-'How many goals' / 'the number of fouls', 'how many goals in 2004' / 'which team in 2004'.
+'How many goals' / 'the number of fouls', 'how many students of a course' / 'how many courses of a student', 'how many
+goals in 2004' / 'which team in 2004'.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ def counts(a: Signature, b: Signature) -> bool:
     mine, theirs = _count(a.words), _count(b.words)
     if mine and theirs:
         people = not (PEOPLE.isdisjoint(mine) or PEOPLE.isdisjoint(theirs))
-        return not people and mine.isdisjoint(b.stems) and theirs.isdisjoint(a.stems)
+        return (
+            not people and mine.isdisjoint(theirs) and mine.isdisjoint(b.stems) is theirs.isdisjoint(a.stems)
+        )
     one, other = (a, b) if theirs else (b, a)
     chosen = _chosen(one.words) if mine or theirs else ""
     return bool(chosen) and chosen not in other.stems and COUNTING.isdisjoint(one.stems)

@@ -17,7 +17,7 @@ from ..text.lexemes import stem
 from ..text.signature import Signature
 
 _MADE: Final = lx.by_first(
-    """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|number count|
+    """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|number count many|
     percentage percent proportion"""
 )
 """How a figure is made of many, by the first word of that meaning."""

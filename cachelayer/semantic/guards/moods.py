@@ -50,6 +50,11 @@ _SURE: Final = _NO_VERBS - TELLING
 _NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
+_BEING: Final = (("what", "is"), ("what", "are"))
+_SHOWING: Final = frozenset(("show", "display"))
+_SHORT: Final = 3
+"""Words of content of a thing that is asked to be explained."""
+_SAYS_WHICH: Final = frozenset("of for with from between".split())
 _WISHING: Final = frozenset("want need like".split())
 _TONGUES: Final = frozenset("speak understand read write".split())
 """With these and a language 'can you' asks whether you are able to."""
@@ -63,7 +68,10 @@ def moods(a: Signature, b: Signature) -> bool:
     """One text wants it done and the other wants to know of it."""
     if not a.words or not b.words or a.words[0] == b.words[0]:
         return False
-    return any(x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y)) for x, y in ((a, b), (b, a)))
+    return any(
+        _shown(x, y) or (x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y)))
+        for x, y in ((a, b), (b, a))
+    )
 
 
 def _apart(orders: Signature, other: Signature) -> bool:
@@ -113,6 +121,16 @@ def _wished(wishes: Signature, other: Signature) -> bool:
     if len(other.content) != 1 or wishes.content != other.content or wishes.words[0] not in _ME:
         return False
     return any(other.words[: len(w)] == w for w in _DEFINED) and not _WISHING.isdisjoint(wishes.words[1:4])
+
+
+def _shown(orders: Signature, other: Signature) -> bool:
+    """'Show the taskbar' / 'What is the taskbar?'; but 'Show the prices' may be 'What are the prices?'."""
+    at, words = _spoken(orders.words, 0), other.words
+    if _SHOWING.isdisjoint(orders.words[at : at + 1]) or not _MINE.isdisjoint(orders.words[at + 1 : at + 2]):
+        return False
+    if words[:2] not in _BEING or len(other.content) > _SHORT or not _SAYS_WHICH.isdisjoint(words):
+        return False
+    return other.stems <= orders.stems and not (words[2:3] == ("the",) and words[-1].endswith("s"))
 
 
 def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:

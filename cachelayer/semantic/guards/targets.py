@@ -19,7 +19,8 @@ _BEING: Final = frozenset("is are was were be".split())
 _SKIPPED: Final = frozenset(
     """me us a an the all any some every each other my your our its their his her this that these those please
     top best worst most least major main biggest largest smallest longest shortest highest lowest greatest tallest
-    first last next current total many much different various possible common popular new old great good""".split()
+    first last next current total many much different distinct unique various possible common popular new old great
+    good""".split()
 )
 LIGHT: Final = frozenset(
     map(
@@ -54,7 +55,7 @@ _EXTREME: Final = frozenset(
 )
 _ENDING: Final = frozenset(
     """that who whose whom which where when why how do does did has have had can could will would should may might must
-    if while because than as i you we they he she it there""".split()
+    if while because than as per i you we they he she it there""".split()
 ).union(PREPOSITIONS, _BEING)
 """What ends the phrase that says what is asked for."""
 _OTHERS: Final = frozenset(("yesno", "why", "when", "who", "whose"))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Container
 from typing import Final
 
+from .commands import asking
 from .direct import direct
 from .repeats import SPELLED
 
@@ -41,7 +42,8 @@ _WISH: Final = _begins(
 )
 """'I want to close my account, how do I do that?', 'but I don't know how'"""
 _ASIDE: Final = re.compile(
-    r"((?:in|on|with|using) (?!(?:case|general|short|addition|fact|that|this|order|other|average)\b)"
+    r"((?:for (?:each|every|all)|(?:in|on|with|using)) "
+    r"(?!(?:case|general|short|addition|fact|that|this|order|other|average)\b)"
     r"[^\s,.;:?!]+(?: [^\s,.;:?!]+)?), ((?:how|what|what's|when|where|which|why)\b[^,.;:?!]+)\??$",
     re.IGNORECASE,
 )
@@ -160,6 +162,7 @@ def framed(text: str, known: Container[str]) -> str:
     if len(text) > LONGEST or _SHOWING.search(text) or not SPELLED.isdisjoint(words):
         return text
     said = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    said = asking(said)
     if found := _EXPLAIN.match(said):
         said = direct(said[found.end() :].split())
     if found := _ASIDE.match(said):

@@ -36,12 +36,13 @@ _OF_NAMES: Final = SPELLED.union(
     kubectl systemctl sudo""".split()
 )
 """With one of these words may be what is asked about, or a title."""
+_NAMED: Final = frozenset(("name", "names"))
 _STATEMENTS: Final = (("drop", "table"), ("create", "table"), ("alter", "table"), ("insert", "into"))
 
 
 def unvaried(words: Sequence[str]) -> tuple[str, ...]:
     """`words` with the first phrase of each line for all others, particles behind their verbs, and no hyphens."""
-    if not _OF_NAMES.isdisjoint(words) or tuple(words[:2]) in _STATEMENTS or {"select", "from"} <= {*words}:
+    if _about_names(words) or tuple(words[:2]) in _STATEMENTS or {"select", "from"} <= {*words}:
         return tuple(words)
     parts = " ".join(words).replace("-", " ").split()
     asks = [parts.pop()] if parts[-1:] == [_ASKS] else []
@@ -55,6 +56,14 @@ def unvaried(words: Sequence[str]) -> tuple[str, ...]:
         if parts == before:
             break
     return (*_rated(parts), *asks)
+
+
+def _about_names(words: Sequence[str]) -> bool:
+    """Whether a phrase may be a title; not by 'the names of the students', which asks for them."""
+    if _OF_NAMES.isdisjoint(words):
+        return False
+    after = (*words[1:], "")
+    return any(a in _OF_NAMES and not (a in _NAMED and b == "of") for a, b in zip(words, after, strict=True))
 
 
 def _rated(words: list[str]) -> list[str]:
