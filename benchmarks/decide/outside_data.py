@@ -13,7 +13,9 @@
   people for one logical form each, as rhythmcao/unsup-two-stage-semantic-parsing has them: the folder data/overnight.
   Errors were read of its *_train.tsv only;
 * SICK (Marelli et al., LREC 2014): captions of pictures that entail one another, or do not; SICK.txt in
-  kkalouli/SICK-processing. Errors of one half were read.
+  kkalouli/SICK-processing. Errors of one half were read;
+* Spider's questions to 166 data bases (Yu et al., EMNLP 2018), as ygan/Spider-Syn has them: its folder Spider-Syn.
+  Errors were read of half of the data bases.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
 _READ = ", read"
 """What the kind of a pair ends in whose errors were looked at."""
-_TOLD_APART = ("paws", "atis", "overnight", "sick")
+_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider")
 """Sources whose kinds say so."""
 _TOKENS = (
     (re.compile(r" (n't|'\w+)\b"), r"\1"),
@@ -54,6 +56,8 @@ _TOKENS = (
     (re.compile(r"([($]) "), r"\1"),
 )
 """What undoes the spaces between a text's tokens."""
+_SQL = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.]+|[^\s\w]")
+"""Tokens of a query."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 """Whose pairs are equal, or told apart by a preamble that may matter."""
 
@@ -165,7 +169,12 @@ def paws(path: Path, _: random.Random) -> Iterator[Pair]:
 
 def _as_typed(text: str) -> str:
     """Of a bytes literal with spaces between its tokens."""
-    typed = str(ast.literal_eval(text).decode()).strip()
+    return _joined(str(ast.literal_eval(text).decode()))
+
+
+def _joined(text: str) -> str:
+    """Without the spaces between a text's tokens."""
+    typed = text.strip()
     for pattern, joined in _TOKENS:
         typed = pattern.sub(joined, typed)
     return typed
@@ -255,6 +264,28 @@ def sick(path: Path, rng: random.Random) -> Iterator[Pair]:
         yield from rng.sample(found[kind], min(600, len(found[kind])))
 
 
+def spider(path: Path, rng: random.Random) -> Iterator[Pair]:
+    """Questions asked for one query of a data base, and for two of which one token differs: 'max' / 'min', a column."""
+    asked: defaultdict[str, defaultdict[tuple[str, ...], set[str]]] = defaultdict(lambda: defaultdict(set))
+    for name in ("train_spider.json", "dev.json"):
+        for case in json.loads((path / name).read_text("utf-8")):
+            query = tuple(_SQL.findall(case["query"].lower()))
+            asked[case["db_id"]][query].add(_joined(case["SpiderQuestion"]))
+    found: defaultdict[str, list[Pair]] = defaultdict(list)
+    for base, queries in asked.items():
+        read = hashlib.sha256(base.encode()).digest()[0] % 2 == 1
+        kind = f"spider{_READ * read}"
+        for i, (one, texts) in enumerate(queries.items()):
+            a, *others = sorted(texts)
+            found["same"] += [Pair(a, b, True, kind, "report", "spider") for b in others]
+            for two in list(queries)[:i]:
+                if len(one) == len(two) and sum(x != y for x, y in zip(one, two, strict=True)) == 1:
+                    b = rng.choice(sorted(queries[two]))
+                    found["other"].append(Pair(rng.choice(sorted(texts)), b, False, kind, "report", "spider"))
+    for pairs in found.values():
+        yield from rng.sample(pairs, min(800, len(pairs)))
+
+
 READERS = {
     "checklist": checklist,
     "boolq": boolq,
@@ -264,4 +295,5 @@ READERS = {
     "atis": atis,
     "overnight": overnight,
     "sick": sick,
+    "spider": spider,
 }
