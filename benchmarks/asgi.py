@@ -18,20 +18,15 @@ import asyncio
 import json
 import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
-
-import apps
-import peers
-import streams
-from load import Connection, asgi_post, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
 from record import heading, keep, parser_of
+from web import apps, peers, streams
+from web.load import Connection, asgi_post, cpu_of, free_port, process, uvicorn, wrk, wrk_misses, wrk_program
 
 Result = dict[str, Any]
 
@@ -114,7 +109,7 @@ def latencies(*, stream: bool, rounds: int, pause: float = 0.0) -> Result:
     with ExitStack() as stack:
         found: dict[str, list[float]] = {"without": [], "with": []}
         connections = {}
-        for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
+        for name, app in (("without", "web.apps:plain"), ("with", "web.apps:cached")):
             port = free_port()
             stack.enter_context(process(uvicorn(app, port), port))
             connections[name] = Connection(port)
@@ -151,7 +146,7 @@ def misses_by_wrk(rounds: int = 6, *, think: float = 0.0, connections: int = 1) 
     body = apps.chat_body().replace(b"number 0.", b"number @.")
     with ExitStack() as stack:
         ports = {}
-        for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
+        for name, app in (("without", "web.apps:plain"), ("with", "web.apps:cached")):
             ports[name] = free_port()
             thinking = {"BENCH_THINK": str(think)}
             stack.enter_context(process(uvicorn(app, ports[name]), ports[name], env=thinking))
@@ -177,7 +172,7 @@ def misses_by_wrk(rounds: int = 6, *, think: float = 0.0, connections: int = 1) 
 def rates(rounds: int = 14) -> Result:
     """Hits a second beside a static POST route of the same server, for one process."""
     port, body = free_port(), apps.chat_body()
-    with process(uvicorn("apps:both", port), port) as pid:
+    with process(uvicorn("web.apps:both", port), port) as pid:
         routes = {"static": "/static", "hit": apps.CHAT, "starlette route": "/starlette"}
         found: dict[str, list[float]] = {name: [] for name in routes}
         cpu: dict[str, list[float]] = {name: [] for name in routes}

@@ -23,15 +23,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "http"))
-
-# ruff: noqa: E402  the helpers are found from here
 import aiohttp
-import apps
 import httpx
-import load
 from record import heading, keep, parser_of
+from web import apps, load
 
 from cachelayer.flow.http import Http
 
@@ -182,7 +177,7 @@ def main() -> None:
     told["rounds"] = options.rounds
     for gap in (0.0, 0.002):
         port = load.free_port()
-        server = [sys.executable, *f"-m uvicorn apps:plain --port {port} --log-level warning".split()]
+        server = [sys.executable, *f"-m uvicorn web.apps:plain --port {port} --log-level warning".split()]
         url, name = f"http://127.0.0.1:{port}", f"gap of {gap * 1000:g} ms"
         with (
             load.process(server, port, env={"BENCH_GAP": str(gap)}),

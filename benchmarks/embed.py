@@ -14,16 +14,12 @@ import argparse
 import asyncio
 import importlib.util
 import statistics
-import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import corpus
+import numpy as np
 from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.embed.batched import BatchedEmbedder

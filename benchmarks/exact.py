@@ -20,8 +20,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import exact_peers
 from exact_parts import (
     ENTRIES,

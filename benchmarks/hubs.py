@@ -13,12 +13,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from decide.data import Stream, load
 from numpy.typing import NDArray
+from record import parser_of
 
 from cachelayer.semantic.quarantine import LOOKUPS, NEAR, UNLIKE
-
-from .decide.data import Stream, load
-from .record import parser_of
 
 Vectors = NDArray[np.float32]
 

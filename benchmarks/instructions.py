@@ -38,8 +38,8 @@ CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=49152,12,64", "--LL=209715
 
 def counted(kind: str, requests: int) -> dict[str, int]:
     """What a whole process counts that answers so many requests. Raises RuntimeError if it fails."""
-    call = f"from without_socket import serve; serve({KINDS[kind].format(n=requests)})"
-    path = os.pathsep.join([str(HERE / "http"), os.environ.get("PYTHONPATH", "")])
+    call = f"from web.without_socket import serve; serve({KINDS[kind].format(n=requests)})"
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         ["valgrind", "--tool=cachegrind", "--cachegrind-out-file=/dev/null", *CACHES, sys.executable, "-c", call],
         # threads that wait for work by spinning would be counted

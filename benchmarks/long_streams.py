@@ -12,17 +12,14 @@ from __future__ import annotations
 import asyncio
 import json
 import statistics
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent / "http"))
-
 from cachelayer.adapters.asgi import CacheLayerMiddleware
-from load import asgi_post
 from record import heading, keep, parser_of
+from web.load import asgi_post
 
 from cachelayer import CacheLayer
 from cachelayer.exact.wire.codec import Chunks, Codec

@@ -15,10 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-
 from record import heading, keep, parser_of
 
 from cachelayer import CacheLayer, Policy

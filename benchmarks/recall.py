@@ -15,13 +15,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import corpus
 import faiss
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import corpus
 from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.index.faiss_cpu import FaissIndex

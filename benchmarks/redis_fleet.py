@@ -25,8 +25,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 from record import heading, keep, page, parser_of
 from redis_floor import redis_cluster, redis_server
 

@@ -23,14 +23,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import corpus
 import faiss
 import numpy as np
-from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import corpus
 from bare_faiss import K, Search, Vectors, bare
+from numpy.typing import NDArray
 from record import heading, keep, page, parser_of, table
 
 from cachelayer.semantic.index.faiss_cpu import FaissIndex

@@ -27,12 +27,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import corpus
 import numpy as np
 from numpy.typing import NDArray
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import corpus
 from record import heading, keep, parser_of
 
 from cachelayer import Budgets, CacheLayer, Policy, Source

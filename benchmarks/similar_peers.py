@@ -15,18 +15,14 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
 import corpus
+import numpy as np
 import similar
 from peer_vcache import vcache
 from record import heading, keep, page, parser_of, table

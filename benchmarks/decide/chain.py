@@ -22,11 +22,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from record import machine
 
 from cachelayer.semantic.evidence.decide import EvidenceDecider
 from cachelayer.types import Candidate, Query
-
-from ..record import machine
 
 STATES = ("unverified", "holding", "certified", "stopped")
 _EVERY, _NEAR, _DIMENSION, _ANSWERS = 50, 8, 32, 8

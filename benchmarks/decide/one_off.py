@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from record import machine
 
-from ..record import machine
 from .data import Stream, Vectors, vectors
 from .layered import Run, Table, replay
 from .pairs import FRESH_NATURAL, LATE_NATURAL, NATURAL, handmade

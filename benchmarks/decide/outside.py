@@ -18,7 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ..record import machine
+from record import machine
+
 from .outside_data import READERS, half
 from .pairs import run_pairs
 from .pairs_data import Pair

@@ -24,13 +24,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from record import machine
+
 from cachelayer import Budgets, CacheLayer, Policy, Source
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.pairs.verifier import PairVerifier
 from cachelayer.types import Candidate, Query, Turn
 
-from ..record import machine
 from .blind import LATE as LATE_TALKS
 from .blind import blind_talks
 from .pair_times import decision_times

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from ..record import machine
+from record import machine
 
 BOUNDS = {"pairs": 0.03, "conversations": 0.05}
 """Share of traps that the threshold by hindsight may serve."""

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+from record import machine
 
 from cachelayer.semantic.evidence.risk import Prior
 
-from ..record import machine
 from .data import Stream, load, vectors
 from .freeform import FreeForm
 from .layered import Table

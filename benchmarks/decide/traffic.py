@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from record import machine
+
 from cachelayer.cli.replay.shuffles import Orders, shuffled
 from cachelayer.cli.traces.intervals import exact, percent
 from cachelayer.cli.traces.progress import Meter
@@ -28,7 +30,6 @@ from cachelayer.cli.traces.settings import config
 from cachelayer.cli.traces.tally import Tally
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 
-from ..record import machine
 from .traffic_data import READERS
 from .traffic_picture import Panel, draw, point
 

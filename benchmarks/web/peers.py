@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import apps
-from load import Connection, cpu_of, free_port, process, uvicorn, wrk
+from . import apps
+from .load import Connection, cpu_of, free_port, process, uvicorn, wrk
 
 SERVERS = {
     "uvicorn, h11, asyncio": ["uvicorn", "--http", "h11", "--loop", "asyncio"],
@@ -39,7 +39,10 @@ def servers(rounds: int = 3) -> dict[str, Any]:
         running = {}
         for name, words in SERVERS.items():
             port = free_port()
-            running[name] = (port, stack.enter_context(process(_command(words, "apps:cached", port), port)))
+            running[name] = (
+                port,
+                stack.enter_context(process(_command(words, "web.apps:cached", port), port)),
+            )
             Connection(port).post(apps.CHAT, body)
         found: dict[str, list[float]] = {name: [] for name in running}
         for _ in range(rounds):
@@ -65,7 +68,7 @@ def gateways(litellm: str | None, rounds: int = 5) -> dict[str, Any]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         behind = free_port()
-        stack.enter_context(process(uvicorn("apps:plain", behind), behind))
+        stack.enter_context(process(uvicorn("web.apps:plain", behind), behind))
         running: dict[str, tuple[int, int]] = {}
         port = free_port()
         ours = [sys.executable, "-m", "cachelayer", "serve", "--semantic", "off"]

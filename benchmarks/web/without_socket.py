@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import apps
-import load
 import uvloop
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
+
+from . import apps, load
 
 PAUSE = 0.0011
 """Seconds after every fourth request: what is kept in the background has its turn."""

@@ -13,12 +13,9 @@ import argparse
 import asyncio
 import json
 import random
-import sys
 import time
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cachelayer.adapters.tensorrt_llm import BackendError, TensorRTLLM
 from cachelayer.adapters.tensorrt_llm.admission import Lane, LimitPolicy
@@ -86,7 +83,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
     report = {
-        **heading(f"python benchmarks/backend/real_server.py --model MODEL --bursts {arguments.bursts}"),
+        **heading(f"python benchmarks/real_server.py --model MODEL --bursts {arguments.bursts}"),
         "server": "transformers serve 5.23.0 --continuous-batching, two-layer random Llama, CPU",
         "results": asyncio.run(run(arguments)),
     }

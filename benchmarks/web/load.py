@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
+BENCHMARKS = Path(__file__).resolve().parents[1]
 HEADERS = (
     b"host: 127.0.0.1\r\naccept: application/json\r\naccept-encoding: identity\r\nuser-agent: OpenAI/Python 3\r\n"
     b"authorization: Bearer sk-bench\r\ncontent-type: application/json\r\nx-stainless-lang: python\r\n"
@@ -75,10 +75,10 @@ def process(
     command: list[str], port: int, *, env: dict[str, str] | None = None, patience: float = 90
 ) -> Iterator[int]:
     """A server until the block ends; the port once it answers."""
-    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(BENCHMARKS), os.environ.get("PYTHONPATH", "")])
     log = tempfile.NamedTemporaryFile("w+", suffix=".log")  # noqa: SIM115 - lives as long as the server
     running = subprocess.Popen(
-        command, cwd=HERE, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path, **(env or {})}
+        command, cwd=BENCHMARKS, stdout=log, stderr=log, env={**os.environ, "PYTHONPATH": path, **(env or {})}
     )
     try:
         give_up = time.monotonic() + patience

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from cachelayer.adapters.tensorrt_llm.blocks import prompt_bytes
 from cachelayer.adapters.tensorrt_llm.prompts import Document, arrange, estimate, shared_tokens
@@ -105,7 +102,7 @@ def main() -> None:
             print(rows[-1], flush=True)
     if arguments.out:
         report = {
-            **heading("python benchmarks/backend/prompt_layout.py"),
+            **heading("python benchmarks/prompt_layout.py"),
             "pool_blocks": arguments.pool,
             "rows": rows,
         }

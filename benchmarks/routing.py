@@ -8,14 +8,9 @@ cannot keep up shows in its TTFT."""
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 
 from record import heading, keep, parser_of
 from sim.engine import Parameters
@@ -138,7 +133,7 @@ def main() -> None:
     if arguments.out:
         names = " ".join(path.name for path in arguments.traces)
         report = {
-            **heading(f"python benchmarks/backend/routing.py {names} --limit {arguments.limit}"),
+            **heading(f"python benchmarks/routing.py {names} --limit {arguments.limit}"),
             "clock": "simulated: the machine decides nothing",
             "rows": rows,
         }

@@ -12,8 +12,8 @@ import time
 from contextlib import ExitStack, suppress
 from typing import Any
 
-import apps
-from load import HEADERS, asgi_post, free_port, process, rss_of, uvicorn
+from . import apps
+from .load import HEADERS, asgi_post, free_port, process, rss_of, uvicorn
 
 
 async def _post(port: int, body: bytes) -> bytes:
@@ -50,7 +50,7 @@ def open_loop(rounds: int, rate: float = 60.0) -> dict[str, Any]:
 
     with ExitStack() as stack:
         ports = {}
-        for name, app in (("without", "apps:plain"), ("with", "apps:cached")):
+        for name, app in (("without", "web.apps:plain"), ("with", "web.apps:cached")):
             ports[name] = free_port()
             stack.enter_context(process(uvicorn(app, ports[name]), ports[name]))
         found = asyncio.run(run(ports))
@@ -131,7 +131,7 @@ def memory(streams: int) -> dict[str, Any]:
     """Resident megabytes of the server; half of the streams are new, half hits, a third are cut."""
     rng = random.Random(3)
     port = free_port()
-    with process(uvicorn("apps:cached", port), port) as pid:
+    with process(uvicorn("web.apps:cached", port), port) as pid:
         told: dict[int, float] = {}
         for n in range(streams + 1):
             if n % (streams // 10) == 0:

@@ -7,14 +7,9 @@ on the rest."""
 from __future__ import annotations
 
 import random
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
 
 from cachelayer.adapters.tensorrt_llm.admission import LimitPolicy
 from record import heading, keep, parser_of
@@ -105,7 +100,7 @@ def main() -> None:
     if arguments.out:
         names = " ".join(path.name for path in arguments.traces)
         report = {
-            **heading(f"python benchmarks/backend/admission.py {names}"),
+            **heading(f"python benchmarks/admission.py {names}"),
             "clock": "simulated: the machine decides nothing",
             "results": results,
         }

@@ -19,8 +19,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-STANDINS = Path(__file__).parents[2] / "tests/backend/standins"
-sys.path[:0] = [str(STANDINS), str(Path(__file__).resolve().parents[1])]
+STANDINS = Path(__file__).resolve().parents[1] / "tests/backend/standins"
+sys.path.insert(0, str(STANDINS))
 
 # ruff: noqa: E402  the stand-ins of the tests are not a package
 import aiohttp
@@ -227,7 +227,7 @@ def main() -> None:
         finally:
             process.kill()
     report = {
-        **heading(" ".join(["python benchmarks/backend/transport_overhead.py", *sys.argv[1:]])),
+        **heading(" ".join(["python benchmarks/transport_overhead.py", *sys.argv[1:]])),
         "results": results,
     }
     print(json.dumps(report, indent=1))
