@@ -102,7 +102,7 @@ def gptcache(embed: Embed, entries: Sequence[tuple[str, str, np.ndarray]], folde
 
 async def measure(args: argparse.Namespace) -> list[dict[str, object]]:
     labels = similar.streams(args.streams)
-    layer, ask, left = await similar.filled(args, labels)
+    layer, ask, left, _ = await similar.filled(args, labels)
     tier = layer._similar
     assert tier is not None and tier.index is not None
 
