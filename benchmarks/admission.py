@@ -34,7 +34,7 @@ def sweep(jobs: list[Job], seed: int) -> dict[str, Any]:
     parameters = Parameters(max_num_tokens=2048, max_batch=256)
     one = saturation(jobs, parameters)
     limit = LimitPolicy(ttft=0.25, tpot=BUDGET["tpot"])
-    rows = []
+    rows: list[dict[str, Any]] = []
     for fraction in LOADS:
         work = poisson(jobs, one * REPLICAS * fraction, seed)
         off = goodput(work, REPLICAS, parameters, limit=None, **BUDGET)

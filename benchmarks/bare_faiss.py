@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +30,16 @@ def bare(rows: Vectors, compared: int, keep: Path | None) -> dict[str, Search]:
     if not compared:
         return out
     single = _graph(faiss.IndexHNSWFlat(width, 32, metric), rows, keep)
-    half = _graph(faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, 32, metric), rows, keep)
+    kind = faiss.ScalarQuantizer.QT_fp16
+    half = _graph(faiss.IndexHNSWSQ(width, kind, 32, metric), rows, keep)  # type: ignore[arg-type]  # its stub errs
     coded = faiss.IndexPQFastScan(width, width // 4, 4, metric)
     coded.train(rows)
-    exact = faiss.IndexScalarQuantizer(width, faiss.ScalarQuantizer.QT_fp16, metric)
+    exact = faiss.IndexScalarQuantizer(width, kind, metric)
     refined = faiss.IndexRefine(coded, exact)
     refined.add(rows)
     refined.k_factor = compared / K
     for name, each in {"HNSW32": single, "HNSW32 fp16": half, "PQ fast scan, refined": refined}.items():
-        out[f"bare {name}"] = lambda q, each=each: each.search(q, K)
+        out[f"bare {name}"] = partial(each.search, k=K)
     return out
 
 

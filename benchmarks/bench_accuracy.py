@@ -98,7 +98,8 @@ def serving(log: Path) -> Iterator[str]:
     log.unlink(missing_ok=True)
     server = subprocess.Popen([sys.executable, __file__, "--serve", log], stdout=subprocess.PIPE, text=True)
     try:
-        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"  # type: ignore[union-attr]
+        assert server.stdout is not None
+        yield f"http://127.0.0.1:{server.stdout.readline().strip()}"
     finally:
         server.kill()
         server.wait()
@@ -108,7 +109,7 @@ def bench(url: str, requests: int, rate: float, work: Path) -> dict[str, Any]:
     """What `cachelayer bench` tells of that server."""
     traffic, out = work / "asked.jsonl", work / "told.json"
     traffic.write_text("".join(json.dumps({"q": f"question {i}"}) + "\n" for i in range(requests)))
-    command = ["-m", "cachelayer", "bench", url, traffic, "--rate", str(rate), "--warmup", "0"]
+    command = ["-m", "cachelayer", "bench", url, str(traffic), "--rate", str(rate), "--warmup", "0"]
     subprocess.run([sys.executable, *command, "--no-report", "--json", out], check=True)
     told: dict[str, Any] = json.loads(out.read_text())
     return told

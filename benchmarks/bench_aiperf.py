@@ -35,7 +35,9 @@ def tokenizer(folder: Path) -> Path:
     vocab = {"[UNK]": 0, **{chr(code): code - 31 for code in range(32, 127)}}
     split = {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Isolated", "invert": False}
     model = {"type": "WordLevel", "vocab": vocab, "unk_token": "[UNK]"}
-    rest = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor", "decoder"))
+    rest: dict[str, object] = dict.fromkeys(
+        ("truncation", "padding", "normalizer", "post_processor", "decoder")
+    )
     held = {"version": "1.0", **rest, "added_tokens": [], "pre_tokenizer": split, "model": model}
     (folder / "tokenizer.json").write_text(json.dumps(held))
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "[UNK]", "eos_token": "[UNK]"}

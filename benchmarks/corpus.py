@@ -29,7 +29,8 @@ def texts(paths: Iterable[Path]) -> list[str]:
 def vectors(paths: list[Path], keep: Path | None, least: int) -> NDArray[np.float32]:
     """int8 MiniLM vectors of the texts in `paths`, read from `keep` where they are there, kept there otherwise."""
     if keep is not None and keep.exists():
-        return np.load(keep)
+        kept: NDArray[np.float32] = np.load(keep)
+        return kept
     chosen = texts(paths)
     if len(chosen) < least:
         raise SystemExit(

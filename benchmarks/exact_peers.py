@@ -40,12 +40,13 @@ def async_lru(backend: Call) -> Call:
     """Its arguments must be hashable: the request as canonical text."""
     from async_lru import alru_cache
 
-    @alru_cache(maxsize=CAPACITY)
     async def by_text(text: str) -> Any:
         return await backend(json.loads(text))
 
+    kept: Call = alru_cache(maxsize=CAPACITY)(by_text)
+
     async def call(body: Any) -> Any:
-        return await by_text(_key(body))
+        return await kept(_key(body))
 
     return call
 
@@ -54,11 +55,11 @@ def aiocache(backend: Call) -> Call:
     """Its decorator, in memory, default key."""
     from aiocache import cached
 
-    @cached()
     async def call(body: Any) -> Any:
         return await backend(body)
 
-    return call
+    kept: Call = cached()(call)
+    return kept
 
 
 def cashews(backend: Call) -> Call:
@@ -68,11 +69,11 @@ def cashews(backend: Call) -> Call:
     cache = Cache()
     cache.setup("mem://", size=CAPACITY)
 
-    @cache(ttl="1h", key="k:{body:hash}")
     async def call(body: Any) -> Any:
         return await backend(body)
 
-    return call
+    kept: Call = cache(ttl="1h", key="k:{body:hash}")(call)
+    return kept
 
 
 def available() -> dict[str, Callable[[Call], Call]]:

@@ -74,8 +74,11 @@ class Encoder:
             return list(self._tokenizer.encode(text).ids[:256])
         return [101, *(1000 + sum(word.encode()) % 20_000 for word in text.split()[:254]), 102]
 
-    @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Any:
+        with torch.inference_mode():
+            return self._encode(texts)
+
+    def _encode(self, texts: Sequence[str]) -> Any:
         rows = [self.tokens(text) for text in texts]
         length = -(-max(map(len, rows)) // BUCKET) * BUCKET
         ids, mask = np.zeros((len(rows), length), np.int64), np.zeros((len(rows), length), np.int64)

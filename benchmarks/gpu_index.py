@@ -22,6 +22,7 @@ import platform
 import statistics
 import sys
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def copy_bandwidth(device: Any) -> float:
 
     source = torch.empty(2**31 if device.type == "cuda" else 2**25, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
-    return 2 * source.numel() / statistics.median(timed(lambda: target.copy_(source), 20))
+    bytes_a_copy: int = 2 * source.numel()
+    return bytes_a_copy / statistics.median(timed(lambda: target.copy_(source), 20))
 
 
 def make_rows(rows: int, width: int, device: Any) -> Any:
@@ -101,7 +103,7 @@ def torch_reference(rows: Any, queries: Any, args: argparse.Namespace, bandwidth
     moved = rows.numel() * rows.element_size()
     for batch in args.batches:
         part = queries[:batch]
-        result = summary(timed(lambda part=part: exact(rows, part), args.repeats), batch)
+        result = summary(timed(partial(exact, rows, part), args.repeats), batch)
         result["share of copy bandwidth"] = moved / (result["p50 us"] / 1e6) / bandwidth
         out[f"batch {batch}"] = result
     return out

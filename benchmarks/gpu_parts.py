@@ -8,6 +8,7 @@ import importlib.util
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gpu_measure import TEXT, K, Result, recall, settle, summary, text_in, timed
@@ -94,7 +95,7 @@ def searched(
     out["text in, batch 1"] = text_in(lambda vector: index.search(vector, K), args)
     for batch in args.batches:
         part = queries[:batch].contiguous()
-        result = summary(timed(lambda part=part: index.search(part, K), args.repeats), batch)
+        result = summary(timed(partial(index.search, part, K), args.repeats), batch)
         if batch == 1:
             result["share of copy bandwidth"] = rows.numel() * 2 / (result["p50 us"] / 1e6) / bandwidth
         out[f"batch {batch}"] = result
@@ -133,9 +134,7 @@ def through_cachelayer(rows: Any, queries: Any, truth: Any, args: argparse.Names
     out["text in, batch 1"] = summary(whole, 1)
     for batch in args.batches:
         part = host[:batch]
-        out[f"batch {batch}"] = summary(
-            timed(lambda part=part: index.search(b"p", part, K), args.repeats), batch
-        )
+        out[f"batch {batch}"] = summary(timed(partial(index.search, b"p", part, K), args.repeats), batch)
     out["tasks"] = {str(tasks): asyncio.run(by_tasks(index, host, tasks)) for tasks in (1, 64, 1024)}
     return out
 

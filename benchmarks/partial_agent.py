@@ -27,7 +27,7 @@ def trace() -> list[tuple[str, str]]:
 
 async def measure() -> list[dict[str, Any]]:
     """Calls of the model and of each tool, without a cache and with one."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for cached in (False, True):
         ran: Counter[str] = Counter()
         async with CacheLayer(semantic=False) as layer:

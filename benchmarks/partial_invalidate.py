@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from stall import Stall
+
 from cachelayer import Budgets, CacheLayer, Policy
 
 GIB = 1024**3
@@ -14,24 +16,6 @@ TIMES = 9
 """Documents with few dependants; the row told is the median one."""
 TOGETHER = 50
 """Calls under way at once while Redis is filled."""
-
-
-class Stall:
-    """The longest callback of the loop, in CPU seconds of its thread, while it is entered."""
-
-    def __enter__(self) -> Stall:
-        self.longest, self._run = 0.0, asyncio.Handle._run
-
-        def measured(handle: asyncio.Handle) -> None:
-            started = time.thread_time()
-            self._run(handle)
-            self.longest = max(self.longest, time.thread_time() - started)
-
-        asyncio.Handle._run = measured  # type: ignore[method-assign]
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        asyncio.Handle._run = self._run  # type: ignore[method-assign]
 
 
 def wrapped(layer: CacheLayer, many: int, few: int) -> Any:

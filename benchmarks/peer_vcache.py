@@ -13,9 +13,11 @@ import asyncio
 import importlib.util
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,9 @@ _UNUSED = "langchain langchain_community openai chromadb vllm hnswlib statsmodel
 class _StandIn(ModuleType):
     """A module in which every name is a class that does nothing."""
 
-    __path__: ClassVar[list[str]] = []
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.__path__ = []
 
     def __getattr__(self, name: str) -> type:
         if name.startswith("__"):
@@ -33,13 +37,13 @@ class _StandIn(ModuleType):
         return type(name, (), {"__init__": lambda self, *_, **__: None})
 
 
-class _StandIns:
+class _StandIns(MetaPathFinder, Loader):
     """Finds stand-ins for `_UNUSED` and all below them."""
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> Any:
+    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
         return importlib.util.spec_from_loader(name, self) if name.split(".")[0] in _UNUSED else None
 
-    def create_module(self, spec: Any) -> ModuleType:
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -54,18 +58,18 @@ def vcache(
 ) -> Callable[[str], Awaitable[bool]]:
     """Asks a vCache that holds `entries` (text, answer, vector): whether the text was answered from one."""
     sys.path.insert(0, str(checkout))
-    sys.meta_path.insert(0, _StandIns())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _StandIns())
     try:
         import vcache as peer
     finally:
         del sys.meta_path[0]
 
-    class Embedder(peer.EmbeddingEngine):  # type: ignore[misc]
+    class Embedder(peer.EmbeddingEngine):  # type: ignore[misc]  # not installed for checks: Any
         def get_embedding(self, text: str) -> Any:
             vector = filling.get(text)
             return vector if vector is not None else embed(text)
 
-    class Backend(peer.InferenceEngine):  # type: ignore[misc]
+    class Backend(peer.InferenceEngine):  # type: ignore[misc]  # not installed for checks: Any
         def create(self, prompt: str, system_prompt: str | None = None) -> str:
             return "backend"
 

@@ -134,7 +134,7 @@ class Bare(asyncio.Protocol):
         self.waiting.append(future)
         if not self.out:
             self.loop.call_soon(self._flush)
-        self.out.append(hiredis.pack_command(words))
+        self.out.append(hiredis.pack_command(words))  # type: ignore[arg-type]  # its stub means one word
         return future
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,10 @@ async def layer_hits(on: Stage, run: Any) -> Rows:
     return rows
 
 
+def asked(ask: Callable[[Any], Awaitable[Any]], requests: Sequence[Any]) -> Call:
+    return lambda i: ask(requests[i])
+
+
 async def second_reads(on: Stage) -> Rows:
     """The in-process tier on: a hit costs what it costs without Redis."""
     requests = [request(i) for i in range(ENTRIES)]
@@ -107,7 +111,7 @@ async def second_reads(on: Stage) -> Rows:
             for body in requests:
                 await ask(body)
             await layer.flush()
-            systems[name] = lambda i, ask=ask: ask(requests[i])  # type: ignore[misc]
+            systems[name] = asked(ask, requests)
         return await alternate(systems, ENTRIES, serial)
 
 

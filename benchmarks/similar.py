@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from record import heading, keep, parser_of
 
 from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.semantic.embed.cache import CachedEmbedder
 from cachelayer.semantic.embed.onnx import OnnxEmbedder
 from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.embed.session import open_session, open_tokenizer
@@ -120,7 +121,8 @@ async def filled(
 
 async def one_task(layer: CacheLayer, ask: Any, texts: Sequence[str]) -> dict[str, Any]:
     """Microseconds: of the embedder alone, of hits, and their stages."""
-    embedder = layer._similar.embedder.inner  # type: ignore[union-attr]
+    assert layer._similar is not None and isinstance(layer._similar.embedder, CachedEmbedder)
+    embedder = layer._similar.embedder.inner
     alone: list[float] = []
     whole: list[float] = []
     stages: dict[str, list[float]] = {stage: [] for stage in STAGES}

@@ -30,6 +30,7 @@ from record import heading, keep, page, parser_of, table
 from cachelayer import Source
 from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.embed.session import open_session, open_tokenizer
+from cachelayer.semantic.index.packed import PackedIndex
 
 Embed = Callable[[str], np.ndarray]
 Ask = Callable[[str], Awaitable[bool]]
@@ -104,12 +105,13 @@ async def measure(args: argparse.Namespace) -> list[dict[str, object]]:
     labels = similar.streams(args.streams)
     layer, ask, left, _ = await similar.filled(args, labels)
     tier = layer._similar
-    assert tier is not None and tier.index is not None
+    assert tier is not None and isinstance(tier.index, PackedIndex)
 
     async def ours(text: str) -> bool:
         return (await ask.outcome(text)).source is Source.INDEX
 
-    kept = [(e.text, str(e.answer), tier.index.vector(key)) for key, e in tier.entries.items()]  # type: ignore[attr-defined]
+    found = [(e.text, str(e.answer), tier.index.vector(key)) for key, e in tier.entries.items()]
+    kept = [(text, answer, vector) for text, answer, vector in found if vector is not None]
     fast, slow = int8(), torch_model()
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         systems = {

@@ -23,6 +23,7 @@ from cachelayer.semantic.guards.courses import courses
 from cachelayer.semantic.guards.mentions import mentions
 from cachelayer.semantic.guards.orders import orders
 from cachelayer.semantic.guards.plain import FACTS, GUARDS
+from cachelayer.semantic.guards.plain import Guard as Plain
 from cachelayer.semantic.guards.relations import ANYWHERE, NEARBY, nearby
 from cachelayer.semantic.guards.slots import slot
 from cachelayer.semantic.guards.strangers import compounds, strangers
@@ -30,7 +31,7 @@ from cachelayer.semantic.pairs.features import features
 from cachelayer.semantic.pairs.verifier import repeats
 from cachelayer.semantic.text.reading import Reading
 from cachelayer.semantic.text.reading_cache import ReadingCache
-from cachelayer.semantic.text.words import words
+from cachelayer.semantic.text.words import Words, words
 from cachelayer.semantic.weights import load_judge
 
 from .data import vectors
@@ -43,23 +44,33 @@ RISKS = (0.05, 0.01)
 HERE = Path(__file__).parent
 
 
+def of_signatures(guard: Plain) -> Guard:
+    return lambda a, b: guard(a.signature, b.signature)
+
+
+def where_near(guard: Plain) -> Guard:
+    return lambda a, b: nearby(a.signature, b.signature) and guard(a.signature, b.signature)
+
+
+def of_table(guard: Callable[[Reading, Reading, Words], bool], table: Words) -> Guard:
+    return lambda a, b: guard(a, b, table)
+
+
 def guards() -> dict[str, Guard]:
     """All that forbid, in the order in which they are asked."""
     table, out = words(), dict[str, Guard]()
     for name, plain in GUARDS:
         if name in (*FACTS, "language"):
-            out[name] = lambda a, b, g=plain: g(a.signature, b.signature)  # type: ignore[misc]
+            out[name] = of_signatures(plain)
     for guard in ANYWHERE:
-        out[guard.__name__] = lambda a, b, g=guard: g(a.signature, b.signature)  # type: ignore[misc]
+        out[guard.__name__] = of_signatures(guard)
     for guard in NEARBY:
-        out[f"{guard.__name__}, nearby"] = lambda a, b, g=guard: (  # type: ignore[misc]
-            nearby(a.signature, b.signature) and g(a.signature, b.signature)
-        )
+        out[f"{guard.__name__}, nearby"] = where_near(guard)
     out["foreign words"] = lambda a, b: (
         (a.foreign or b.foreign) and a.signature.content != b.signature.content
     )
     for late in (courses, slot, compounds, strangers):
-        out[late.__name__] = lambda a, b, g=late: g(a, b, table)  # type: ignore[misc]
+        out[late.__name__] = of_table(late, table)
     out["mention"] = lambda a, b: mentions(a, b)
     out["orders"] = lambda a, b: orders(a, b)
     return out

@@ -33,7 +33,8 @@ def read(path: Path = TALKS) -> list[Talk]:
         head, _, rest = line.partition(" ")
         parts = [p.strip() for p in rest.split(" | ")]
         if head == "==":
-            out.append(Talk(*rest.split()))
+            name, part = rest.split()
+            out.append(Talk(name, part))
         elif head in ("U:", "A:"):
             out[-1].turns.append((head[0], parts, []))
         elif head == "!":

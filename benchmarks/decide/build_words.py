@@ -27,6 +27,7 @@ from cachelayer.semantic.embed.prepare import prepare
 from cachelayer.semantic.text.spelling import LEAST, Rare
 
 from .sources import texts
+from .weights import write
 from .wordnet import WordNet
 
 WIDTH, SENSES = 40, 8
@@ -79,7 +80,7 @@ def reduce(vectors: NDArray[np.float32], width: int) -> NDArray[np.int8]:
     """Centred principal components, rows of length 127."""
     centred = vectors - vectors.mean(0)
     _, _, axes = np.linalg.svd(centred[:: max(1, len(centred) // 8000)], full_matrices=False)
-    small = centred @ axes[:width].T
+    small: NDArray[np.float32] = centred @ axes[:width].T
     small /= np.linalg.norm(small, axis=1, keepdims=True)
     return np.round(small * 127).astype(np.int8)
 
@@ -179,8 +180,7 @@ def main() -> None:
     found = relations(net, words)
     print(f"{len(words)} words, {len(found['opposites'])} opposites, {len(found['kin'])} kin")
     vectors = reduce(asyncio.run(embed(words)), WIDTH)
-    np.savez_compressed(args.out, words=_text(words), vectors=vectors, **found, **spelled(args, net))
-    print(f"{args.out}: {args.out.stat().st_size / 1e6:.2f} MB")
+    write(args.out, words=_text(words), vectors=vectors, **found, **spelled(args, net))
 
 
 if __name__ == "__main__":

@@ -94,7 +94,8 @@ class Bench:
         async def chat(messages: list[dict[str, Any]]) -> str:
             return f"the answer to: {messages}"
 
-        ask = self.layer.cached(text if isinstance(one, str) else chat, name=f"trial-{self._trials}")
+        cached = self.layer.cached(name=f"trial-{self._trials}")
+        ask = cached(text) if isinstance(one, str) else cached(chat)
         await ask(one)
         await self.layer.flush()
         outcome = await ask.outcome(other)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 from . import edit_words as ew
+from .sources import part_of
 from .wordnet import WordNet
 
 _FRAMES: list[tuple[str, list[str]]] = [
@@ -157,7 +158,7 @@ class Reworder:
             known = []
             senses = [k for p in "nvar" for k in self._net.index.get((word, p), [])]
             form = any(base != word for p in "nvar" for base in self._net.bases(word, p))
-            if 0 < len(senses) <= 2 and not form and ew.part_of(word) == self._part:
+            if 0 < len(senses) <= 2 and not form and part_of(word) == self._part:
                 known = [w.replace("_", " ") for w in self._net.synsets[senses[0]].words if w.lower() != word]
             self._one_sense[word] = known
         return known

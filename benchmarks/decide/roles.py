@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from . import edit_words as ew
+from .sources import part_of
 
 ROLES = [(t, k) for k, ts in {
     "place": ["flights from {a} to {b}", "how far is it from {a} to {b}", "book a train from {a} to {b}",
@@ -49,7 +50,7 @@ _FILL = {
 
 def role_base(rng: random.Random, part: str) -> tuple[str, str]:
     """A request with two places, and the same with them swapped."""
-    mine = [t for t in ROLES if ew.part_of(t[0]) == part] or ROLES
+    mine = [t for t in ROLES if part_of(t[0]) == part] or ROLES
     template, kind = rng.choice(mine)
     a, b = rng.sample(ew.words(_FILL[kind], part), 2)
     n = str(rng.choice((20, 50, 100, 250, 1000)))

@@ -79,7 +79,7 @@ def _filled(queries: list[Any]) -> Iterable[tuple[str, str]]:
         for sentence in query["sentences"]:
             text, values = sentence["text"], sentence["variables"]
             for name, value in values.items():
-                text = re.sub(rf"\b{re.escape(name)}\b", lambda _, value=value: value, text)
+                text = re.sub(rf"\b{re.escape(name)}\b", value.replace("\\", r"\\"), text)
             yield text, f"{number} {sorted(values.items())}"
 
 

@@ -24,6 +24,7 @@ from cachelayer.semantic.weights import load_judge
 
 from .pairs_data import WRITTEN, Pair, written
 from .train_pairs import Floats, Trees, flat, forbidden, gather, risk_table
+from .weights import write
 
 FURTHER = WRITTEN / "closely"
 OF_HAND = 0.3
@@ -94,8 +95,7 @@ def main() -> None:
     tuned = [p for p, m in zip(found, tune, strict=True) if m]
     scores = both(trees.scores(model, tune), np.array(load_judge("pairs").logits(first.x[tune])))
     grid, risk = risk_table(scores, tuned, traps_by_hand(trees, first))
-    np.savez_compressed(args.out, **flat(model), grid=grid, risk=risk / OVERSTATED)
-    print(f"{args.out}: {args.out.stat().st_size / 1e3:.0f} KB")
+    write(args.out, **flat(model), grid=grid, risk=risk / OVERSTATED)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from cachelayer.semantic.weights.boosted import LEAVES
 from .pair_vectors import Embedded, embed
 from .pairs_data import BY_HAND, CLASSED, FAMILIES, Pair, near_other_class, pairs
 from .sources import texts
+from .weights import write
 
 Floats = NDArray[np.float64]
 LOOSE = 0.6
@@ -62,14 +63,15 @@ def balance(found: list[Pair], of_hand: float = SHARE) -> Floats:
     """Weights: both labels alike in sum, in each a kind by the root of its number, those by hand by `of_hand`."""
     kinds = [f"{p.same}:{p.kind}" for p in found]
     many = Counter(kinds)
-    w = np.array([p.weight / many[k] ** 0.5 for p, k in zip(found, kinds, strict=True)])
+    w: Floats = np.array([p.weight / many[k] ** 0.5 for p, k in zip(found, kinds, strict=True)])
     same = np.array([p.same for p in found])
     hand = np.array([p.source.startswith(BY_HAND) for p in found])
     for label in (same, ~same):
         for mine, share in ((label & ~hand, 1.0), (label & hand, of_hand)):
             if mine.any():
                 w[mine] *= share / w[mine].sum()
-    return w * (~hand).sum() / 2.0
+    w *= (~hand).sum() / 2.0
+    return w
 
 
 def fit(
@@ -222,8 +224,7 @@ def main() -> None:
     print(f"tune: AUC {roc_auc_score(trees.y[tune][free], scores[free]):.4f} of what no guard forbids")
     tuned = [p for p, m in zip(found, tune, strict=True) if m]
     grid, risk = risk_table(scores, tuned, trees.by_hand())
-    np.savez_compressed(args.out, **flat(model), grid=grid, risk=risk)
-    print(f"{args.out}: {args.out.stat().st_size / 1e3:.0f} KB")
+    write(args.out, **flat(model), grid=grid, risk=risk)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from cachelayer.semantic.text.reading import read
 from cachelayer.semantic.text.words import words
 
 from .pairs_data import by_hand
+from .weights import write
 
 TOLD = Path(__file__).with_name("told_pairs.txt")
 PENALTY = 2.0
@@ -89,9 +90,7 @@ def main() -> None:
     above = [(scores[same] > s).mean() for s in scores[~same]]
     weights, start = fit(x, same)
     traps = scores[~same]
-    np.savez_compressed(
-        args.out, weights=weights.astype(np.float32), start=start, centre=traps.mean(), spread=traps.std()
-    )
+    write(args.out, weights=weights.astype(np.float32), start=start, centre=traps.mean(), spread=traps.std())
     print(
         f"{len(x)} pairs, {same.sum()} the same; area under the curve without their question {np.mean(above):.3f}"
     )

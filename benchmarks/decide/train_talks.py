@@ -29,6 +29,7 @@ from .pairs_data import BY_HAND, Pair
 from .talk_strings import strings
 from .talks import TalkPair, talks
 from .train_pairs import balance, fit, flat, gather
+from .weights import write
 
 Floats = NDArray[np.float64]
 CAUTION = 8.0
@@ -92,7 +93,7 @@ def main() -> None:
     args = parser.parse_args()
     found, x = gather(args)
     drawn = np.array([not p.source.startswith(BY_HAND) for p in found])
-    np.savez_compressed(
+    write(
         args.out / "turns.npz",
         **turn_judge([p for p, m in zip(found, drawn, strict=True) if m], x[drawn], args.trees),
     )
@@ -115,7 +116,7 @@ def fit_contexts(data: Path, wordnet: Path, out: Path) -> None:
     ).fit(x["fit"], y["fit"])  # fmt: skip
     scores = model.decision_function(x["tune"])
     print(f"tune: AUC {roc_auc_score(y['tune'], scores):.4f}")
-    np.savez_compressed(out / "talks.npz", **flat(model), grid=GRID, risk=risk_table(scores, drawn["tune"]))
+    write(out / "talks.npz", **flat(model), grid=GRID, risk=risk_table(scores, drawn["tune"]))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from cachelayer.semantic.text.opposites import ANTONYMS
 
 from . import edit_words as ew
+from .sources import part_of
 from .wordnet import WordNet
 
 Edit = Callable[[str, random.Random], str | None]
@@ -39,9 +40,7 @@ class Trapper:
         self._net, self._part = net, part
         lists = (ew.CITIES, ew.COUNTRIES, ew.PEOPLE, ew.THINGS, ew.TEAMS, ew.LANGUAGES, ew.MONEY)
         self._kinds = [(ew.words(text, part), frozenset(text.lower().split())) for text in lists]
-        self._more = [
-            [n for n in net.names(k) if ew.part_of(n) == part] for k in ("city", "country", "person")
-        ]
+        self._more = [[n for n in net.names(k) if part_of(n) == part] for k in ("city", "country", "person")]
         self._more = [names for names in self._more if names]
         self._sibling: dict[str, list[str]] = {}
         dates = [*ew.groups(ew.TIMES), ew.DAYS.split(), ew.MONTHS.split()]
@@ -111,7 +110,7 @@ class Trapper:
         for word in tokens[:4]:
             if word not in self._sibling:
                 self._sibling[word] = [
-                    w for w in self._net.siblings(word) if ew.part_of(w) == self._part and w != word
+                    w for w in self._net.siblings(word) if part_of(w) == self._part and w != word
                 ]
             if self._sibling[word]:
                 return _replace(text, word, rng.choice(self._sibling[word]))

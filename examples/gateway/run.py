@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import httpx
 
@@ -56,19 +56,27 @@ class Standin:
     stop = kill
 
 
-def replicas(work: Path) -> list[Any]:
-    """Two of the best kind there is."""
+class Replica(Protocol):
+    """What can die and come back."""
+
+    def start(self) -> None: ...
+    def kill(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def replicas(work: Path) -> dict[str, Replica]:
+    """Two of the best kind there is, and where they are asked."""
     triton = Path(os.environ.get("CACHELAYER_TRITON_ENV", HERE.parents[1] / ".venv-triton"))
     if not (triton / "bin/python").exists():
-        return [Standin(), Standin()]
+        return {one.url: one for one in (Standin(), Standin())}
     sys.path.insert(0, str(STANDINS))
     from triton_server import TritonServer
 
-    found = []
+    found: dict[str, Replica] = {}
     for name in ("a", "b"):
         (work / name).mkdir()
-        found.append(TritonServer(work / name, HERE / "models"))
-        found[-1].url = f"triton://{found[-1].address}/words"
+        server = TritonServer(work / name, HERE / "models")
+        found[f"triton://{server.address}/words"] = server
     return found
 
 
@@ -122,7 +130,7 @@ async def stream(client: httpx.AsyncClient, prompt: str, seen: Counter[str]) -> 
     seen["CUT WITHOUT A WORD ABOUT IT"] += 1
 
 
-async def traffic(url: str, mortal: Any, options: argparse.Namespace) -> Counter[str]:
+async def traffic(url: str, mortal: Replica, options: argparse.Namespace) -> Counter[str]:
     """Clients that stream while one replica is killed and restored."""
     seen: Counter[str] = Counter()
     over = time.monotonic() + options.seconds
@@ -161,12 +169,12 @@ def main() -> int:
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         found = replicas(work)
-        for replica in found:
+        for replica in found.values():
             replica.start()
             stack.callback(replica.stop)
-        print(f"two replicas: {', '.join(replica.url for replica in found)}", flush=True)
-        url = stack.enter_context(gateway([replica.url for replica in found]))
-        seen = asyncio.run(traffic(url, found[0], options))
+        print(f"two replicas: {', '.join(found)}", flush=True)
+        url = stack.enter_context(gateway([*found]))
+        seen = asyncio.run(traffic(url, next(iter(found.values())), options))
     for what, count in sorted(seen.items()):
         print(f"{count:6}  {what}")
     return 1 if any(what.isupper() for what in seen) else 0
