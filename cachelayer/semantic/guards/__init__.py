@@ -16,10 +16,12 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   conditions      condition and consequence exchanged
   contrasts       what is so and what is not exchanged
   counts          how many of what
+  deeds           something ended / begun / changed, talked about with somebody
   demands         another form of the answer
   doers, voices   subject and object exchanged, by word order; in passives and questions
   exchanges       one word exchanged, added or left out
   figures         total / average, cities / major cities
+  fragments       replies to what was asked before
   habits          how it is / how it used to be
   inquiries       whether / why / when / how
   journeys        flights and rides, of which one names something more or else

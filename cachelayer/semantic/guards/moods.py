@@ -65,13 +65,20 @@ _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 
 
 def moods(a: Signature, b: Signature) -> bool:
-    """One text wants it done and the other wants to know of it."""
+    """One text wants it done and the other wants to know of it, or one asks whether it is so as the other says."""
     if not a.words or not b.words or a.words[0] == b.words[0]:
         return False
+    if "yesno" in (a.question, b.question) and "" in (a.question, b.question) and _same_words(a, b):
+        return True
     return any(
         _shown(x, y) or (x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y)))
         for x, y in ((a, b), (b, a))
     )
+
+
+def _same_words(a: Signature, b: Signature) -> bool:
+    """'Should it come soon?' / 'It should come soon.'"""
+    return len(a.words) == len(b.words) and sorted(a.words) == sorted(b.words)
 
 
 def _apart(orders: Signature, other: Signature) -> bool:

@@ -20,10 +20,12 @@ from .causes import causes
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
 from .counts import counts
+from .deeds import deeds, talks
 from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
 from .figures import figures
+from .fragments import fragments
 from .habits import habits
 from .inquiries import inquiries, questions
 from .journeys import journeys
@@ -241,10 +243,10 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
-    inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored, phrases,
-    causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
-    habits, degrees, trades, lettered, actors, contrasts, swapped, journeys, statements, targets, agents, furthered,
-    figures,
+    inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored,
+    phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
+    habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
+    agents, furthered, figures,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
@@ -253,7 +255,7 @@ NEARBY: Final[tuple[Guard, ...]] = (
 )  # fmt: skip
 """What does so where they differ in small words alone."""
 _FAR: Final = (voices,)
-_REQUESTS: Final[tuple[Guard, ...]] = (searches, counts)
+_REQUESTS: Final[tuple[Guard, ...]] = (searches, counts, fragments)
 """What tells apart requests that stand by themselves: in a conversation one may answer in a word or more."""
 
 

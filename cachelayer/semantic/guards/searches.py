@@ -24,7 +24,7 @@ _FRAMES: Final = tuple(
     i want you to|i would like you to|i'd like you to|let me|let's""".split("|")
 )
 _CIVIL: Final = frozenset("hi hey hello please pls ok okay so and now just".split())
-_TELLING: Final = frozenset(
+TELLING: Final = frozenset(
     """what what's whats which how how's why why's when when's where where's whether who who's whom whose if because
     since than that that's while as is are am was were be been being do does did done has had have having can could
     would should must shall may might will won't wont didn't don't dont doesn't isn't aren't wasn't weren't can't
@@ -32,7 +32,7 @@ _TELLING: Final = frozenset(
     mean means difference vs versus compare explain define""".split()
 )
 """None of these is in what is only sought or ordered."""
-_ASKING: Final = frozenset(
+IDLE: Final = frozenset(
     map(
         stem,
         """search searching look looking seek seeking list lists display see view browse check hear listen buy purchase
@@ -64,7 +64,7 @@ def searches(a: Signature, b: Signature) -> bool:
     """Both only say what is wanted, and the one says more of it than the other."""
     if not (a.stems <= b.stems or b.stems <= a.stems):
         return False
-    return not _said(a) ^ _said(b) <= _ASKING and _seeks(a) and _seeks(b)
+    return not _said(a) ^ _said(b) <= IDLE and seeks(a) and seeks(b)
 
 
 def _said(s: Signature) -> frozenset[str]:
@@ -75,9 +75,9 @@ def _said(s: Signature) -> frozenset[str]:
     return s.stems | _ALIKE if liked else s.stems
 
 
-def _seeks(s: Signature) -> bool:
+def seeks(s: Signature) -> bool:
     """Whether it names things, or orders something to be done with them."""
-    return len(s.words) <= _LONG and s.english and _TELLING.isdisjoint(_unframed(s.words))
+    return len(s.words) <= _LONG and s.english and TELLING.isdisjoint(_unframed(s.words))
 
 
 def _unframed(words: Sequence[str]) -> Sequence[str]:
