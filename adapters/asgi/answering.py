@@ -9,6 +9,7 @@ from typing import Any
 
 from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
+from cachelayer.keep.call import Landing
 from cachelayer.keep.entered import Entered
 from cachelayer.types import Outcome, Reason, Source
 
@@ -108,6 +109,7 @@ class Answering(Delivery):
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
             call, ahead = self.served.call(exchange.ask, fields), None
+            call.suits = self.suits
             if self.served.ahead and call.reason is None:
                 exchange.ahead = ahead = Ahead(self.r, call, self.watch)
             try:
@@ -118,10 +120,9 @@ class Answering(Delivery):
             if ahead is not None:
                 await self._handed(ahead, outcome)
                 return
-            assert outcome is not None
-            if outcome.source not in _OWN:
+            if outcome is None or outcome.source not in _OWN:
                 exchange.set_aside()
-            if self.is_unfit(outcome, slot):
+            if outcome is None:
                 raise Again
             if outcome.source in _OWN:
                 await self._first(exchange, outcome)
@@ -145,22 +146,29 @@ class Answering(Delivery):
             if not exchange.begun:
                 await self._alone(fields)
 
-    def is_unfit(self, outcome: Outcome, slot: Any) -> bool:
-        """Whether what is kept may not answer this caller; what was just made for this request may."""
-        if outcome.source in _OWN:
+    def suits(self, landing: Landing, led: bool) -> bool:
+        """Whether what is kept or under way may answer this caller; what was just made for this request may."""
+        if led and landing.source in _OWN:
+            return True
+        slot = landing.slot
+        if not self.let_in and landing.age is not None:
             return False
-        unknown = not self.let_in and outcome.age is not None
-        return unknown or (slot is not None and self._too_old(outcome, slot))
+        if slot is not None and self._too_old(landing.source, slot):
+            return False
+        if landing.recording is None:
+            return landing.frozen is None or self.suffices(landing.frozen)
+        head = landing.recording.first()
+        return head is None or not self.wanted.usage or bool(head.answer()[3])
 
-    def _too_old(self, outcome: Outcome, slot: Any) -> bool:
+    def _too_old(self, source: Source, slot: Any) -> bool:
         """Whether `min-fresh`, `max-stale` where the app fails, or `max-age` for what came old exclude what is kept."""
         asked, (age, fresh_for) = self.r.asked, self.served.raws.age(slot)
         if asked.max_age is not None and age + self.came_aged(slot.answer) > asked.max_age:
             return True
-        if outcome.source is Source.STALE:
+        if source is Source.STALE:
             late = asked.max_stale is not None and -fresh_for > asked.max_stale
             return late or asked.min_fresh is not None
-        return asked.min_fresh is not None and outcome.source in _KEPT and fresh_for < asked.min_fresh
+        return asked.min_fresh is not None and source in _KEPT and fresh_for < asked.min_fresh
 
     async def _alone(self, fields: Fields, *, keep: bool = False) -> None:
         """Ask the app for this caller alone. `keep`: store the answer in place of the one that did not suit."""
@@ -170,8 +178,10 @@ class Answering(Delivery):
         exchange = self.exchange = self.r.exchange()
         try:
             with self.served.layer.tighten(no_cache=True, **({} if keep else {"no_store": True})):
-                outcome = await self.served.engine.serve(self.served.call(exchange.ask, fields))
-            if exchange.status:
+                call = self.served.call(exchange.ask, fields)
+                call.suits = _own
+                outcome, _ = await self.served.engine.handed(call)
+            if outcome is not None and exchange.status:
                 await self._first(exchange, outcome)
         except Failed as failed:
             if failed.unshared is exchange.unshared:
@@ -248,6 +258,11 @@ class Answering(Delivery):
             misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
         )  # fmt: skip
         return self.r.revealed(cache_status)
+
+
+def _own(landing: Landing, led: bool) -> bool:
+    """Whether it is of this caller's own call."""
+    return led
 
 
 def _past_the_end(send: Send) -> Send:

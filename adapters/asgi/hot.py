@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cachelayer.exact.memory.slot import Slot
 
 from .exchange import BODY, START, Message, Receive, Send
+from .pages import Headers
 from .principals import CREDENTIALS, Grant, Principal
 from .replay import whole
 from .settings import SPECIAL, key_of
@@ -40,6 +41,10 @@ class Recognized(NamedTuple):
     """Whom the app let in lately."""
     prefix: bytes
     """What its raw form begins with."""
+    slot: Slot | None = None
+    """The entry that its raw form leads to, counted as a hit: a recorded stream, to be made whole."""
+    pages: Headers = ()
+    """What goes with the answer for the page that asks."""
 
 
 class Ready(NamedTuple):
@@ -130,7 +135,7 @@ class Hot:
             return [message] if origin else Recognized(message, known[2], known[0])
         answer = slot.answer.value
         if type(answer[0]) is not bytes:
-            return [message]  # a recorded stream
+            return Recognized(message, known[2], known[0], slot, pages)
         ready = self._ready.get(slot.id)
         if ready is None or now >= ready[0]:
             ready = self._prepare(slot, now)

@@ -56,10 +56,11 @@ class Items:
         member = _Member(partial(self.gathering.need, at), partial(self.renewing.need, at))
         answering, served = self.answering, self.answering.served
         fields = {**base, "input": self.items[at]}
-        outcome: Outcome
-        outcome, slot = await served.engine.landed(served.call(member.ask, fields))
+        call = served.call(member.ask, fields)
+        call.suits = answering.suits
+        outcome, _ = await served.engine.handed(call)
         member.answered = True
-        if answering.is_unfit(outcome, slot):
+        if outcome is None:
             with served.layer.tighten(no_cache=True):
                 outcome = await served.engine.serve(served.call(member.ask_anew, fields))
         if not member.needed:

@@ -85,9 +85,9 @@ class Responder:
 
     def go_on(self, request: Recognized) -> Work:
         """Answer a request whose caller `Hot` recognized."""
-        self.body, self.principal = request.message["body"], request.principal
+        self.body, self.principal, self.pages = request.message["body"], request.principal, request.pages
         raw = self._form(request.prefix)
-        slot = None if self.plain else self.served.raws.find(raw)
+        slot = request.slot if self.plain else self.served.raws.find(raw)
         return self._answer(raw, slot, [request.message], True)
 
     def _answer(self, raw: bytes, slot: Slot | None, messages: list[Message], let_in: bool) -> Work:

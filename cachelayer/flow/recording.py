@@ -4,8 +4,7 @@ One pump task owns the source; it reads a little ahead of the fastest reader and
 that is given its items may bring one in its own step while the pump waits for it, and whoever has the stream passed on
 is handed it in the same step: neither has a turn of the loop for it. What is recorded is bounded: past the limit
 nothing is kept, newcomers are refused, and only the part between the slowest and the fastest reader stays in memory;
-where that part passes the limit again, the source waits for the slowest reader, and one that reads nothing for
-`PATIENCE` seconds is dropped.
+where that part passes the limit again, the source waits for the slowest reader, up to `PATIENCE` seconds.
 """
 
 from __future__ import annotations
@@ -73,6 +72,10 @@ class Recording:
             self._task, _ = starter.start(self._loop, self._pump())
         if self._task is not None:
             self._task.add_done_callback(heard)
+
+    def first(self) -> Chunk | None:
+        """The stream's first chunk, where it came and is still there."""
+        return self._chunks[0] if self._chunks and not self._first else None
 
     @property
     def readers(self) -> int:

@@ -179,6 +179,8 @@ class Call:
     """(answer, why it must not be kept or None), if that was decided before `keep`."""
     sent_ahead = False
     """Whether a transport sends the caller its answer before it is kept."""
+    suits: Callable[[Landing, bool], bool] | None = None
+    """Whether a landing suits the caller, where a transport asks; what does not is neither counted nor handed over."""
     stale: Slot | None = None
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None

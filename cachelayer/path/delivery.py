@@ -55,7 +55,10 @@ class Delivery:
         return self.outcome(call, landing, led), landing.slot
 
     def handed(self, call: Call, landing: Landing, led: bool) -> tuple[Outcome | None, Slot | None]:
-        """The same; no outcome where the caller was sent the answer already: it is counted when the answer is kept."""
+        """The same; no outcome where the caller was sent the answer already: it is counted when the answer is kept. Nor
+        where the landing does not suit the caller, who is not counted: it asks again."""
+        if call.suits is not None and not call.suits(landing, led):
+            return None, landing.slot
         if led and call.sent_ahead:
             landing.delivered = landing.due is not None and call.span is None and call.parent is None
             if not landing.delivered:

@@ -60,7 +60,7 @@ class Engine:
         self.landed: Serve[tuple[Outcome, Slot | None]] = partial(self._path, self.delivery.with_slot)
         """The outcome, and the entry that stands behind it."""
         self.handed: Serve[tuple[Outcome | None, Slot | None]] = partial(self._path, self.delivery.handed)
-        """The same; no outcome where the caller was sent the answer already (`Call.sent_ahead`)."""
+        """The same; no outcome where the caller was sent it (`Call.sent_ahead`), or it does not suit (`Call.suits`)."""
 
     async def _path(self, deliver: Deliver, call: Call) -> Any:
         """The path: memory, shared store, then in one flight a key: similar answers, backend."""

@@ -1,0 +1,75 @@
+"""Every request is counted once, by where its caller's answer came from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+from asgi_client import Client
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from upstream import Upstream
+
+from cachelayer import CacheLayer
+
+USAGE = {"stream": True, "stream_options": {"include_usage": True}}
+
+
+def counted(layer: CacheLayer) -> Counter[str]:
+    """Requests by source, as the metrics tell."""
+    found: Counter[str] = Counter()
+    for reading in layer.metrics()._readings:
+        if reading.name == "requests_total" and reading.value:
+            found[reading.labels[1]] += int(reading.value)
+    return found
+
+
+@pytest.fixture
+def c(upstream: Upstream, layer: CacheLayer) -> Client:
+    return Client(CacheLayerMiddleware(upstream, layer=layer))
+
+
+async def test_a_kept_answer_that_is_too_old_for_its_caller_is_no_hit(c: Client, layer: CacheLayer) -> None:
+    await c.chat("hello")
+    await c.chat("hello", headers={"cache_control": "min-fresh=9999999"})
+    assert counted(layer) == {"backend": 2}
+
+
+async def test_an_embedding_that_is_too_old_for_its_caller_is_no_hit(c: Client, layer: CacheLayer) -> None:
+    asked = {"model": "m", "input": ["a", "b"]}
+    await c.post("/v1/embeddings", asked)
+    await c.post("/v1/embeddings", asked, cache_control="min-fresh=9999999")
+    assert counted(layer) == {"backend": 4}
+
+
+async def test_a_kept_stream_without_the_usage_that_is_wanted_is_no_hit(c: Client, layer: CacheLayer) -> None:
+    await c.chat("hello", stream=True)
+    await c.chat("hello", **USAGE)
+    assert counted(layer) == {"backend": 2}
+
+
+async def test_a_stream_under_way_without_the_usage_that_is_wanted_is_not_shared(
+    c: Client, layer: CacheLayer
+) -> None:
+    plain = [c.chatting("hello", stream=True) for _ in range(2)]
+    others = [c.chatting("hello", **USAGE) for _ in range(3)]
+    answers = await asyncio.gather(*(call.wait() for call in plain + others))
+    assert all(answer.complete and answer.text() for answer in answers)
+    assert sum(counted(layer).values()) == 5
+
+
+async def test_those_whom_nothing_kept_suits_are_each_counted_once(c: Client, layer: CacheLayer) -> None:
+    await c.chat("hello")
+    refusing = [c.chatting("hello", headers={"cache_control": "min-fresh=9999999"}) for _ in range(5)]
+    assert all(answer.complete for answer in await asyncio.gather(*(call.wait() for call in refusing)))
+    assert sum(counted(layer).values()) == 6
+
+
+@pytest.mark.parametrize("origin", [{}, {"origin": "https://page.example"}])
+async def test_a_whole_answer_made_of_a_kept_stream_is_one_hit(
+    c: Client, layer: CacheLayer, origin: dict[str, str]
+) -> None:
+    await c.chat("hello", stream=True, headers=origin)
+    for _ in range(5):
+        assert (await c.chat("hello", headers=origin)).hit
+    assert counted(layer) == {"backend": 1, "memory": 5}
