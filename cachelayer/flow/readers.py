@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import suppress
 from typing import Any, Protocol, Self
 
@@ -115,6 +115,35 @@ class Replay(Closable):
     async def aclose(self) -> None:
         """Stop the replay."""
         self._chunks = iter(())
+
+
+class PlainReader(Generator[Any, Any, Any]):
+    """The chunks of a generator, for a plain caller, who may also leave them at the end of a `with`, as those of
+    clients' streams."""
+
+    __slots__ = ("__weakref__", "_chunks")
+
+    def __init__(self, chunks: Generator[Any, Any, Any]) -> None:
+        self._chunks = chunks
+
+    def __next__(self) -> Any:
+        return next(self._chunks)
+
+    def send(self, value: Any) -> Any:
+        return self._chunks.send(value)
+
+    def throw(self, *fault: Any) -> Any:
+        return self._chunks.throw(*fault)
+
+    def close(self) -> None:
+        """Leave the stream."""
+        self._chunks.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
 
 
 async def close(source: Any) -> None:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from .background import offload
-from .readers import Chunk, StreamOverrun, nothing
+from .readers import Chunk, PlainReader, StreamOverrun, nothing
 from .reentrancy import WITHIN
 
 
@@ -53,14 +53,14 @@ class Tee:
         """How many readers there have been so far."""
         return self._next_reader
 
-    def reader(self) -> Iterator[Any]:
-        """A new reader, from the start: a generator whose `close` leaves the stream."""
+    def reader(self) -> PlainReader:
+        """A new reader, from the start, whose `close` leaves the stream."""
         with self._lock:
             self._next_reader += 1
             self._positions[self._next_reader] = 0
             reader = self._read(self._next_reader)
         next(reader)  # one that is dropped unread leaves as any other
-        return reader
+        return PlainReader(reader)
 
     def failed_at_once(self) -> bool:
         """Whether the source fails before its first chunk; pulls that chunk, before there are readers."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..exact.answers.frozen import Frozen
 from ..exact.answers.joining import Joins
 from ..exact.answers.tape import Alike, Part, Run, packed, played
-from ..flow.readers import Replay
+from ..flow.readers import PlainReader, Replay
 
 if TYPE_CHECKING:
     from .call import Function
@@ -35,7 +35,7 @@ def _read_otherwise(answer: Any) -> bool:
 def stream_of(chunks: Sequence[Part | Alike], *, plain: bool) -> Frozen:
     """Chunks as one kept answer that replays them; `plain`: for callers of a plain function."""
     parts, nbytes = packed(chunks)
-    return Frozen(parts, played if plain else _replay, nbytes)
+    return Frozen(parts, _replay_plain if plain else _replay, nbytes)
 
 
 def is_stream(answer: Frozen) -> bool:
@@ -66,11 +66,15 @@ def seen_of(function: Function, answer: Frozen) -> Any:
 
 def replay_of(chunks: Iterable[Any], *, plain: bool) -> Any:
     """Chunks that belong to the caller already, as a stream of the function's kind."""
-    return (chunk for chunk in chunks) if plain else Replay(chunks)
+    return PlainReader(chunk for chunk in chunks) if plain else Replay(chunks)
 
 
 def _replay(parts: tuple[Part, ...]) -> Replay:
     return Replay(played(parts))
 
 
-_STREAMS = (_replay, played)
+def _replay_plain(parts: tuple[Part, ...]) -> PlainReader:
+    return PlainReader(played(parts))
+
+
+_STREAMS = (_replay, _replay_plain)

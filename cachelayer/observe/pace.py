@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
-from ..flow.readers import Closable
+from ..flow.readers import Closable, PlainReader
 from ..flow.relay import Hand, pass_on
 from .stats import FunctionStats
 
@@ -95,7 +95,9 @@ def timed(answer: Any, stats: FunctionStats, result: str, arrived: float, now: C
     """A stream's reader that tells how it was paced; what is no stream comes back as it is."""
     if isinstance(answer, AsyncIterator):
         return PacedStream(answer, stats, result, arrived, now)
-    return _paced(answer, stats, result, arrived, now) if isinstance(answer, Iterator) else answer
+    if isinstance(answer, Iterator):
+        return PlainReader(_paced(answer, stats, result, arrived, now))
+    return answer
 
 
 def _paced(

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_intdigest
 from ..errors import StoreFault
 from ..exact.memory.raw_forms import STRICT
 from ..flow.breaker import CLOSED
-from ..flow.readers import Closable
+from ..flow.readers import Closable, PlainReader
 from ..keep.call import Scope
 from ..observe.pace import timed
 from ..tiers.shortcuts import Shortcuts
@@ -199,7 +199,7 @@ def _generator(handle: Handle, current: ScopeOf) -> Any:
     def cached(*args: Any, **kwargs: Any) -> Iterator[Any]:
         scope = current()
         replay: Iterator[Any] | None = _fresh_stream(handle, args, kwargs, scope)
-        return replay if replay is not None else _generate(handle, args, kwargs, scope)
+        return replay if replay is not None else PlainReader(_generate(handle, args, kwargs, scope))
 
     return cached
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -107,6 +107,46 @@ async def test_a_stream_that_had_to_be_waited_for_is_joined_while_it_runs() -> N
     go.set()
     assert [[word async for word in stream] for stream in (early, late)] == [["two"], ["one", "two"]]
     assert created == 1
+
+
+@pytest.mark.parametrize("paced", [False, True])
+def test_a_plain_stream_is_left_at_the_end_of_a_with_block_as_a_client_s_is(paced: bool) -> None:
+    layer, closed = CacheLayer(semantic=False), 0
+
+    class Client:
+        """As `openai.Stream`."""
+
+        def __init__(self) -> None:
+            self.words = iter(["one", "two"])
+
+        def __iter__(self) -> Iterator[str]:
+            return self
+
+        def __next__(self) -> str:
+            return next(self.words)
+
+        def close(self) -> None:
+            nonlocal closed
+            closed += 1
+
+    @layer.cached
+    def create(question: str) -> Any:
+        return Client()
+
+    @layer.cached
+    def words(question: str) -> Any:
+        yield from ("one", "two")
+
+    for ask in (create, words):
+        ask.function.stats.paced = paced
+        for _ in range(2):
+            with ask("left early") as stream:
+                assert next(stream) == "one"
+            assert list(stream) == []
+        for _ in range(3):  # live, and replayed in two ways
+            with ask("how?") as stream:
+                assert list(stream) == ["one", "two"]
+    assert closed == 2 and create.function.stats.backend_calls == 3
 
 
 @pytest.mark.parametrize("paced", [False, True])

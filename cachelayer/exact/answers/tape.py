@@ -6,7 +6,7 @@ told apart by comparing all of them, so that what is handed out again is what wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import groupby
 from sys import getsizeof
 from types import NoneType
@@ -189,7 +189,7 @@ def _mould(chunk: Part | Alike) -> Mould | None:
     return chunk[0] if type(chunk) is Alike else None
 
 
-def played(parts: Iterable[Part]) -> Iterator[Any]:
+def played(parts: Iterable[Part]) -> Generator[Any, None, None]:
     """The chunks of a stream that is kept, each the caller's own."""
     for part in parts:
         if type(part) is Run:
