@@ -113,7 +113,7 @@ def test_a_restart_of_the_workers_ends_early_when_they_are_told_to_stop() -> Non
     """SIGTERM waited until each of them had been replaced, which takes as long as its streams."""
     before = {one: signal.getsignal(one) for one in signal.valid_signals()}
     try:
-        workers = supervised(Multiprocess, lambda: True)(uvicorn.Config("no:app", workers=2), sockets=[])
+        workers = supervised(Multiprocess, lambda: True, str)(uvicorn.Config("no:app", workers=2), sockets=[])
         workers.processes = [object(), object()]  # neither is touched
         signal.raise_signal(signal.SIGTERM)
         workers.restart_all()
@@ -137,7 +137,7 @@ def test_a_worker_may_take_its_time_to_load_before_it_takes_the_place_of_another
 
     config = uvicorn.Config("no:app")
     usual = config.timeout_worker_healthcheck
-    workers = supervised(Supervisor, lambda: True)(config, sockets=[])
+    workers = supervised(Supervisor, lambda: True, str)(config, sockets=[])
     workers.restart_all()
     assert workers.waited > 60 > config.timeout_worker_healthcheck == usual
 
@@ -156,7 +156,7 @@ def test_a_worker_that_ended_by_itself_is_told_of(capsys: pytest.CaptureFixture[
         def keep_subprocess_alive(self) -> None:
             self.processes[::2] = [SimpleNamespace(), SimpleNamespace()]
 
-    supervised(Supervisor, lambda: True)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
+    supervised(Supervisor, lambda: True, str)(uvicorn.Config("no:app"), sockets=[]).keep_subprocess_alive()
     first, second = capsys.readouterr().err.splitlines()
     assert "worker 7 " in first and "(signal 9); another takes its place" in first
     assert "worker 8 " in second and "(exit status 1)" in second

@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import json
+import os
+import signal
 import ssl
 import subprocess
 import sys
@@ -98,3 +100,33 @@ def test_the_gateway_serves_https(
         finally:
             process.terminate()
             assert process.wait(15) == 0
+
+
+def test_a_worker_that_ended_is_replaced_once_the_certificate_can_be_read(tmp_path: Path) -> None:
+    """Started by a certificate that cannot be used it died, as did all that came after it, each with a traceback."""
+    cert, key = certificate(tmp_path)
+    (tmp_path / "gateway.toml").write_text(
+        f'[server]\nport = 0\nworkers = 2\ntls_cert = "{cert}"\ntls_key = "{key}"\n[cache]\nsemantic = "off"\n'
+        '[[upstream]]\nurl = "http://127.0.0.1:9"\n'
+    )
+    command = [sys.executable, "-m", "cachelayer", "serve", "--config", str(tmp_path / "gateway.toml")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            base = {json.loads(process.stdout.readline())["base_url"] for _ in range(2)}.pop()
+            usable = cert.read_bytes()
+            cert.write_text("half a certificate")
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+            worker = int(children.split()[-1])
+            os.kill(worker, signal.SIGKILL)
+            told = process.stderr.readline()
+            assert f"server.tls_cert={str(cert)!r}" in told and "none takes its place until then" in told
+            trusted = ssl.create_default_context(cadata=usable.decode())
+            assert httpx.get(base.replace("/v1", "/healthz"), verify=trusted).status_code == 200
+            cert.write_bytes(usable)
+            assert json.loads(process.stdout.readline())["event"] == "started"
+            assert f"the worker {worker} ended" in process.stderr.readline()
+        finally:
+            process.terminate()
+            _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and said == ""

@@ -42,9 +42,7 @@ def app() -> Gateway:
     _quieten()
     if (supervisor := multiprocessing.parent_process()) is not None:
         Thread(target=_outlive, args=(supervisor,), name="cachelayer-supervisor", daemon=True).start()
-    return Gateway(
-        build(orjson.loads(os.environ[HANDED]), Places("settings handed to a worker", "")), _settle
-    )
+    return Gateway(_handed(), _settle)
 
 
 def serve(config: Config, again: Callable[[], Config] | None = None) -> int:
@@ -99,12 +97,28 @@ def _in_workers(
     supervisor: Any = importlib.import_module("uvicorn.supervisors").Multiprocess
     older = "target" in inspect.signature(supervisor).parameters  # uvicorn 0.45, say
     more = {"target": uvicorn.Server(settings).run} if older else {}
-    supervised(supervisor, partial(_renewed, config, again))(settings, sockets=sockets, **more).run()
+    supervised(supervisor, partial(_renewed, config, again), _unusable)(
+        settings, sockets=sockets, **more
+    ).run()
 
 
 def _hand(config: Config) -> None:
     """To the workers that start from now on."""
     os.environ[HANDED] = orjson.dumps(config.plain()).decode()
+
+
+def _handed() -> Config:
+    """The settings as a worker has them. Raises ConfigFault: files that they name may have changed since."""
+    return build(orjson.loads(os.environ[HANDED]), Places("settings handed to a worker", ""))
+
+
+def _unusable() -> str:
+    """Why no worker could start now; "" where one could."""
+    try:
+        _handed()
+    except ConfigFault as fault:
+        return str(fault)
+    return ""
 
 
 def _renewed(config: Config, again: Callable[[], Config]) -> bool:
@@ -124,13 +138,15 @@ _BOUND = ("host", "port", "workers", "backlog", "drain", "keep_alive", "tls_cert
 """Settings of [server] that hold for as long as the supervisor's process."""
 
 
-def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
-    """uvicorn's class `supervisor` as we want it. Workers are restarted where `renewed` returns True."""
+def supervised(supervisor: Any, renewed: Callable[[], bool], unusable: Callable[[], str]) -> Any:
+    """uvicorn's class `supervisor` as we want it. Workers are restarted where `renewed` returns True; one that ended is
+    replaced as soon as `unusable` tells of nothing that stands against it."""
 
     class Workers(supervisor):  # type: ignore[misc]
         def __init__(self, config: Any, sockets: list[socket.socket], **more: Any) -> None:
             super().__init__(config, sockets=sockets, **more)
             self.should_exit = StopRequested(self.signal_queue)
+            self.held_up = ""
 
         def restart_all(self) -> None:
             """uvicorn gives a new worker no longer than it gives one to show that it does not hang."""
@@ -146,10 +162,20 @@ def supervised(supervisor: Any, renewed: Callable[[], bool]) -> Any:
         def keep_subprocess_alive(self) -> None:
             """uvicorn replaces in silence: workers that died again and again were to be seen nowhere."""
             before = list(self.processes)
+            if any(one.process.exitcode is not None for one in before) and self.is_held_up():
+                return
             super().keep_subprocess_alive()
             for one in before:
                 if one not in self.processes:
                     print(_ended(one.process), file=sys.stderr, flush=True)
+
+        def is_held_up(self) -> bool:
+            """Whether a worker could not start now; said once: started all the same, they die one after the other."""
+            before, self.held_up = self.held_up, unusable()
+            if self.held_up and self.held_up != before:
+                print(f"cachelayer: {self.held_up}; a worker ended, and none takes its place until then",
+                      file=sys.stderr, flush=True)  # fmt: skip
+            return bool(self.held_up)
 
         def terminate_all(self) -> None:
             """No new connections: the kernel takes them for as long as any process has the sockets."""
