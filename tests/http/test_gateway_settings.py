@@ -95,6 +95,8 @@ def test_a_text_may_stand_bare_in_the_environment() -> None:
 
 @pytest.mark.parametrize(("variable", "says"), [
     ("CACHELAYER_SECRET", "CACHELAYER_SECRET: cache.secret is too short"),
+    ("CACHELAYER_SECRET_FILE", "SECRET_FILE: there is no such setting; write CACHELAYER_CACHE__SECRET"),
+    ("CACHELAYER_CACHE_REDIS_FILE", "no such setting; write CACHELAYER_CACHE__REDIS"),
     ("CACHELAYER_UPSTREAM__URL", "which upstream[?] write CACHELAYER_UPSTREAM__0__URL"),
     ("CACHELAYER_UPSTREAM__0", "which upstream[?] write CACHELAYER_UPSTREAM__0__URL"),
     ("CACHELAYER_UPSTREAM__\u00b2__URL", "no upstream.\u00b2; write CACHELAYER_UPSTREAM__1__URL"),

@@ -41,7 +41,7 @@ def meant(variable: str, text: str) -> str:
     name = variable.removeprefix(PREFIX).lower()
     if name in ("secret", variable.lower()) or "__" in name or text.startswith(_NEIGHBOURS):
         return ""
-    name = name.lstrip("_")
+    name = name.lstrip("_").removesuffix("_file")  # of a file that holds it, as images of databases have it
     for section, part in SECTIONS.items():
         for field in fields(part):
             if name in (field.name, f"{section}_{field.name}"):
