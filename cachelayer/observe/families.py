@@ -22,7 +22,7 @@ _COUNTERS = (
     ("misses_total", (*_F, "tier", "reason"), "Tiers that did not answer, by reason"),
     ("not_stored_total", (*_F, "reason"), "Answers that were not kept, by reason"),
     ("calls_total", _F, "Calls of the backend"),
-    ("call_errors_total", _F, "Calls of the backend that failed"),
+    ("call_errors_total", _F, "Calls of the backend that failed: an exception, or over HTTP a status of 400 or more"),
     ("hedges_cancelled_total", _F, "Backend calls cancelled because a slow similar lookup answered first"),
     ("shadow_checks_total", _F, "Similar hits checked by a backend call in the background"),
     ("shadow_verdicts_total", (*_F, "verdict"), "What shadow checks and reports found: right or wrong"),

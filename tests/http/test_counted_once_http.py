@@ -1,4 +1,4 @@
-"""Every request is counted once, by where its caller's answer came from."""
+"""Every request is counted once, by where its caller's answer came from; and every call of the app that failed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections import Counter
 import pytest
 from asgi_client import Client
 from cachelayer.adapters.asgi import CacheLayerMiddleware
+from test_manners_http import Switch
 from upstream import Upstream
 
-from cachelayer import CacheLayer
+from cachelayer import CacheLayer, Policy
+from cachelayer.testing import ManualClock
 
 USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -73,3 +75,29 @@ async def test_a_whole_answer_made_of_a_kept_stream_is_one_hit(
     for _ in range(5):
         assert (await c.chat("hello", headers=origin)).hit
     assert counted(layer) == {"backend": 1, "memory": 5}
+
+
+@pytest.mark.parametrize("stale", [{}, {"stale_if_error": 600, "stale_while_revalidate": 300}])
+@pytest.mark.parametrize(("status", "failed"), [(200, 0), (400, 1), (429, 1), (500, 1), (503, 1)])
+async def test_a_call_of_the_app_that_failed_is_counted(
+    upstream: Upstream, stale: dict[str, int], status: int, failed: int
+) -> None:
+    clock, app = ManualClock(), Switch(upstream)
+    layer = CacheLayer(semantic=False, clock=clock, policy=Policy(ttl=10, ttl_jitter=0, **stale))
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+
+    def errors() -> int:
+        return sum(function["backend_errors"] for function in layer.stats()["functions"].values())
+
+    app.status = status
+    for told in ({}, {"stream": True}, {"headers": {"cache_control": "no-store, no-cache"}}):
+        assert (await c.chat(f"hello {told}", **told)).status == status
+    await c.post("/v1/embeddings", {"model": "m", "input": "x"})
+    assert errors() == 4 * failed
+    app.status = 200
+    await c.chat("kept")
+    clock.advance(60)
+    app.status = status
+    await c.chat("kept")  # answered, or renewed behind its caller's back
+    await layer.flush()
+    assert errors() == 5 * failed
