@@ -169,3 +169,25 @@ def test_odd_lines_can_be_left_out_of_logs_lists_and_tables(tmp_path: Path) -> N
         skipped = Skipped()
         items = load(tmp_path / name, limit=None, model="", shrink=1.0, odd=skipped)
         assert [item.text for item in items] == ["a", "b"] and skipped.count == 2
+
+
+def test_a_byte_that_is_not_utf_8_costs_its_line_and_not_the_file(tmp_path: Path) -> None:
+    """One answer cut in the midst of a character, and a log of a million requests could not be read."""
+    for name, lines in (
+        ("t.jsonl", b'{"q": "a"}\n{"q": "caf\xe9"}\n{"q": "caf\xc3\xa9"}\n'),
+        ("l.json", b'[{"q": "a"}, {"q": "caf\xe9"}, {"q": "caf\xc3\xa9"}]'),
+        ("t.csv", b"q,at\na,1\ncaf\xe9,2\ncaf\xc3\xa9,3\n"),
+    ):
+        (tmp_path / name).write_bytes(lines)
+        skipped = Skipped()
+        items = load(tmp_path / name, limit=None, model="", shrink=1.0, odd=skipped)
+        assert [item.text for item in items] == ["a", "café"] and skipped.count == 1
+        with pytest.raises(
+            TraceError, match=r"(line|entry) [23]: not UTF-8 \(0xE9, its byte \d+\); .* --skip"
+        ):
+            load(tmp_path / name, limit=None, model="", shrink=1.0)
+
+
+def test_half_of_a_character_that_json_escapes_is_read(tmp_path: Path) -> None:
+    (tmp_path / "l.json").write_text('[{"q": "\\udcaf", "label": "x"}]')
+    assert read([tmp_path / "l.json"]).asked[0].text == "\udcaf"

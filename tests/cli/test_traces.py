@@ -142,7 +142,7 @@ def test_a_missing_an_empty_and_a_foreign_file_are_told_apart(tmp_path: Path) ->
     with pytest.raises(TraceError, match=r"empty: no request in it; see the formats in --help"):
         read([written(tmp_path / "empty")])
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(TraceError, match="binary: not UTF-8 at byte 0"):
+    with pytest.raises(TraceError, match=r"binary, line 1: not UTF-8 \(0xFF, its byte 1\)"):
         read([tmp_path / "binary"])
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b'{"q":"x","label":"y"}\n' * 99)[:-9])
     with pytest.raises(TraceError, match=r"cut.gz: cannot be read"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -32,6 +33,7 @@ _FOREIGN = {
 }
 _CELL = 2**30
 """Characters of a cell, of which Python's own limit is 2**17: a prompt with what was retrieved for it has more."""
+_BYTES = re.compile("[\udc80-\udcff]")
 _JSONL = "write one JSON object per line, or remove the broken line"
 
 
@@ -122,13 +124,11 @@ def _file(path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
         raise TraceError(f"{path}: {suffix} files are not read; write it as a table: {remedy}")
     try:
         with (gzip.open if path.suffix == ".gz" else open)(
-            path, "rt", encoding="utf-8-sig", newline=""
+            path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline=""
         ) as lines:
             yield from (_table if suffix in (".csv", ".tsv") else _objects)(lines, path, odd)
     except (OSError, EOFError, zlib.error) as fault:
         raise TraceError(f"{path}: cannot be read: {getattr(fault, 'strerror', None) or fault}") from None
-    except UnicodeDecodeError as fault:
-        raise TraceError(f"{path}: not UTF-8 at byte {fault.start}; write it as UTF-8") from None
 
 
 def _objects(lines: Iterator[str], path: Path, odd: Odd) -> Iterator[tuple[Where, dict[str, Any]]]:
@@ -139,14 +139,20 @@ def _objects(lines: Iterator[str], path: Path, odd: Odd) -> Iterator[tuple[Where
             continue
         where = Where(path, at)
         if first and line.lstrip()[0] == "[":
-            for number, row in enumerate(_parsed(line + "".join(lines), where), 1):
-                if isinstance(row, dict):
-                    yield Where(path, number, "entry"), row
+            text = line + "".join(lines)
+            cut = _undecodable(text, where) is not None
+            for number, row in enumerate(_parsed(text, where), 1):
+                entry = Where(path, number, "entry")
+                fault = _undecodable(json.dumps(row, ensure_ascii=False), entry) if cut else None
+                if fault is None and isinstance(row, dict):
+                    yield entry, row
                 else:
-                    odd(_no_object(row, Where(path, number, "entry")))
+                    odd(fault or _no_object(row, entry))
             return
         first = False
         try:
+            if (undecodable := _undecodable(line, where)) is not None:
+                raise undecodable
             row = _parsed(line, where)
             if not isinstance(row, dict):
                 raise _no_object(row, where)
@@ -171,6 +177,15 @@ def _parsed(text: str, where: Where) -> Any:
         raise where.broken(f"cannot be read ({fault})") from None
 
 
+def _undecodable(text: str, where: Where) -> LineError | None:
+    """The error for bytes that are not UTF-8, which were read as halves of surrogate pairs."""
+    found = None if text.isascii() else _BYTES.search(text)
+    if found is None:
+        return None
+    byte, at = ord(found[0]) - 0xDC00, len(text[: found.start()].encode(errors="replace"))
+    return where.broken(f"not UTF-8 (0x{byte:02X}, its byte {at + 1})", "write the file as UTF-8")
+
+
 def _no_object(row: Any, where: Where) -> LineError:
     return where.broken(f"{type(row).__name__}, not an object", "write one JSON object per line")
 
@@ -190,6 +205,9 @@ def _table(lines: TextIO, path: Path, odd: Odd) -> Iterator[tuple[Where, dict[st
                         "more cells than the header has names", f"quote texts that hold {delimiter!r}"
                     )
                 )
+                continue
+            if fault := _undecodable("".join(text for text in row.values() if text), where):
+                odd(fault)
                 continue
             yield where, {name: _cell(name, text) for name, text in row.items()}
     except csv.Error as fault:
