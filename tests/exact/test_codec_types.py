@@ -109,3 +109,14 @@ def test_types_come_from_annotations() -> None:
     assert types_from(Attrs) == {Attrs, Leaf}
     assert Leaf in types_from(Generic_[Leaf])
     assert len(types_from(ChatCompletion)) > 5
+
+
+@pytest.mark.parametrize(
+    "told", ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00+05:30", "2026-07-01T12:00:00.5-08:00"]
+)
+def test_times_that_pydantic_read_come_back_equal(told: str) -> None:
+    """Messages of pydantic-ai hold one each: none of its runs left the process."""
+    when = pydantic.TypeAdapter(dt.datetime).validate_python(told)
+    back = CODEC.decode(CODEC.encode(when))
+    assert back == when and str(back) == str(when) and back.tzname() == when.tzname()
+    assert back.tzinfo == when.tzinfo and back.utcoffset() == when.utcoffset()

@@ -36,6 +36,8 @@ _FLOATS = {float}
 _VECTOR = 64
 """Floats in a row from which they travel as raw doubles: a third of the bytes of JSON, and read faster."""
 FACTORIES: dict[str, Any] = {cls.__name__: cls for cls in (list, dict, set, int, float, str, tuple, bool)}
+_PYDANTIC = "pydantic_core._pydantic_core:TzInfo"
+"""The zone of what pydantic reads, a fixed offset; it comes back as Python's own of that offset and name, its equal."""
 BY_TEXT: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
@@ -264,7 +266,7 @@ class Writer:
             return None
         if type(zone) is zoneinfo.ZoneInfo and zone.key:
             return zone.key
-        if type(zone) is not dt.timezone:
+        if type(zone) is not dt.timezone and name_of(type(zone)) != _PYDANTIC:
             raise ForeignClass(f"a time with a {name_of(type(zone))} stays in memory")
         offset, name = zone.utcoffset(None), zone.tzname(None)
         named = None if name == dt.timezone(offset).tzname(None) else name
