@@ -45,6 +45,12 @@ def register(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--redis", metavar="URL", help="also check this Redis")
     parser.add_argument(
+        "--prefix",
+        default="cachelayer",
+        metavar="NAME",
+        help="what the names of keys there begin with, as `RedisStore(prefix=...)` has it (default: cachelayer)",
+    )
+    parser.add_argument(
         "--config", type=Path, metavar="FILE", help="also check these settings of `cachelayer serve`"
     )
     parser.add_argument(
@@ -71,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
     if not options.no_model and find_spec("onnxruntime") is not None:
         findings.append(asyncio.run(_model()))
     if options.redis:
-        findings += asyncio.run(_redis(options.redis))
+        findings += asyncio.run(_redis(options.redis, options.prefix))
     for finding in findings:
         say(f"{_MARK[finding.level]}  {finding.subject}: {finding.found}", hang=9)
         if finding.remedy:
@@ -167,7 +173,7 @@ async def _model() -> Finding:
     )
 
 
-async def _redis(url: str) -> list[Finding]:
+async def _redis(url: str, prefix: str) -> list[Finding]:
     from ..exact.redis import RedisStore
     from ..exact.redis.rights import granting
 
@@ -177,12 +183,12 @@ async def _redis(url: str) -> list[Finding]:
                 "problem", "Redis", "not looked at: hiredis is missing", "pip install 'cachelayer[redis]'"
             )
         ]
-    store = RedisStore(url)
+    store = RedisStore(url, prefix=prefix)
     try:
         await store.start()
         return [Finding(f.level, f"Redis {f.subject}", f.found, f.remedy) for f in await store.diagnose()]
     except CacheLayerError as fault:
-        remedy = granting() if "NOPERM" in str(fault) else "check the URL and that it runs"
+        remedy = granting(prefix) if "NOPERM" in str(fault) else "check the URL and that it runs"
         return [Finding("problem", "Redis", str(fault), remedy)]
     finally:
         await store.aclose()

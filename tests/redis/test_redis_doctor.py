@@ -110,7 +110,7 @@ async def test_the_rights_that_the_doctor_names_are_enough(own_server, open_stor
 
 
 async def test_the_rights_that_the_doctor_names_are_enough_on_a_cluster(cluster, open_store):
-    rights = granting().partition("ACL SETUSER NAME ")[2]
+    rights = granting("cachelayer").partition("ACL SETUSER NAME ")[2]
     for server in cluster.servers:
         as_user(server, "clustered", rights)
     store = await open_store(cluster.url.replace("://", "://clustered:secret@"))
@@ -124,6 +124,17 @@ def test_a_user_who_may_not_even_track_is_told_the_rights_that_are_enough(own_se
     url = as_user(own_server(), "untracked", "~* +@all -client")
     assert main(["doctor", "--no-model", "--redis", url]) == 1
     assert "-> nothing is shared like this: ACL SETUSER NAME ~cachelayer:*" in capsys.readouterr().out
+    assert main(["doctor", "--no-model", "--redis", url, "--prefix", "app"]) == 1
+    assert "ACL SETUSER NAME ~app:*" in capsys.readouterr().out
+
+
+def test_the_doctor_looks_at_the_names_of_the_prefix_that_it_is_told(own_server, capsys):
+    url = as_user(own_server(), "apps", "~app:* +@all")
+    for told, rights in ([], "PROBLEM  Redis rights"), (["--prefix", "app"], "ok       Redis rights"):
+        main(["doctor", "--no-model", "--redis", url, *told])
+        assert rights in capsys.readouterr().out
+    assert main(["doctor", "--no-model", "--redis", url, "--prefix", "a b"]) == 2
+    assert "prefix='a b': use 1 to 64 letters" in capsys.readouterr().err
 
 
 async def test_a_server_that_is_too_far_for_the_lag_is_told_with_one_that_fits(server, open_store):

@@ -10,7 +10,7 @@ from .names import Names
 from .pipe import Pipe, pack
 
 
-def granting(prefix: str = "cachelayer") -> str:
+def granting(prefix: str) -> str:
     """The remedy: the command that gives a user the rights that are enough."""
     return (
         f"nothing is shared like this: ACL SETUSER NAME ~{prefix}:* +@read +@write +@scripting "
