@@ -20,7 +20,7 @@ from .settings import Facts, agrees, key_of
 if TYPE_CHECKING:
     from .middleware import Served
 
-TOO_LARGE = b'{"error":{"message":"The request body is too large.","type":"invalid_request_error","param":null,"code":"request_too_large"}}'  # noqa: E501 - one body
+TOO_LARGE = b'{"error":{"message":"The request body is larger than %d bytes.","type":"invalid_request_error","param":null,"code":"request_too_large"}}'  # noqa: E501 - one body
 
 
 Work = Coroutine[Any, Any, None]
@@ -204,7 +204,7 @@ class Responder:
         """Let the app answer as if nothing stood before it, but for a word on why in Cache-Status."""
         if why == "too-large" and self.settings.too_large == "refuse":
             await self._rest_read(messages)
-            await self.refuse(413, TOO_LARGE, status.bypass(why, self.settings.name))
+            await self.refuse(413, TOO_LARGE % self.settings.max_body, status.bypass(why, self.settings.name))
             return
         if self.asked.only_if_cached:
             await self.not_cached(why)

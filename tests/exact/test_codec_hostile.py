@@ -121,8 +121,9 @@ def test_deep_and_swollen_payloads_are_refused() -> None:
     for payload in (bomb, sealed(1, b"x" * 10_001)):
         with pytest.raises(CorruptPayload):
             small.decode(payload)
-    with pytest.raises(CodecError):
+    with pytest.raises(CodecError, match="takes 10001 bytes, more than 10000; it stays in memory") as large:
         small.encode("x" * 10_001)
+    assert large.value.reason is Reason.OVERSIZE
 
 
 @given(st.binary(min_size=1, max_size=50), st.integers(0, 1000))

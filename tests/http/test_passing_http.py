@@ -99,7 +99,8 @@ async def test_large_bodies_pass_in_pieces_or_are_refused(upstream: Upstream, la
     strict = Client(
         CacheLayerMiddleware(upstream, layer=layer, max_body=4096, too_large="refuse", name="strict")
     )
-    assert (await strict.post(CHAT, large, pieces=9)).status == 413
+    refused = await strict.post(CHAT, large, pieces=9)
+    assert refused.status == 413 and "larger than 4096 bytes" in refused.json()["error"]["message"]
     assert len(upstream.requests) == 2
 
 

@@ -236,7 +236,8 @@ async def body_of(receive: Any, send: Any) -> bytes | None:
         if size > MAX_BODY:
             if message.get("more_body", False):
                 await read_off(receive)
-            await send_error(send, 413, "the request body is too large for the gateway", "request_too_large")
+            says = f"the request body is larger than the {MAX_BODY} bytes that the gateway forwards"
+            await send_error(send, 413, says, "request_too_large")
             return None
         if not message.get("more_body", False):
             return b"".join(parts)

@@ -23,7 +23,7 @@ from ..answers.kinds import Kinds
 from .hints import travels, types_from
 from .reader import Reader
 from .tapes import Chunks, TapeWire
-from .writer import Allowed, CodecError, CorruptPayload, ForeignClass, NewerSchema, Writer, name_of
+from .writer import Allowed, CodecError, CorruptPayload, ForeignClass, NewerSchema, TooLarge, Writer, name_of
 
 __all__ = [
     "Chunks",
@@ -87,12 +87,14 @@ class Codec:
                     )
 
     def encode(self, value: Any) -> bytes:
-        """Raises ForeignClass for a class not on the list or one that never travels; CodecError beyond `max_bytes`."""
+        """Raises ForeignClass for a class not on the list or one that never travels; TooLarge beyond `max_bytes`."""
         runs = self._tapes.write(value) if type(value) is Chunks else None
         kind, body = self._body(value if runs is None else runs)
         version, kind = (1, kind) if runs is None else (2, kind | _STREAM)
         if len(body) > self.max_bytes:
-            raise CodecError(f"the answer takes {len(body)} bytes, more than {self.max_bytes}")
+            raise TooLarge(
+                f"the answer takes {len(body)} bytes, more than {self.max_bytes}; it stays in memory"
+            )
         if self.compress is not None and self.compress <= len(body) <= _PACK_MOST:
             packed = _pack(body)
             if packed is not None:

@@ -69,6 +69,12 @@ class ForeignClass(CodecError):
     reason = Reason.FOREIGN_CLASS
 
 
+class TooLarge(CodecError):
+    """An answer that takes more than may leave the process."""
+
+    reason = Reason.OVERSIZE
+
+
 class NewerSchema(CodecError):
     """Written by a newer version, or for another version of a class: to be ignored, not destroyed."""
 
