@@ -109,6 +109,7 @@ class Answer:
     def cut(self) -> None:
         """The client is closed: fail the reader, which aiohttp itself would leave waiting for ever."""
         self._response.content.set_exception(self._http.closed())
+        self.close()
 
 
 class Http:

@@ -178,7 +178,7 @@ async def test_a_client_that_is_closed_leaves_nobody_waiting_and_asks_nothing_ag
             with pytest.raises(HttpFault, match="closed") as told:
                 await asyncio.wait_for(work, 5)
             assert not isinstance(told.value, Stale)
-        assert len(asked) == 2
+        assert len(asked) == 2 and begun._response.connection is None
 
 
 async def test_a_server_that_says_nothing_is_given_up() -> None:
