@@ -13,9 +13,9 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from ..errors import ConfigurationError
 from ..exact.answers.copies import fixed
-from ..exact.answers.fields import attributes
 from ..exact.answers.kinds import Kinds
 from ..exact.keys.canonical import NotKeyable, argument, encode
+from ..exact.keys.identity import attributes
 from ..exact.keys.parameters import says_nothing
 from ..policy import strings
 from ..signatures import signature, signature_of

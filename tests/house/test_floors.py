@@ -267,15 +267,25 @@ def test_no_pickle_and_no_global_state(sources: list[Source], every_import: list
     assert not wrong, "\n".join(wrong)
 
 
-def test_the_folders_of_semantic_import_each_other_in_one_direction(every_import: list[Import]) -> None:
-    """In the order of this list, and none imports what finds, adds and removes entries with their help."""
-    order = ["weights", "text", "guards", "pairs", "evidence", "index", "embed"]
+@pytest.mark.parametrize(
+    ("package", "order", "above"),
+    [
+        ("exact", "answers keys memory wire redis", ""),
+        ("semantic", "weights text guards pairs evidence index embed", "lookup tier"),
+    ],
+)
+def test_the_folders_of_a_package_import_each_other_in_one_direction(
+    every_import: list[Import], package: str, order: str, above: str
+) -> None:
+    """In the order of the list, and none imports what brings them together."""
+    folders, inside = order.split(), f"cachelayer.{package}."
 
     def folder(module: str) -> str:
-        return module.removeprefix("cachelayer.semantic.").partition(".")[0]
+        return module.removeprefix(inside).partition(".")[0]
 
-    within = [one for one in every_import if f"{one.target}.".startswith("cachelayer.semantic.")]
-    inner = [one for one in within if folder(one.source) in order]
-    wrong = [one for one in inner if folder(one.target) in order[order.index(folder(one.source)) + 1 :]]
-    wrong += [one for one in inner if folder(one.target) in ("lookup", "tier")]
+    within = [one for one in every_import if f"{one.target}.".startswith(inside)]
+    inner = [one for one in within if folder(one.source) in folders and one.source.startswith(inside)]
+
+    wrong = [one for one in inner if folder(one.target) in folders[folders.index(folder(one.source)) + 1 :]]
+    wrong += [one for one in inner if folder(one.target) in above.split()]
     assert not wrong, "\n".join(map(str, wrong))

@@ -7,8 +7,8 @@ import pytest
 
 from cachelayer.semantic.guards.stories import scenic, story
 from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.parts import parts_of
 from cachelayer.semantic.text.reading import read
-from cachelayer.semantic.text.statements import parts_of
 from cachelayer.semantic.text.words import words
 from cachelayer.types import Candidate, Query
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..keys.canonical import NotKeyable
 from .kinds import ATOMS
 
 Fields = dict[str, Any]
@@ -50,16 +48,3 @@ def given(of: Fields, name: str) -> Any:
     """A field that holds something, else None. Objects are not asked whether they are true."""
     found = of.get(name)
     return None if isinstance(found, str | list | dict | tuple | bool | int) and not found else found
-
-
-def attributes(thing: object, key: str | Iterable[str] | Callable[[Any], Any]) -> list[tuple[str, Any]]:
-    """What `self_key` names of an object, with names for messages. Raises NotKeyable for an attribute that it lacks."""
-    if callable(key):
-        return [("self_key=", key(thing))]
-    found = []
-    for name in [key] if isinstance(key, str) else key:
-        if not hasattr(thing, name):
-            lacks = f"{type(thing).__qualname__} has no such attribute"
-            raise NotKeyable(f"self_key={name!r}: {lacks}; name one that every object has")
-        found.append((f"self.{name}", getattr(thing, name)))
-    return found

@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from ..keys.members import is_url
-
 ATOMS: frozenset[type] = frozenset({str, int, float, bool, types.NoneType, bytes, complex})
 """Exact classes whose values never change; nine answers in ten are made of these, dicts and lists."""
 
@@ -163,6 +161,17 @@ def classify(cls: type) -> Plan:
     if issubclass(cls, tuple) and hasattr(cls, "_fields") and not cls.__dictoffset__:
         return Plan(Kind.NAMED, cls)
     return _object(cls) if plain_base(cls) is None else Plan(Kind.FIXED, cls)
+
+
+def is_url(kind: type) -> bool:
+    """Whether this is one of pydantic's URL classes; their values never change."""
+    return issubclass(kind, named("pydantic.networks", "_BaseUrl") or named("pydantic.networks", "AnyUrl"))
+
+
+def named(module: str, name: str) -> tuple[type, ...]:
+    """A class of a module that may not be loaded, as isinstance takes it: a module that is not has no objects."""
+    found = getattr(sys.modules.get(module), name, None)
+    return () if found is None else (found,)
 
 
 def plain_base(cls: type) -> type | None:

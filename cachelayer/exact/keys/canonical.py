@@ -27,8 +27,9 @@ from typing import Any, get_args, get_origin
 import numpy as np
 import orjson
 
+from ..answers.kinds import is_url
 from .classes import shape
-from .members import LIBRARY, Members, beside, is_url, members
+from .members import LIBRARY, Members, beside, members
 
 Tree = Any
 """None, bool, int, float, str, and lists and str-keyed dicts of these."""

@@ -10,7 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ...signatures import annotations_of
-from .members import field_names, named
+from ..answers.kinds import named
+from .members import field_names
 
 _shapes: WeakKeyDictionary[type, Any] = WeakKeyDictionary()
 """Kept: a schema takes longer to make than all else of a hit."""

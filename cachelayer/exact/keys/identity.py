@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 from ...errors import ConfigurationError
 from ...types import Turn
-from ..answers.fields import attributes
 from ..answers.kinds import Kinds
 from . import chat
 from .canonical import NotKeyable, Tree, argument, compact, decode, encode, tree
@@ -256,3 +255,16 @@ def _field(name: str, value: Any, of: Callable[[Any], Tree] = argument) -> Tree:
         return of(value)
     except (NotKeyable, RecursionError) as fault:
         raise unkeyable(name, value, fault) from None
+
+
+def attributes(thing: object, key: str | Iterable[str] | Callable[[Any], Any]) -> list[tuple[str, Any]]:
+    """What `self_key` names of an object, with names for messages. Raises NotKeyable for an attribute that it lacks."""
+    if callable(key):
+        return [("self_key=", key(thing))]
+    found = []
+    for name in [key] if isinstance(key, str) else key:
+        if not hasattr(thing, name):
+            lacks = f"{type(thing).__qualname__} has no such attribute"
+            raise NotKeyable(f"self_key={name!r}: {lacks}; name one that every object has")
+        found.append((f"self.{name}", getattr(thing, name)))
+    return found

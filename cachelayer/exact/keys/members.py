@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import sys
 import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from ..answers.kinds import named
 
 LIBRARY = frozenset(
     ("builtins", "datetime", "numpy", "decimal", "fractions", "pathlib", "zoneinfo", "ipaddress")
@@ -54,11 +55,6 @@ def beside(value: Any) -> Members:
     return found
 
 
-def is_url(kind: type) -> bool:
-    """Whether this is one of pydantic's URL classes; their values never change."""
-    return issubclass(kind, named("pydantic.networks", "_BaseUrl") or named("pydantic.networks", "AnyUrl"))
-
-
 def field_names(kind: type) -> list[str] | None:
     """The fields that a class declares; None of one that is no dataclass, attrs class or struct."""
     if dataclasses.is_dataclass(kind):
@@ -99,9 +95,3 @@ def _slots(value: Any) -> dict[str, Any]:
             hidden = name.startswith("__") and not name.endswith("__")
             names.append(f"_{base.__name__.lstrip('_')}{name}" if hidden else name)
     return _set(value, (name for name in names if name not in ("__dict__", "__weakref__")))
-
-
-def named(module: str, name: str) -> tuple[type, ...]:
-    """A class of a module that may not be loaded, as isinstance takes it: a module that is not has no objects."""
-    found = getattr(sys.modules.get(module), name, None)
-    return () if found is None else (found,)

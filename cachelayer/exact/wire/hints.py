@@ -13,8 +13,7 @@ from typing import Any
 import xxhash
 
 from ...signatures import annotations_of
-from ..answers.kinds import Kind, Plan, classify, plain_base
-from ..keys.members import is_url
+from ..answers.kinds import Kind, Plan, classify, is_url, plain_base
 
 _MAX = 4096
 

@@ -26,8 +26,7 @@ import numpy as np
 
 from ...errors import CacheLayerError
 from ...types import Reason
-from ..answers.kinds import Kind, Kinds, Plan, plain_base
-from ..keys.members import is_url
+from ..answers.kinds import Kind, Kinds, Plan, is_url, plain_base
 from .hints import fingerprint
 
 MAX_DEPTH = 100

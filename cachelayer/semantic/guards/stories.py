@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
+from ..text.parts import Parts
 from ..text.reading import Reading, read
 from ..text.scenes import BESIDE, scene
-from ..text.statements import Parts
 from ..text.words import KIN, SAME, SLIP, Words
 from ..weights import load_arrays
 

@@ -16,7 +16,7 @@ signature       numbers, dates, names, negation, the kind of question: what a ve
   written         amounts in one form: '€5' is '5 euro'
   moments         times and dates in one form: '2:05 pm' is 14:05
   ordered         ordinal numbers in one form: '1st' is 'first'
-statements      what the text says beside its question
+parts           what the text tells, and what it asks
 scenes          statements that only set the scene: 'I'm new here'
 
 Is it the same request, typed differently?

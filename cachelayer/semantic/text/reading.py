@@ -14,9 +14,9 @@ from .frames import LONGEST as FRAMED
 from .frames import framed
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
+from .parts import Parts, parts_of
 from .repeats import core
 from .signature import Signature, signature
-from .statements import Parts, parts_of
 from .variants import unvaried
 from .words import Words
 
