@@ -32,6 +32,8 @@ def apart(guard: Guard, one: str, other: str) -> bool:
         ("I want to make a change to my order", "please cancel my order", True),
         ("how do I increase my limit?", "could I lower my limit?", True),
         ("use my savings account", "I want to open another savings account", True),
+        ("cancel my seven am alarm", "set my alarm for seven am", True),
+        ("set the volume to five", "change the volume to five", False),
         ("how can I block my card?", "I want to cancel my card", False),
         ("end my subscription", "terminate my subscription", False),
         ("I want to change or cancel my booking", "I want to cancel my booking", False),

@@ -15,17 +15,18 @@ from ..text.lexemes import stem
 from ..text.signature import Signature
 
 _BY_VERB: Final = lx.by_first(
-    """cancel close end terminate delete deactivate discontinue|open create start make book reserve schedule arrange
-    order|change update modify amend edit reschedule alter adjust|use|block freeze lock|increase raise|
+    """cancel close end terminate delete deactivate discontinue|open create start make set book reserve schedule
+    arrange order|change update modify amend edit reschedule alter adjust|use|block freeze lock|increase raise|
     decrease reduce lower|extend renew|transfer send|withdraw|deposit"""
 )
 _VERBS: Final = frozenset(_BY_VERB)
 _MADE: Final = {
     "change": "change", "changes": "change", "update": "change", "cancellation": "cancel", "transfer": "transfer",
     "withdrawal": "withdraw", "deposit": "deposit", "appointment": "open", "booking": "open", "reservation": "open",
-    "order": "open",
+    "order": "open", "alarm": "open", "timer": "open", "reminder": "open", "up": "open",
 }  # fmt: skip
-"""'Make a change to it' is 'change it'; 'make it bigger' is none of these."""
+"""'Make a change to it' is 'change it', 'set an alarm' begins one; 'make it big' and 'set it to five' do neither."""
+_MAKING: Final = ("make", "set")
 _NOUNS: Final = {
     stem(noun): verb
     for noun, verb in (
@@ -80,7 +81,7 @@ def _deeds(words: tuple[str, ...]) -> Iterator[str]:
     for i, (before, word) in enumerate(pairwise(("", *words))):
         if word not in _BY_VERB or not (i == start or before in _BEFORE):
             continue
-        if word != "make":
+        if word not in _MAKING:
             yield _BY_VERB[word]
         elif made := [_MADE[noun] for noun in words[i + 1 : i + 4] if noun in _MADE]:
             yield made[0]
