@@ -7,15 +7,9 @@
   written by doctors to look alike;
 * PAWS (Zhang et al., NAACL 2019): its pairs made of Quora's questions by exchanging words, as uds-lsv/llmft has them in
   data/paws_qqp/dev_and_test.tsv;
-* ATIS (Hemphill et al. 1990), requests for flights with what they name, as MiuLab/SlotGated-SLU has them: the folder
-  data/atis/test. Errors were read of data/atis/train only;
-* Overnight (Wang et al., ACL 2015): requests for blocks, meetings, flats, recipes and four other things, written by
-  people for one logical form each, as rhythmcao/unsup-two-stage-semantic-parsing has them: the folder data/overnight.
-  Errors were read of its *_train.tsv only;
 * SICK (Marelli et al., LREC 2014): captions of pictures that entail one another, or do not; SICK.txt in
   kkalouli/SICK-processing. Errors of one half were read;
-* Spider's questions to 166 data bases (Yu et al., EMNLP 2018), as ygan/Spider-Syn has them: its folder Spider-Syn.
-  Errors were read of half of the data bases.
+* requests told apart by what they mean: outside_requests.py.
 """
 
 from __future__ import annotations
@@ -27,13 +21,13 @@ import hashlib
 import json
 import pickle
 import random
-import re
 import tarfile
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .outside_requests import READ, atis, joined, nlupp, overnight, spider
 from .pairs_data import Pair
 
 EACH = 80
@@ -46,18 +40,8 @@ _MISLABELLED = "Order does matter"
 """Its pairs ('is Ann punching Bob' / 'is Bob punching Ann') are traps, and marked as the same."""
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
-_READ = ", read"
-"""What the kind of a pair ends in whose errors were looked at."""
-_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider")
+_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider", "nlupp")
 """Sources whose kinds say so."""
-_TOKENS = (
-    (re.compile(r" (n't|'\w+)\b"), r"\1"),
-    (re.compile(r" ([?.,!;:%)])"), r"\1"),
-    (re.compile(r"([($]) "), r"\1"),
-)
-"""What undoes the spaces between a text's tokens."""
-_SQL = re.compile(r"\"[^\"]*\"|'[^']*'|[\w.]+|[^\s\w]")
-"""Tokens of a query."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 """Whose pairs are equal, or told apart by a preamble that may matter."""
 
@@ -65,7 +49,7 @@ _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 def half(pair: Pair) -> str:
     """'look': its errors were read when guards were written; 'blind': only the sum was."""
     if pair.source in _TOLD_APART:
-        return "look" if pair.kind.endswith(_READ) else "blind"
+        return "look" if pair.kind.endswith(READ) else "blind"
     at = hashlib.sha256((pair.kind + pair.a).encode()).digest()
     return "look" if at[-1] % 2 else "blind"
 
@@ -163,82 +147,13 @@ def paws(path: Path, _: random.Random) -> Iterator[Pair]:
         found = list(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))[1:]
     random.Random(1).shuffle(found)
     for i, (_id, a, b, label) in enumerate(found):
-        kind = f"paws{_READ}" if i < len(found) // 2 else "paws"
+        kind = f"paws{READ}" if i < len(found) // 2 else "paws"
         yield Pair(_as_typed(a), _as_typed(b), label == "1", kind, "report", "paws")
 
 
 def _as_typed(text: str) -> str:
     """Of a bytes literal with spaces between its tokens."""
-    return _joined(str(ast.literal_eval(text).decode()))
-
-
-def _joined(text: str) -> str:
-    """Without the spaces between a text's tokens."""
-    typed = text.strip()
-    for pattern, joined in _TOKENS:
-        typed = pattern.sub(joined, typed)
-    return typed
-
-
-def atis(path: Path, rng: random.Random) -> Iterator[Pair]:
-    """Requests for flights that name the same, and such of which one names something else or one thing more."""
-    requests = list(named(path).items())
-    same, other = list[tuple[str, str]](), list[tuple[str, str]]()
-    for i, (a, (intent, slots)) in enumerate(requests):
-        for b, (also, others) in requests[:i]:
-            if intent == also and slots == others:
-                same.append((a, b))
-            elif intent == also and len(slots & others) >= 2 and _one_apart(slots ^ others):
-                other.append((a, b))
-    for found, label in ((same, True), (other, False)):
-        for a, b in rng.sample(found, min(300, len(found))):
-            yield Pair(a, b, label, "atis", "report", "atis")
-
-
-def named(folder: Path) -> dict[str, tuple[str, frozenset[tuple[str, str]]]]:
-    """Each request of a folder of ATIS with its intent and what it names."""
-    intents, lines, tags = (
-        folder.joinpath(name).read_text("utf-8").splitlines() for name in ("label", "seq.in", "seq.out")
-    )
-    return {
-        line.strip(): (intent.strip(), _slots(line.split(), tag.split()))
-        for intent, line, tag in zip(intents, lines, tags, strict=True)
-    }
-
-
-def _slots(words: list[str], tags: list[str]) -> frozenset[tuple[str, str]]:
-    """What a request names: 'toloc.city_name' and 'boston'."""
-    found: list[list[str]] = []
-    for word, tag in zip(words, tags, strict=True):
-        if tag.startswith("B-"):
-            found.append([tag[2:], word])
-        elif tag.startswith("I-") and found:
-            found[-1].append(word)
-    return frozenset((name, " ".join(value)) for name, *value in found)
-
-
-def _one_apart(differ: frozenset[tuple[str, str]]) -> bool:
-    """Whether one thing more is named, or one other of its kind."""
-    return len(differ) == 1 or (len(differ) == 2 and len({name for name, _ in differ}) == 1)
-
-
-def overnight(path: Path, rng: random.Random) -> Iterator[Pair]:
-    """Requests written for one logical form, and for two of which one word differs."""
-    for file in sorted(path.glob("*_test.tsv")):
-        asked: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        for line in file.read_text("utf-8").splitlines():
-            text, _, form = line.split("\t")
-            asked[tuple(form.split())].append(text)
-        same = [(a, b) for texts in asked.values() for i, a in enumerate(texts) for b in texts[:i]]
-        other = [
-            (rng.choice(asked[one]), rng.choice(asked[two]))
-            for i, one in enumerate(asked)
-            for two in list(asked)[:i]
-            if len(one) == len(two) and sum(x != y for x, y in zip(one, two, strict=True)) == 1
-        ]
-        for found, label in ((same, True), (other, False)):
-            for a, b in rng.sample(found, min(EACH, len(found))):
-                yield Pair(a, b, label, file.stem.removesuffix("_test"), "report", "overnight")
+    return joined(str(ast.literal_eval(text).decode()))
 
 
 def sick(path: Path, rng: random.Random) -> Iterator[Pair]:
@@ -255,35 +170,13 @@ def sick(path: Path, rng: random.Random) -> Iterator[Pair]:
                 row["sentence_A"],
                 row["sentence_B"],
                 kind == "entails",
-                f"sick{_READ * read}",
+                f"sick{READ * read}",
                 "report",
                 "sick",
             )
             found[kind].append(pair)
     for kind in ("entails", "contradiction", "neutral"):
         yield from rng.sample(found[kind], min(600, len(found[kind])))
-
-
-def spider(path: Path, rng: random.Random) -> Iterator[Pair]:
-    """Questions asked for one query of a data base, and for two of which one token differs: 'max' / 'min', a column."""
-    asked: defaultdict[str, defaultdict[tuple[str, ...], set[str]]] = defaultdict(lambda: defaultdict(set))
-    for name in ("train_spider.json", "dev.json"):
-        for case in json.loads((path / name).read_text("utf-8")):
-            query = tuple(_SQL.findall(case["query"].lower()))
-            asked[case["db_id"]][query].add(_joined(case["SpiderQuestion"]))
-    found: defaultdict[str, list[Pair]] = defaultdict(list)
-    for base, queries in asked.items():
-        read = hashlib.sha256(base.encode()).digest()[0] % 2 == 1
-        kind = f"spider{_READ * read}"
-        for i, (one, texts) in enumerate(queries.items()):
-            a, *others = sorted(texts)
-            found["same"] += [Pair(a, b, True, kind, "report", "spider") for b in others]
-            for two in list(queries)[:i]:
-                if len(one) == len(two) and sum(x != y for x, y in zip(one, two, strict=True)) == 1:
-                    b = rng.choice(sorted(queries[two]))
-                    found["other"].append(Pair(rng.choice(sorted(texts)), b, False, kind, "report", "spider"))
-    for pairs in found.values():
-        yield from rng.sample(pairs, min(800, len(pairs)))
 
 
 READERS = {
@@ -296,4 +189,5 @@ READERS = {
     "overnight": overnight,
     "sick": sick,
     "spider": spider,
+    "nlupp": nlupp,
 }

@@ -28,7 +28,7 @@ from typing import Any
 
 from cachelayer.cli.traces.read import Asked
 
-from .outside_data import named
+from .outside_requests import named
 
 Streams = dict[str, list[Asked]]
 UNANSWERED = "NO_NODES_DETECTED"
