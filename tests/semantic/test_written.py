@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.semantic.pairs.verifier import REPEATED, PairVerifier
+from cachelayer.semantic.text.signature import signature
 from cachelayer.semantic.text.written import written
 from cachelayer.types import Candidate, Query
 
@@ -170,3 +171,19 @@ def test_what_may_be_something_else_is_left(text: str):
 @given(st.text(st.sampled_from("0123456789 .,:/-'$€%½ampk–"), max_size=60))
 def test_any_text_is_read(text: str):
     assert isinstance(written(text), str)
+
+
+@pytest.mark.parametrize(
+    ("text", "dates"),
+    [
+        ("how is the weather in may", {"5"}),
+        ("which day is the 22nd march", {"3"}),
+        ("until march", {"3"}),
+        ("what may happen to me", set()),
+        ("the 3rd may be late", set()),
+        ("may we march", set()),
+        ("march", set()),
+    ],
+)
+def test_may_and_march_are_months_where_a_verb_cannot_stand(text: str, dates: set[str]):
+    assert signature(text).dates == dates

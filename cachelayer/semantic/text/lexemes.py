@@ -30,7 +30,7 @@ JOINING: Final = frozenset(("and", "or", "nor", "plus"))
 _DATES: Final = lx.RELATIVE_DAYS | lx.MONTHS | lx.WEEKDAYS
 _MARKED: Final = frozenset().union(
     lx.CARDINALS, lx.MULTIPLIERS, lx.ORDINALS, lx.UNITS, lx.SPANS, _DATES, lx.PERIODS, lx.DIRECTIONS,
-    lx.QUANTIFIERS, lx.MODALS, lx.NEGATIONS, lx.FOREIGN - lx.FUNCTION_WORDS, JOINING,
+    lx.QUANTIFIERS, lx.MODALS, lx.NEGATIONS, lx.FOREIGN - lx.FUNCTION_WORDS, JOINING, lx.MONTHS_OR_VERBS,
 )  # fmt: skip
 """Words of which a reader notes more than that they are there."""
 _LISTED: Final = _MARKED.union(lx.FUNCTION_WORDS, ANTONYMS, CONDITIONS, PREPOSITIONS, POSSESSORS)
@@ -52,6 +52,8 @@ class Lexeme:
     number = False
     """A cardinal, ordinal or multiplier."""
     date = ""
+    month = ""
+    """The date of 'may' and 'march' where they name a month."""
     unit = ""
     period = False
     direction = False
@@ -144,6 +146,7 @@ def _look_up(found: Lexeme) -> None:
     found.negation = found.negation or word in lx.NEGATIONS
     found.number = word in lx.CARDINALS or word in lx.MULTIPLIERS or word in lx.ORDINALS
     found.date = _DATES.get(word, "")
+    found.month = lx.MONTHS_OR_VERBS.get(word, "")
     found.unit = lx.UNITS.get(word, "")
     found.period = word in lx.PERIODS
     found.direction = word in lx.DIRECTIONS

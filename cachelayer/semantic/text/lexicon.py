@@ -112,6 +112,18 @@ _MONTH_NAMES = (
 )  # fmt: skip
 MONTHS: Final = {name: str(i + 1) for i, names in enumerate(_MONTH_NAMES) for name in names.split()}
 """Without 'march' and 'may', which are a verb and a modal far more often."""
+MONTHS_OR_VERBS: Final = {"march": "3", "may": "5"}
+_MONTH_AFTER: Final = frozenset("in of next since until till by during early late mid".split())
+
+
+def names_month(word: str, before: list[str]) -> bool:
+    """Whether 'may' or 'march' is the month, by the word before it if any: 'in may', 'the 22nd march'."""
+    if not before:
+        return False
+    ordinal = before[0][0].isdigit() and before[0][-1].isalpha()
+    return before[0] in _MONTH_AFTER or (ordinal and word == "march")
+
+
 WEEKDAYS: Final = {
     name: names[:3]
     for names in ("monday mondays mon", "tuesday tuesdays tue tues", "wednesday wednesdays wed",

@@ -255,6 +255,8 @@ class Scan:
         if lexeme.date:
             further = self.words[-3:-1] in (["day", "after"], ["day", "before"])  # 'the day after tomorrow'
             self.dates.add(f"{self.words[-2]} {lexeme.date}" if further else lexeme.date)
+        elif lexeme.month and lx.names_month(low, self.words[-2:-1]):
+            self.dates.add(lexeme.month)
         elif lexeme.figure:
             self.ids.add(low)
         elif not lexeme.function and named(raw, self.opening):
