@@ -34,6 +34,7 @@ def _twice(layer: CacheLayer) -> Any:
         (lambda: Policy(ttl=float("nan")), "ttl=nan", "1h30m"),
         (lambda: Policy(tttl=1), "tttl=1", "did you mean 'ttl'"),  # type: ignore[call-arg]
         (lambda: Policy("1h"), "Policy='1h'", "as in Policy(ttl='1h')"),  # type: ignore[misc]
+        (lambda: Trace(path=3), "record.path=3", "name a directory"),  # type: ignore[arg-type]
         (lambda: Trace("traffic"), "Trace='traffic'", "as in Trace(path='traffic')"),  # type: ignore[misc]
         (lambda: Policy(max_error_rate=2), "max_error_rate=2", "0 to 1"),
         (lambda: Policy(ttl_jitter="lots"), "ttl_jitter='lots'", "0 to 1"),  # type: ignore[arg-type]
