@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from shelf import Shelf
 
-from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import ManualClock, WordEmbedder
-from cachelayer.types import Embedded
+from cachelayer.types import Embedded, Record
 
 Messages = list[dict[str, str]]
 HELLO = {"role": "user", "content": "hello"}
@@ -157,6 +158,54 @@ async def test_what_another_task_changed_before_its_turn_is_answered_and_not_kep
         assert outcome.source is Source.BYPASS and outcome.stored is Reason.CHANGED
         assert await read(await chat(messages=[HELLO])) == "answer to hello"
         assert await read(await chat(messages=[HELLO, LATER])) == "answer to something else"
+
+
+class Turns(Shelf):
+    """A store whose replies travel until the test lets them arrive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[asyncio.Event] = []
+        self.more = asyncio.Condition()
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        found = await super().get(key, canonical, budget)
+        self.asked.append(go := asyncio.Event())
+        async with self.more:
+            self.more.notify_all()
+        await go.wait()
+        return found
+
+    async def asks(self, number: int) -> asyncio.Event:
+        """Wait for so many requests; returns what lets the last of them go."""
+        async with self.more:
+            await self.more.wait_for(lambda: len(self.asked) >= number)
+        return self.asked[number - 1]
+
+
+async def test_what_was_changed_while_the_store_was_asked_does_not_lead_to_the_answer_of_what_was_asked() -> (
+    None
+):
+    store = Turns()
+    policy = Policy(budgets=Budgets(store=60))
+    async with CacheLayer(policy=policy, store=store, semantic=False) as layer:
+
+        @layer.cached
+        async def chat(messages: Messages) -> str:
+            return f"answer to {messages[-1]['content']}"
+
+        mine = [HELLO]
+        first = asyncio.create_task(chat(mine))
+        late = await store.asks(1)
+        second = asyncio.create_task(chat([HELLO]))
+        (await store.asks(2)).set()
+        assert await second == "answer to hello"
+        mine.append(LATER)
+        late.set()
+        assert await first == "answer to hello"
+        third = asyncio.create_task(chat([HELLO, LATER]))
+        (await store.asks(3)).set()
+        assert await third == "answer to something else"
 
 
 @pytest.mark.parametrize("similar", [False, True])

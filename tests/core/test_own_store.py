@@ -4,62 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from shelf import Lease, Shelf
 
 from cachelayer import Budgets, CacheLayer, CacheLayerError, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate, ManualClock
-from cachelayer.types import Record
-
-
-class Lease:
-    async def release(self) -> None: ...
-
-
-class Shelf:
-    """A store in a dict, which leaves budgets to the layer."""
-
-    name = "shelf"
-
-    def __init__(self) -> None:
-        self.held: dict[bytes, Record] = {}
-        self.leases: list[object] = []
-        self.stuck = False
-
-    async def start(self) -> None: ...
-
-    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
-        if self.stuck:
-            await asyncio.Event().wait()
-        return self.held.get(key)
-
-    async def put(self, records: Sequence[Record], leases: Sequence[object] = ()) -> None:
-        self.held.update((record.key, record) for record in records)
-        self.leases += leases
-
-    async def delete(self, keys: Sequence[bytes]) -> int:
-        return sum(self.held.pop(key, None) is not None for key in keys)
-
-    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None: ...
-
-    async def acquire(self, key: bytes, ttl: float) -> Lease:
-        return Lease()
-
-    async def wait(self, key: bytes, timeout: float) -> None: ...
-
-    @asynccontextmanager
-    async def changes(self) -> AsyncIterator[AsyncIterator[Any]]:
-        yield _nothing()
-
-    async def aclose(self) -> None: ...
-
-
-async def _nothing() -> AsyncIterator[Any]:
-    await asyncio.Event().wait()
-    yield
 
 
 def off(shelf: Shelf, **policy: Any) -> CacheLayer:

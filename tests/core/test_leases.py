@@ -1,0 +1,139 @@
+"""Other processes wait for a call only as long as it is made: however it ends, its lease is given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from shelf import Lease, Shelf
+
+from cachelayer import CacheLayer, Policy, Reason, Source
+from cachelayer.testing import ManualClock
+
+Ask = Callable[[list[str]], Awaitable[Any]]
+
+
+class Calls:
+    """A function's ends, by name of the question."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, words: list[str]) -> Any:
+        self.begun.set()
+        how = words[0]
+        if how == "waits":
+            await self.go.wait()
+        if how == "fails":
+            raise ConnectionError("down")
+        if how == "cannot be copied":
+            return asyncio.Lock()
+        return self._stream(how) if "stream" in how else how
+
+    async def _stream(self, how: str) -> AsyncIterator[str]:
+        yield "one"
+        if how == "stream that breaks":
+            raise ConnectionError("down")
+        yield "two"
+
+
+class Slow(Shelf):
+    """Gives a lease when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wanted, self.go = asyncio.Event(), asyncio.Event()
+
+    async def acquire(self, key: bytes, ttl: float) -> Lease:
+        self.wanted.set()
+        await self.go.wait()
+        return await super().acquire(key, ttl)
+
+
+async def _read(answer: Any, most: int = 9) -> None:
+    async for _ in answer:
+        most -= 1
+        if not most:
+            await answer.aclose()
+            return
+
+
+async def _given_back(layer: CacheLayer, shelf: Shelf) -> list[bool]:
+    for _ in range(9):  # a call ends some turns after its caller
+        await asyncio.sleep(0)
+    await layer.flush()
+    return [lease.released for lease in shelf.given]
+
+
+async def _asked(ask: Any, how: str) -> None:
+    if "stream" not in how:
+        await ask([how])
+    else:
+        await _read(await ask([how]), 1 if how == "stream left early" else 9)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "is answered", "fails", "is refused", "cannot be copied", "stream", "stream left early", "stream that breaks",
+    ],
+)  # fmt: skip
+async def test_whatever_a_call_ends_in_its_lease_is_given_back(how: str) -> None:
+    shelf = Shelf()
+    policy = Policy(cache_if=lambda answer: answer != "is refused")
+    async with CacheLayer(policy=policy, store=shelf, semantic=False) as layer:
+        with suppress(ConnectionError):
+            await _asked(layer.wrap(Calls(), name="ask"), how)
+        assert await _given_back(layer, shelf) == [True]
+
+
+async def test_the_lease_of_a_cancelled_call_is_given_back() -> None:
+    shelf, calls = Shelf(), Calls()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        call = asyncio.create_task(layer.wrap(calls, name="ask")(["waits"]))
+        await calls.begun.wait()
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+        assert await _given_back(layer, shelf) == [True]
+
+
+async def test_so_is_that_of_a_call_whose_arguments_were_changed_while_the_lease_was_on_its_way() -> None:
+    shelf = Slow()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        words = ["asked"]
+        call = asyncio.create_task(layer.wrap(Calls(), name="ask").outcome(words))
+        await shelf.wanted.wait()
+        words[0] = "changed"
+        shelf.go.set()
+        outcome = await call
+        assert outcome.answer == "changed" and outcome.stored is Reason.CHANGED
+        assert await _given_back(layer, shelf) == [True]
+
+
+@pytest.mark.parametrize("fault", [None, ConnectionError, asyncio.CancelledError])
+async def test_so_is_that_of_a_refresh_in_the_background(fault: type[BaseException] | None) -> None:
+    shelf, clock = Shelf(), ManualClock()
+    policy = Policy(ttl=10, ttl_jitter=0, stale_while_revalidate=60)
+    calls = 0
+
+    async def ask(words: list[str]) -> str:
+        nonlocal calls
+        calls += 1
+        clock.advance(1)  # a call this slow is worth waiting for
+        if calls > 1 and fault is not None:
+            raise fault
+        return f"answer {calls}"
+
+    async with CacheLayer(policy=policy, store=shelf, semantic=False, clock=clock) as layer:
+        cached = layer.wrap(ask, name="ask")
+        await cached(["q"])
+        await layer.flush()
+        clock.advance(30)
+        assert (await cached.outcome(["q"])).source is Source.STALE
+        while calls < 2:
+            await asyncio.sleep(0)
+        assert await _given_back(layer, shelf) == [True, True]
