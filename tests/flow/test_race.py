@@ -129,3 +129,20 @@ async def test_a_call_that_wins_leaves_no_cancellation_behind() -> None:
     await call.begun.wait()
     call.end.set_result("made")
     assert await task == (("made", False), 0)
+
+
+async def test_a_cancellation_of_the_race_is_still_counted_after_it() -> None:
+    lookup, call, counted = Side(), Side(), list[int]()
+
+    async def racing() -> None:
+        try:
+            await race(lookup.run(), call.run, 10)
+        finally:
+            counted.append(asyncio.current_task().cancelling())  # type: ignore[union-attr]
+
+    task = asyncio.create_task(racing())
+    await lookup.begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert counted == [1]

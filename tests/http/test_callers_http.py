@@ -60,6 +60,8 @@ RESOLVERS: dict[str, tuple[Any, dict[str, str], dict[str, str], dict[str, str]]]
     "key": (keys(), {"authorization": "Bearer a"}, {"x_api_key": "more"}, {"authorization": "Bearer b"}),
     "header": (Header("x-tenant", caller="x-user"), {"x_tenant": "acme", "x_user": "eve"},
                {"authorization": "Bearer 2"}, {"x_user": "ann"}),
+    "credentials": (Header("x-tenant"), {"x_tenant": "acme", "authorization": "Bearer eve"},
+                    {"x_user": "more"}, {"authorization": "Bearer ann"}),
 }  # fmt: skip
 
 
@@ -99,7 +101,8 @@ async def test_a_resolver_that_fails_to_name_the_caller_costs_nobody_an_answer()
     assert (await client.chat("x", headers={"authorization": "Bearer a"})).status == 200
 
 
-async def test_functions_inside_handlers_know_which_caller_of_the_tenant_asks() -> None:
+@pytest.mark.parametrize("named", RESOLVERS)
+async def test_functions_inside_handlers_know_which_caller_of_the_tenant_asks(named: str) -> None:
     layer = CacheLayer(semantic=False)
     callers = set()
 
@@ -111,7 +114,7 @@ async def test_functions_inside_handlers_know_which_caller_of_the_tenant_asks() 
         callers.add(inside.principal)
         await Upstream._reply(send, 200, b"", [])
 
-    resolver, eve, more, other = RESOLVERS["header"]
+    resolver, eve, more, other = RESOLVERS[named]
     client = Client(ScopeMiddleware(app, layer=layer, principal=resolver), key=None)
     for headers in (eve, {**eve, **more}):
         await client.post("/", b"", **headers)

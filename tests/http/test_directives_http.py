@@ -46,3 +46,25 @@ def test_each_directive_is_read_in_its_own_header_and_the_strictest_counts(
 
 def test_what_is_not_allowed_is_passed_over() -> None:
     assert asked(b"no-cache, max-age=0", b"no-similar", frozenset({"max-age"})) == Asked(max_age=0.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "restricted"),
+    [
+        (Asked(max_age=60.0), {"max_age": 60.0}),
+        (Asked(max_age=60.0, only_if_cached=True), {"max_age": 60.0}),
+        (Asked(only_if_cached=True), {"max_age": FOREVER}),
+        (Asked(max_stale=60.0), {"max_stale": 60.0}),
+        (Asked(max_stale=60.0, min_fresh=5.0), {"max_stale": 0.0}),
+        (Asked(min_fresh=5.0), {"max_stale": 0.0}),
+        (Asked(max_stale=FOREVER), {}),
+        (Asked(max_stale=FOREVER, min_fresh=5.0), {"max_stale": 0.0}),
+        (Asked(no_cache=True, no_store=True, no_similar=True), {"no_cache": True, "no_store": True, "no_similar": True}),
+        (Asked(max_age=0.0, max_error_rate=0.0), {"max_age": 0.0, "max_error_rate": 0.0}),
+        (NOTHING, {}),
+    ],
+)
+def test_what_is_asked_restricts_the_call_and_nothing_else_in_the_request_loosens_it(
+    said: Asked, restricted: dict[str, Any]
+) -> None:
+    assert said.tightening() == restricted

@@ -14,11 +14,11 @@ from cachelayer.adapters.asgi import Header, JwtClaim
 KEY = b"k" * 32
 
 
-def token(claims: dict[str, Any], *, alg: str = "HS256", key: bytes = KEY) -> str:
+def token(claims: Any, *, alg: str = "HS256", key: bytes = KEY, head: Any = None) -> str:
     def part(value: Any) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    signed = f"{part({'alg': alg})}.{part(claims)}"
+    signed = f"{part({'alg': alg} if head is None else head)}.{part(claims)}"
     signature = hmac.digest(key, signed.encode(), hashlib.sha256)
     return f"{signed}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
@@ -29,6 +29,8 @@ def token(claims: dict[str, Any], *, alg: str = "HS256", key: bytes = KEY) -> st
     (token({"org": "acme"}, key=b"x" * 32), None), (token({"org": "acme"}, alg="none"), None),
     (token({"sub": "me"}), None), (token({"org": 5}), None), ("", None), ("a.b.c", None), ("x", None),
     (token({"org": "acme", "exp": "soon"}), None), (token({"org": "acme", "nbf": "2026-01-01"}), None),
+    (token(["org", "acme"]), None), (token("org"), None), (token({"org": "acme"}, head=["HS256"]), None),
+    (token({"org": "acme"}, head={"alg": ["HS256"]}), None), (token({"org": ""}), None),
     (token({"org": "acme", "exp": 1000}), None), (token({"org": "acme", "nbf": 1000}), "acme"),
 ])  # fmt: skip
 def test_a_claim_counts_only_in_a_token_that_is_genuine_and_current(given: str, named: str | None) -> None:
