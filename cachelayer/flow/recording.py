@@ -60,7 +60,8 @@ class Recording:
         self._relays: dict[int, Relay] = {}
         self._demand: asyncio.Future[None] | None = None
         self.complete = True  # whether everything from the start is still there
-        self.ended = False
+        self.ended = self._deserted = False
+        self.went_on = False  # whether chunks came after a reader had left
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
         self._task: asyncio.Task[Any] | None = None
@@ -154,6 +155,7 @@ class Recording:
         wake(self._demand)
 
     def _append(self, chunk: Chunk) -> None:
+        self.went_on = self._deserted
         self._chunks.append(chunk)
         self._bytes += chunk.nbytes
         if self.complete and self._bytes > self._limit:
@@ -265,6 +267,7 @@ class Recording:
 
     def leave(self, reader: int) -> None:
         """A reader is gone; when the last one leaves, the source is stopped."""
+        self._deserted = True
         self._positions.pop(reader, None)
         if reader in self._sleepers.values():  # another task closes what one waits for
             self._wake()

@@ -42,7 +42,8 @@ class Tee:
         self._positions: dict[int, int] = {}
         self._next_reader = 0
         self.complete = True
-        self.ended = False
+        self.ended = self._deserted = False
+        self.went_on = False  # whether chunks came after a reader had left
         self.error: BaseException | None = None
         self._trace: TracebackType | None = None  # of the source: no reader sees where the others were
         self._within = WITHIN.get()
@@ -148,6 +149,7 @@ class Tee:
         finally:
             WITHIN.reset(token)
         chunk = self._freeze(item)
+        self.went_on = self._deserted
         self._chunks.append(chunk)
         self._end += 1
         self._bytes += chunk.nbytes
@@ -164,6 +166,7 @@ class Tee:
     def leave(self, reader: int) -> None:
         """A reader is gone; when the last one leaves, the source is closed."""
         with self._lock:
+            self._deserted = True
             self._positions.pop(reader, None)
             if self._positions or self.ended:
                 return

@@ -51,7 +51,6 @@ class Engine:
         self.delivery = Delivery(clock, keeper, tiers.recorder)
         self.keeping = Keeping(keeper, tiers, self.flights, self.delivery, noting)
         self.keep = self.keeping.keep
-
         self.serve: Serve[Outcome] = partial(self._path, self.delivery.outcome)
         """The answer and how it came to be."""
         self._bare = self.delivery.answer
@@ -181,6 +180,10 @@ class Engine:
 
     async def _begun(self, call: Call, landing: Landing) -> Landing:
         """A stream's landing; or a stale answer's, if one may stand in and the stream fails before its first chunk."""
+        if call.left and not call.still(self.faults):
+            # it may answer what its caller made of the arguments since, and not what its riders asked
+            landing.recording.leave(0)
+            return Landing(Source.BACKEND, call)
         if call.stale is None or self._standing_in(call) is None:
             return landing
         failed = landing.recording.failed_at_once
@@ -281,12 +284,8 @@ class Engine:
 
     def refresh(self, call: Call) -> None:
         """Refresh a stale entry on the running loop, unless a flight for it is under way."""
-        self.flights.launch(
-            flight_key(call),
-            partial(self._refreshed, call),
-            max_age=call.function.flight_age,
-            proof=call.canonical,
-        )
+        age, lead = call.function.flight_age, partial(self._refreshed, call)
+        self.flights.launch(flight_key(call), lead, max_age=age, proof=call.canonical)
 
     async def _refreshed(self, call: Call) -> Landing:
         """The backend's answer, or that of the process that refreshes the entry for all."""

@@ -75,7 +75,8 @@ class Streamed:
         """It ended well, and all of it is recorded. `returned`: what a plain generator returned."""
         call, landing, function = self._call, self._landing, self._call.function
         seconds = self._seconds()
-        if call.left and not call.still(self._keeper.faults):  # see `Keeping.keep`
+        left = call.left or landing.recording.went_on  # while the function may still have read its arguments
+        if left and not call.still(self._keeper.faults):  # see `Keeping.keep`
             landing.seconds = seconds
             self._keeper.refuse(call, landing, Reason.CHANGED)
         elif returned is None:

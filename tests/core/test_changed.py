@@ -37,6 +37,14 @@ def searching(embedder: Gated) -> CacheLayer:
     return CacheLayer(policy=Policy(max_error_rate=0.1), embedder=embedder)
 
 
+async def chunks(text: str) -> AsyncIterator[str]:
+    yield text
+
+
+async def read(answer: Any) -> str:
+    return answer if isinstance(answer, str) else "".join([chunk async for chunk in answer])
+
+
 async def cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -65,15 +73,17 @@ async def test_who_waits_for_the_call_of_one_that_left_gets_an_answer_to_what_bo
     assert asked == [[HELLO]]
 
 
-async def test_the_same_where_the_function_was_still_waiting_for_its_turn() -> None:
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_the_same_where_the_function_was_still_waiting_for_its_turn(streamed: bool) -> None:
     layer, begun, go, asked = CacheLayer(semantic=False), asyncio.Event(), asyncio.Event(), list[Messages]()
 
     @layer.cached
-    async def chat(messages: Messages) -> str:
+    async def chat(messages: Messages) -> Any:
         begun.set()
         await go.wait()  # a semaphore, a rate limit, a retry
         asked.append([*messages])
-        return f"answer to {messages[-1]['content']}"
+        text = f"answer to {messages[-1]['content']}"
+        return chunks(text) if streamed else text
 
     async with layer:
         mine = [HELLO]
@@ -84,7 +94,7 @@ async def test_the_same_where_the_function_was_still_waiting_for_its_turn() -> N
         await cancelled(first)
         mine.append(LATER)
         go.set()
-        assert await second == await chat([HELLO]) == "answer to hello"
+        assert await read(await second) == await read(await chat([HELLO])) == "answer to hello"
     assert asked == [[HELLO, LATER], [HELLO]]
 
 
@@ -136,16 +146,10 @@ async def test_what_another_task_changed_before_its_turn_is_answered_and_not_kep
     embedder = Gated()
     layer = searching(embedder)
 
-    async def chunks(text: str) -> AsyncIterator[str]:
-        yield text
-
     @layer.cached
     async def chat(messages: Messages) -> Any:
         text = f"answer to {messages[-1]['content']}"
         return chunks(text) if streamed else text
-
-    async def read(answer: Any) -> str:
-        return "".join([chunk async for chunk in answer]) if streamed else answer
 
     async with layer:
         mine = [HELLO]
