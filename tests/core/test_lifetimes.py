@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, Policy, Reason, Source
-from cachelayer.testing import Gate, ManualClock
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 
 @pytest.fixture
@@ -121,3 +121,33 @@ async def test_nothing_stands_in_for_a_failing_backend_unless_asked_for(clock: M
     clock.advance(10)
     with pytest.raises(ConnectionError):
         await ask("q")
+
+
+async def test_what_is_not_pure_is_not_called_behind_its_callers_backs(clock: ManualClock) -> None:
+    gate = Gate(opened=True)
+    async with make(clock, ttl=10, stale_while_revalidate=60, pure=False) as layer:
+        ask = layer.wrap(gate, name="ask")
+        await ask("q")
+        clock.advance(15)
+        assert (await ask.outcome("q")).source is Source.STALE
+        for _ in range(9):  # a refresh would have its turn
+            await asyncio.sleep(0)
+        await layer.flush()
+    assert gate.calls == 1
+
+
+@pytest.mark.parametrize("asked", ["How do I return the product?", "how do i return a product"])
+@pytest.mark.parametrize(
+    ("ttl", "accepted", "served"), [(60, {}, True), (60, {"max_age": 20}, False), (10, {}, False)]
+)
+async def test_a_similar_answer_is_no_older_than_an_equal_one_may_be(
+    asked: str, ttl: float, accepted: dict[str, Any], served: bool, clock: ManualClock
+) -> None:
+    policy = Policy(ttl=ttl, ttl_jitter=0, stale_if_error=600, max_error_rate=1.0, shadow=0)
+    async with CacheLayer(policy=policy, embedder=WordEmbedder(), clock=clock) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("How do I return a product?")
+        await layer.flush()
+        clock.advance(30)
+        with layer.tighten(**accepted):
+            assert (await ask.outcome(asked)).source is (Source.INDEX if served else Source.BACKEND)

@@ -122,3 +122,23 @@ def test_what_the_layer_s_own_loop_calls_may_call_plain_functions_of_the_layer()
     assert ask.outcome("q").source is Source.STALE
     assert kept.wait(10) and refused and layer._portal.run(asyncio.sleep(0, True))
     asyncio.run(layer.aclose())
+
+
+async def test_a_refresh_takes_what_another_process_has_made_meanwhile() -> None:
+    shelf, clock, gates = Shelf(), ManualClock(), [Gate(opened=True), Gate(opened=True)]
+    policy = Policy(ttl=10, ttl_jitter=0, stale_while_revalidate=60)
+    here, there = (CacheLayer(policy=policy, store=shelf, semantic=False, clock=clock) for _ in gates)
+    async with here, there:
+        mine, other = here.wrap(gates[0], name="ask"), there.wrap(gates[1], name="ask")
+        await mine("q")
+        await here.flush()
+        clock.advance(15)
+        await other.refresh("q")
+        await there.flush()
+        clock.advance(1)
+        assert (await mine.outcome("q")).source is Source.STALE
+        while here.stats()["flights"]:
+            await asyncio.sleep(0)
+        found = await mine.outcome("q")
+        assert (found.source, found.age) == (Source.MEMORY, 1)
+    assert [gate.calls for gate in gates] == [1, 1]
