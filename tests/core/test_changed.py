@@ -212,6 +212,27 @@ async def test_what_was_changed_while_the_store_was_asked_does_not_lead_to_the_a
         assert await third == "answer to something else"
 
 
+def test_what_another_thread_changed_while_a_plain_call_asked_the_store_is_not_kept_for_what_it_was() -> None:
+    begun, go, outcomes, mine = threading.Event(), threading.Event(), list[Any](), [HELLO]
+
+    class Slow(Shelf):
+        async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+            begun.set()
+            await asyncio.to_thread(go.wait)
+            return await super().get(key, canonical, budget)
+
+    layer = CacheLayer(policy=Policy(budgets=Budgets(store=60)), store=Slow(), semantic=False)
+    chat = layer.wrap(lambda messages: f"answer to {messages[-1]['content']}", name="chat")
+    caller = threading.Thread(target=lambda: outcomes.append(chat.outcome(mine)))
+    caller.start()
+    begun.wait(10)
+    mine.append(LATER)
+    go.set()
+    caller.join()
+    assert outcomes[0].answer == "answer to something else" and outcomes[0].stored is Reason.CHANGED
+    assert chat([HELLO]) == "answer to hello"
+
+
 @pytest.mark.parametrize("similar", [False, True])
 async def test_a_function_that_changes_its_arguments_is_kept_for_what_it_was_asked(similar: bool) -> None:
     embedder, calls = Gated(), list[int]()

@@ -59,7 +59,10 @@ def test_what_is_not_allowed_is_passed_over() -> None:
         (Asked(min_fresh=5.0), {"max_stale": 0.0}),
         (Asked(max_stale=FOREVER), {}),
         (Asked(max_stale=FOREVER, min_fresh=5.0), {"max_stale": 0.0}),
-        (Asked(no_cache=True, no_store=True, no_similar=True), {"no_cache": True, "no_store": True, "no_similar": True}),
+        (
+            Asked(no_cache=True, no_store=True, no_similar=True),
+            {"no_cache": True, "no_store": True, "no_similar": True},
+        ),
         (Asked(max_age=0.0, max_error_rate=0.0), {"max_age": 0.0, "max_error_rate": 0.0}),
         (NOTHING, {}),
     ],
