@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,9 +11,8 @@ import pytest
 from shelf import Lease, Shelf
 
 from cachelayer import CacheLayer, Policy, Reason, Source
-from cachelayer.testing import ManualClock
-
-Ask = Callable[[list[str]], Awaitable[Any]]
+from cachelayer.testing import ManualClock, WordEmbedder
+from cachelayer.types import Embedded
 
 
 class Calls:
@@ -136,4 +135,36 @@ async def test_so_is_that_of_a_refresh_in_the_background(fault: type[BaseExcepti
         assert (await cached.outcome(["q"])).source is Source.STALE
         while calls < 2:
             await asyncio.sleep(0)
+        assert await _given_back(layer, shelf) == [True, True]
+
+
+async def test_so_is_that_of_a_call_that_a_similar_answer_overtook() -> None:
+    shelf, clock, begun = Shelf(), ManualClock(), asyncio.Event()
+
+    class Gated(WordEmbedder):
+        go: asyncio.Event | None = None
+
+        async def embed(self, texts: Sequence[str]) -> Embedded:
+            if self.go is not None:
+                await self.go.wait()
+            return await super().embed(texts)
+
+    async def ask(question: str) -> str:
+        clock.advance(1)
+        if embedder.go is not None:
+            begun.set()
+            await asyncio.Event().wait()
+        return "answer"
+
+    embedder, policy = Gated(), Policy(max_error_rate=1.0, shadow=0)
+    async with CacheLayer(policy=policy, store=shelf, embedder=embedder, clock=clock) as layer:
+        cached = layer.wrap(ask, name="ask")
+        await cached("How do I return a product?")
+        await layer.flush()
+        embedder.go = asyncio.Event()
+        late = asyncio.create_task(cached.outcome("How do I return the product?"))
+        await begun.wait()
+        embedder.go.set()
+        outcome = await late
+        assert outcome.source is Source.INDEX and "similar" not in outcome.misses
         assert await _given_back(layer, shelf) == [True, True]

@@ -142,3 +142,31 @@ async def test_a_refresh_takes_what_another_process_has_made_meanwhile() -> None
         found = await mine.outcome("q")
         assert (found.source, found.age) == (Source.MEMORY, 1)
     assert [gate.calls for gate in gates] == [1, 1]
+
+
+async def test_an_answer_of_the_store_is_reported_wrong_by_its_id_where_the_store_is() -> None:
+    shelf = Shelf()
+    async with off(shelf) as layer, CacheLayer(semantic=False) as elsewhere:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        wrong = await ask.outcome("q")
+        await layer.flush()
+        assert not await elsewhere.report_wrong(wrong.id) and shelf.held
+        assert await layer.report_wrong(wrong.id) and not shelf.held
+
+
+async def test_who_waits_for_another_process_waits_no_longer_than_its_deadline() -> None:
+    waits = list[float]()
+
+    class Taken(Shelf):
+        async def acquire(self, key: bytes, ttl: float) -> Lease | None:  # type: ignore[override]
+            return None
+
+        async def wait(self, key: bytes, timeout: float) -> None:
+            waits.append(timeout)
+
+    async with CacheLayer(policy=Policy(rider_wait="1h"), store=Taken(), semantic=False) as layer:
+        asks = [layer.wrap(Gate(opened=True), name=name) for name in ("patient", "hurried")]
+        await asks[0]("q")
+        with layer.scope(deadline="5s"):
+            assert await asks[1]("q") == "answer 1"
+    assert waits[0] == 3600 and 0 < waits[1] <= 5

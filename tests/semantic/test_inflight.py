@@ -46,6 +46,23 @@ async def test_a_near_duplicate_in_flight_is_waited_for() -> None:
         assert layer.stats()["similar"]["joined"] == 1
 
 
+async def test_a_near_duplicate_is_waited_for_no_longer_than_the_deadline() -> None:
+    gate, layer = Gate(), make(rider_wait="1h")
+    ask = layer.wrap(gate, name="ask")
+
+    async def hurried() -> Any:
+        with layer.scope(deadline="50ms"):
+            return await ask.outcome(BACKWARDS)
+
+    async with layer, asyncio.timeout(30):
+        first = asyncio.create_task(ask.outcome(FORWARDS))
+        await gate.entered()
+        near = asyncio.create_task(hurried())
+        await gate.entered()
+        gate.open()
+        assert (await first).source is (await near).source is Source.BACKEND
+
+
 async def test_a_flight_that_brings_a_stale_answer_for_a_failing_backend_ends() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "track", "arguments": "{}"}}
     message = {
