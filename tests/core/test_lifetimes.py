@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -151,3 +152,48 @@ async def test_a_similar_answer_is_no_older_than_an_equal_one_may_be(
         clock.advance(30)
         with layer.tighten(**accepted):
             assert (await ask.outcome(asked)).source is (Source.INDEX if served else Source.BACKEND)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_the_same_holds_for_a_plain_function(clock: ManualClock, streamed: bool) -> None:
+    down = False
+
+    def chunks() -> Iterator[str]:
+        if down:
+            raise ConnectionError("down")
+        yield "answer"
+
+    def ask(question: str) -> Any:
+        return chunks() if streamed else next(chunks())
+
+    def read(answer: Any) -> str:
+        return "".join(answer)
+
+    asked = make(clock, ttl=10, stale_if_error=60).wrap(ask, name="ask")
+    assert read(asked("q")) == "answer"
+    down = True
+    clock.advance(30)
+    outcome = asked.outcome("q")
+    assert read(outcome.answer) == "answer" and outcome.source is Source.STALE
+    clock.advance(60)
+    with pytest.raises(ConnectionError):
+        read(asked("q"))
+
+
+async def test_what_was_invalidated_meanwhile_does_not_stand_in_for_a_failing_backend(
+    clock: ManualClock,
+) -> None:
+    gate = Gate(opened=True)
+    layer = make(clock, ttl=10, stale_if_error=60)
+    ask = layer.wrap(gate, name="ask", tags=["kb"])
+    await ask("q")
+    await gate.entered()
+    gate.close()
+    clock.advance(30)
+    asked = asyncio.create_task(ask("q"))
+    await gate.entered()
+    await layer.invalidate(tags=["kb"])
+    gate.error = ConnectionError("down")
+    gate.open()
+    with pytest.raises(ConnectionError):
+        await asked

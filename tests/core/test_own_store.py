@@ -170,3 +170,18 @@ async def test_who_waits_for_another_process_waits_no_longer_than_its_deadline()
         with layer.scope(deadline="5s"):
             assert await asks[1]("q") == "answer 1"
     assert waits[0] == 3600 and 0 < waits[1] <= 5
+
+
+@pytest.mark.parametrize(("accepted", "source"), [(60, Source.REDIS), (20, Source.BACKEND)])
+async def test_an_answer_of_the_store_is_no_older_than_its_caller_takes(
+    accepted: float, source: Source
+) -> None:
+    shelf, clock = Shelf(), ManualClock()
+    policy = Policy(max_bytes=0, ttl="1h", ttl_jitter=0)
+    async with CacheLayer(policy=policy, store=shelf, semantic=False, clock=clock) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        await ask("q")
+        await layer.flush()
+        clock.advance(30)
+        with layer.tighten(max_age=accepted):
+            assert (await ask.outcome("q")).source is source
