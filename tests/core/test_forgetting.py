@@ -10,6 +10,7 @@ import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Reason, Source
 from cachelayer.testing import Gate
+from cachelayer.tiers.implied import implied, scope_of
 
 
 @pytest.mark.parametrize(
@@ -98,3 +99,10 @@ async def test_what_a_function_left_goes_with_its_name_for_every_tenant_and_no_o
         assert await layer.invalidate(scope={"function": "ask"}) == 1
         assert (await asks.outcome("q")).source is Source.MEMORY
         assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+def test_no_tag_of_a_users_stands_for_a_scope_whatever_it_is_called() -> None:
+    for name, tenant in (("ask", None), ("ask", "acme"), ("a:b", "c:d")):
+        for tag in implied(name, tenant):
+            assert scope_of(tag) in ({}, {"function": name}, {"tenant": tenant})
+            assert scope_of(tag.removeprefix("\0")) is None

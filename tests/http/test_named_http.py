@@ -6,10 +6,12 @@ import base64
 import hashlib
 import hmac
 import json
+import math
 from typing import Any
 
 import pytest
 from cachelayer.adapters.asgi import Header, JwtClaim
+from cachelayer.adapters.asgi.principals import Accepted, Principals
 
 KEY = b"k" * 32
 
@@ -49,3 +51,32 @@ def test_a_header_names_a_tenant_only_where_it_comes_once_and_says_one(
     assert Header("X-Tenant")(told) == named
     genuine = token({"org": "acme"}).encode()
     assert JwtClaim("org", key=KEY)({"headers": [(b"authorization", genuine)] * 2}) is None
+
+
+def test_of_those_let_in_the_latest_are_known_and_who_is_refused_is_forgotten_at_once() -> None:
+    accepted = Accepted(60.0, capacity=2)
+    ann, ben, eve = ((name, "acme", "/") for name in (b"ann", b"ben", b"eve"))
+    for who in (ann, ben):
+        accepted.heard(who, 200, 0.0)
+    bens, anns = accepted.grant(ben), accepted.grant(ann)
+    accepted.heard(ann, 204, 10.0)
+    accepted.heard(eve, 200, 20.0)
+    assert bens is not None and accepted.grant(ben) is None and bens.until == -math.inf
+    assert anns is accepted.grant(ann) and anns is not None and anns.until == 70.0
+    for status in (500, 302, 404):
+        accepted.heard(ann, status, 30.0)
+    assert accepted.grant(ann) is anns and anns.until == 70.0
+    accepted.heard(ann, 401, 30.0)
+    accepted.heard(eve, 403, 30.0)
+    assert accepted.grant(ann) is None is accepted.grant(eve) and anns.until == -math.inf
+
+
+async def test_a_tenant_may_be_told_by_a_coroutine() -> None:
+    async def tenant(scope: Any) -> str | None:
+        return Header("x-tenant")(scope)
+
+    principals = Principals(tenant, public=False, secret="s" * 16, shared_store=False)
+    told = {"headers": [(b"x-tenant", b"acme")]}
+    principal = await principals.of(told, [])
+    assert principal is not None and principal.name == "named:acme"
+    assert await principals.of({"headers": []}, []) is None
