@@ -185,3 +185,20 @@ async def test_an_answer_of_the_store_is_no_older_than_its_caller_takes(
         clock.advance(30)
         with layer.tighten(max_age=accepted):
             assert (await ask.outcome("q")).source is source
+
+
+@pytest.mark.parametrize("how", ["one call", "a tag", "a tenant"])
+async def test_what_was_declared_invalid_before_it_was_written_does_not_reach_the_store(how: str) -> None:
+    shelf = Shelf()
+    async with CacheLayer(store=shelf, semantic=False) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        with layer.scope(tenant="acme"):
+            await ask("q")
+            if how == "one call":
+                await ask.invalidate("q")
+        if how == "a tag":
+            await layer.invalidate(tags=["kb"])
+        if how == "a tenant":
+            await layer.erase(tenant="acme")
+        await layer.flush()
+        assert not shelf.held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 from typing import Any
 
 import pytest
@@ -157,3 +158,36 @@ async def test_a_batch_may_be_larger_than_one_item() -> None:
     batch = [f"text {i}" for i in range(200)]
     first, again = [await c.post(PATH, embed(batch)) for _ in range(2)]
     assert len(first.body) > 4096 and again.hit and len(upstream.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "order", [[0, 1, 2], [2, 0, 1], [0, 0, 1], [1, 2, 3], [0, 1], [0, 1, 2, 3], [0, 1, "2"]]
+)
+async def test_a_vector_is_kept_for_the_text_whose_index_it_bears_and_none_where_they_do_not_fit(
+    layer: CacheLayer, order: list[Any]
+) -> None:
+    batches = list[list[str]]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        texts = json.loads((await receive())["body"])["input"]
+        batches.append(texts)
+        indexes = order if len(texts) == 3 else range(len(texts))
+        data = [
+            {"object": "embedding", "index": at, "embedding": [ord(texts[int(at) % len(texts)])]}
+            for at in indexes
+        ]
+        body = json.dumps(
+            {"object": "list", "model": "e", "data": data, "usage": {"total_tokens": 1}}
+        ).encode()
+        told = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": told})
+        await send({"type": "http.response.body", "body": body})
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    first = json.loads((await c.post(PATH, embed(["a", "b", "c"]))).body)["data"]
+    assert [item["index"] for item in first] == order  # as the app said it
+    for text in "abc":
+        (item,) = json.loads((await c.post(PATH, embed([text]))).body)["data"]
+        assert item["embedding"] == [ord(text)]
+    fits = order in ([0, 1, 2], [2, 0, 1])
+    assert batches == [["a", "b", "c"], *([] if fits else [["a"], ["b"], ["c"]])]
