@@ -191,3 +191,23 @@ async def test_a_vector_is_kept_for_the_text_whose_index_it_bears_and_none_where
         assert item["embedding"] == [ord(text)]
     fits = order in ([0, 1, 2], [2, 0, 1])
     assert batches == [["a", "b", "c"], *([] if fits else [["a"], ["b"], ["c"]])]
+
+
+async def test_the_app_is_told_how_long_the_rest_of_a_batch_is(layer: CacheLayer) -> None:
+    upstream, lengths = Upstream(), list[tuple[int, int]]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        message = await receive()
+        lengths.append((int(dict(scope["headers"])[b"content-length"]), len(message["body"])))
+
+        async def again() -> Any:
+            return message
+
+        await upstream(scope, again, send)
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    for batch in (["a", "b"], ["a", "something longer", "b"]):
+        body = json.dumps(embed(batch)).encode()
+        assert (await c.post(PATH, body, content_length=str(len(body)))).status == 200
+    assert len(lengths) == 2 and all(said == sent for said, sent in lengths)
+    assert upstream.requests[-1]["input"] == ["something longer"]
