@@ -24,8 +24,7 @@ from .relay import Hand, Relay
 
 READ_AHEAD = 16
 """Chunks that the pump may be ahead of the fastest reader."""
-PATIENCE = 30.0
-"""Seconds."""
+PATIENCE = 30.0  # seconds
 _LAST = 16
 """Chunks over which a word that ends a stream may be spread."""
 
@@ -127,9 +126,8 @@ class Recording:
 
     def fed(self, item: Any) -> bool:
         """Record an item while the pump waits for it; False if it has to come through the pump."""
-        if not self.complete or self._demand is not None:
-            return False
-        if not self._relays and self._ahead() >= READ_AHEAD - 1:
+        full = not self._relays and self._ahead() >= READ_AHEAD - 1
+        if full or not self.complete or self._demand is not None:
             return False
         self._append(self._freeze(item))
         return True
@@ -177,8 +175,7 @@ class Recording:
                 self._relays.pop(reader, None)
 
     def _ahead(self) -> int:
-        end = self._first + len(self._chunks)
-        return end - max(self._positions.values(), default=0)
+        return self._first + len(self._chunks) - max(self._positions.values(), default=0)
 
     def _trim(self) -> None:
         slowest = min(self._positions.values(), default=self._first)
