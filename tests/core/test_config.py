@@ -202,7 +202,10 @@ def test_what_is_compared_by_meaning_is_settled_at_decoration() -> None:
     async def beside(server: str, **body: Any) -> str:
         return ""
 
-    for unclear in (by_id, two, beside):
+    async def generate(model_id: str, contents: list[Any] | str) -> str:
+        return ""  # as Gemini's client does: 'flash lite' was compared with 'flash'
+
+    for unclear in (by_id, two, beside, generate):
         with pytest.raises(ConfigurationError, match=r"give text='name'.*semantic=False"):
             layer.cached(unclear)
         layer.cached(semantic=False)(unclear)

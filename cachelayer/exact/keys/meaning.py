@@ -39,7 +39,7 @@ def compared(
                 remedy = f"{function} has prompt and {other}: say by text='{other}' which one is compared by meaning"
                 raise ConfigurationError("text", None, remedy)
             return name
-    strings = [n for n in candidates if named[n].annotation in (str, "str")]
+    strings = [n for n in candidates if named[n].annotation in (str, "str") and "model" not in n.lower()]
     if len(strings) == 1 and not extra:  # where other keywords are taken, the text may be one of them
         return strings[0]
     if required and candidates:
