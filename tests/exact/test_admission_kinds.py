@@ -60,6 +60,17 @@ def test_messages_of_other_libraries_are_kept_only_if_they_are_complete() -> Non
     assert admit(anthropic) is Reason.TRUNCATED and tokens_of(anthropic) == 5 and has_tool_calls(anthropic)
 
 
+class Unset(pydantic.BaseModel):
+    """As the word of mistralai's client for none."""
+
+
+def test_a_client_s_word_for_none_is_neither_a_tool_call_nor_a_refusal() -> None:
+    """It was taken for a call without a name, and no rewording was served such an answer."""
+    none = {name: Unset() for name in ("tool_calls", "refusal", "audio")}
+    answer = {"choices": [{"message": {"content": "Yes.", **none}, "finish_reason": "stop"}]}
+    assert admit(answer) is None and not has_tool_calls(answer) and text_of(answer) == "Yes."
+
+
 def test_langchain_s_own_classes_are_kept_only_if_they_are_complete() -> None:
     messages = pytest.importorskip("langchain_core.messages")
     from langchain_core import outputs

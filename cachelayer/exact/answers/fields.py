@@ -47,4 +47,11 @@ def word(of: Fields, name: str) -> str:
 def given(of: Fields, name: str) -> Any:
     """A field that holds something, else None. Objects are not asked whether they are true."""
     found = of.get(name)
-    return None if isinstance(found, str | list | dict | tuple | bool | int) and not found else found
+    if isinstance(found, str | list | dict | tuple | bool | int):
+        return found or None
+    return None if absent(found) else found
+
+
+def absent(value: Any) -> bool:
+    """Whether a value is one of clients' words for none: `openai`'s and, in arguments and answers, `mistralai`'s."""
+    return type(value).__name__ in ("NotGiven", "Omit", "Unset")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...types import Turn
+from ..answers.fields import absent
 from .canonical import Tree, tree
 from .normalize import Fold
 
@@ -141,11 +142,6 @@ def _role(message: Any) -> Any:
         if isinstance(message, Mapping)
         else getattr(message, "role", getattr(message, "type", None))
     )
-
-
-def absent(value: Any) -> bool:
-    """Whether a value is one of the openai client's words for none."""
-    return type(value).__name__ in ("NotGiven", "Omit")
 
 
 _SPEAKERS = ("user", "assistant")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from .chat import absent
+from ..answers.fields import absent
 
 
 def says_nothing(default: Any) -> bool:
-    """Whether a default only marks that its argument was not given: a bare `object()`, the openai client's words."""
-    return type(default) is object or absent(default)
+    """Whether a default only marks that its argument was not given: a bare `object()`, `...`, a client's word."""
+    return type(default) is object or default is ... or absent(default)
 
 
 class Parameters:
