@@ -153,12 +153,40 @@ def test_what_raises_while_it_is_read_is_not_kept() -> None:
         FREEZER.freeze(Lazy(1), share=True)
 
 
+class Events:
+    """A stream as botocore's: each `iter` reads on in one response."""
+
+    def __iter__(self) -> Any:
+        return generator()
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+
+class Session(Events):
+    """Iterates over what it holds, as SQLAlchemy's."""
+
+    def __contains__(self, one: object) -> bool:
+        raise NotImplementedError
+
+
+class Manager:
+    """What begins a stream when it is entered, as `messages.stream` of anthropic's client returns."""
+
+    def __enter__(self) -> Any:
+        raise NotImplementedError
+
+    def __exit__(self, *exc: object) -> None:
+        raise NotImplementedError
+
+
 def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None:
-    for value in ({"a": [1]}, threading.Lock(), object(), np.zeros(5)):
+    for value in ({"a": [1]}, threading.Lock(), object(), np.zeros(5), [Session()]):
         kept = FREEZER.freeze(value, share=True)
         assert kept.thaw is None and kept.answer() is value and kept.nbytes > 0
-    with pytest.raises(NotKeepable, match="only once"):
-        FREEZER.freeze(generator(), share=True)
+    for once in (generator(), {"body": generator()}, {"stream": [Events()]}):
+        with pytest.raises(NotKeepable, match="only once"):
+            FREEZER.freeze(once, share=True)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +195,12 @@ def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None
         (io.BytesIO(b"text"), "return what it reads"),
         (iter(["text"]), "return a list of what it yields"),
         (Later(), "make the function async, await it there and return the result"),
+        ({"stream": Events()}, "return a list of what it yields, or cache a generator that yields it"),
+        (Manager(), "cache what is called inside it, since each caller enters its own"),
     ],
-    ids=["file", "iterator", "awaitable"],
+    ids=["file", "iterator", "awaitable", "stream", "manager"],
 )
-def test_what_to_return_in_place_of_what_is_used_up_fits_what_it_is(value: Any, instead: str) -> None:
+def test_what_to_return_in_place_of_what_cannot_be_kept_fits_what_it_is(value: Any, instead: str) -> None:
     with pytest.raises(NotKeepable, match=instead):
         FREEZER.freeze(value)
 

@@ -63,6 +63,22 @@ def reach(value: Any, kinds: Kinds) -> int:
     return total
 
 
+def classes(value: Any) -> set[type]:
+    """The classes of `value`, or of what it holds if it is plain dicts, lists and tuples; as far as `reach`."""
+    found: set[type] = set()
+    seen: set[int] = set()
+    todo = [value]
+    while todo and len(seen) < _REACH:
+        one = todo.pop()
+        cls = type(one)
+        if cls not in (dict, list, tuple):
+            found.add(cls)
+        elif id(one) not in seen:
+            seen.add(id(one))
+            todo += one.values() if cls is dict else one
+    return found
+
+
 def _parts(value: Any, kinds: Kinds) -> tuple[int, list[Collection[Any]]]:
     """The bytes of one object and the iterables of what it holds."""
     cls = type(value)

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...errors import CacheLayerError
 from ...types import Reason
-from .copies import Copier, atoms_size, reach
+from .copies import Copier, atoms_size, classes, reach
 from .frozen import OWN, Frozen, NotKeepable, Recent, name_of, new
-from .kinds import ATOMS, ONCE, Kinds
+from .kinds import ATOMS, Kinds, instead
 from .shapes import Shapes
 from .walk import Walk
 
@@ -64,9 +64,10 @@ class Freezer:
             ) from error
 
     def _shared(self, value: Any) -> Frozen:
-        for name in ONCE:
-            if hasattr(type(value), name):
-                raise NotKeepable(f"{name_of(type(value))} can be read only once ({name}), shared or not")
+        for plan in map(self._kinds.__getitem__, classes(value)):
+            if plan.once:
+                why = f"{name_of(plan.cls)} {plan.why}, shared or not; {instead(plan.cls, once=True)}"
+                raise NotKeepable(why)
         return Frozen(value, None, OWN + reach(value, self._kinds))
 
 

@@ -189,13 +189,26 @@ def pydantic_base() -> type | None:
     return getattr(sys.modules.get("pydantic.main"), "BaseModel", None)
 
 
-def instead(cls: type) -> str:
-    """What to return in place of what can be read only once."""
+def instead(cls: type, *, once: bool) -> str:
+    """What to return in place of what cannot be kept: because it can be read only `once`, or for another reason."""
     if hasattr(cls, "__await__"):
         return "make the function async, await it there and return the result"
-    if hasattr(cls, "read"):
+    if once and hasattr(cls, "read"):
         return "return what it reads"
-    return "return a list of what it yields, or make the function async"
+    if once and not hasattr(cls, "__iter__"):
+        return "return a list of what it yields, or make the function async"
+    if once:
+        return "return a list of what it yields, or cache a generator that yields it"
+    if not hasattr(cls, "close") and any(hasattr(cls, name) for name in ("__enter__", "__aenter__")):
+        return "cache what is called inside it, since each caller enters its own"
+    return "return a plain value, or set share=True"
+
+
+def _streams(cls: type) -> bool:
+    """Whether a class looks like a stream on one connection for all readers (botocore's); responses have content."""
+    lasts = any(hasattr(cls, name) for name in ("__len__", "__contains__", "content"))
+    iterates = any(hasattr(cls, name) for name in ("__iter__", "__aiter__"))
+    return iterates and hasattr(cls, "close") and not lasts
 
 
 def _object(cls: type) -> Plan:
@@ -204,6 +217,8 @@ def _object(cls: type) -> Plan:
     if once := [name for name in ONCE if hasattr(cls, name)]:
         return Plan(Kind.REFUSED, cls, why=f"can be read only once ({once[0]})", once=True)
     if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
+        if _streams(cls):
+            return Plan(Kind.REFUSED, cls, why="can be read only once (it has a close)", once=True)
         return Plan(Kind.REFUSED, cls, why="is not a class that can be copied faithfully")
     plain: Any = object
     if pydantic:  # a model whose root is a list, say, is copied as others are, by methods of its own

@@ -152,7 +152,7 @@ class Walk:
                 self.take_special(value, depth)
             case _:
                 why = plan.why or "holds values that can change"
-                remedy = instead(plan.cls) if plan.once else "return a plain value, or set share=True"
+                remedy = instead(plan.cls, once=plan.once)
                 raise NotKeepable(f"{name_of(plan.cls)} {why}; {remedy}")
 
     def take_array(self, value: Any) -> None:
