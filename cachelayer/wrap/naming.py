@@ -8,6 +8,7 @@ import os
 import string
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -21,6 +22,7 @@ from ..policy import strings
 from ..signatures import signature, signature_of
 
 T = TypeVar("T")
+_ANYTHING = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def mark_of(fn: Any, what: str, otherwise: T) -> T:
@@ -35,13 +37,32 @@ def speaks_openai(fn: Any) -> bool:
     return home.startswith(("openai.", "litellm.")) or mark_of(fn, "wire", False)
 
 
-def name_of(fn: Any) -> str:
-    """Module and qualified name; `__main__` is named as if it were imported, so that processes agree."""
+def name_of(fn: Any, seen: tuple[Any, ...] = ()) -> str:
+    """Module and qualified name; `__main__` is named as if it were imported, so that processes agree.
+
+    Functions that one function makes are told apart by the names that it gives them, as botocore does for methods of
+    clients, and by what they call where they take anything, as decorators without functools.wraps() do.
+    """
     if isinstance(fn, functools.partial):
         fn = fn.func
     module = getattr(fn, "__module__", None) or type(fn).__module__
     name = getattr(fn, "__qualname__", None) or type(fn).__qualname__
+    outer, dot, own = name.rpartition(".")
+    if "<locals>" in outer:
+        called = [name_of(one, (*seen, one)) for one in _called(fn) if one not in seen]
+        name = f"{outer}{dot}{getattr(fn, '__name__', own)}" + (f"({', '.join(called)})" if called else "")
     return f"{_main() if module == '__main__' else module}.{name}"
+
+
+def _called(fn: Any) -> Iterator[Any]:
+    """The functions in the closure of one of the form (*args, **kwargs)."""
+    fn = getattr(fn, "__func__", fn)
+    code = getattr(fn, "__code__", None)
+    if code is not None and code.co_flags & _ANYTHING == _ANYTHING:
+        for cell in fn.__closure__ or ():
+            with suppress(ValueError):  # one that is empty as yet
+                if inspect.isroutine(cell.cell_contents):
+                    yield cell.cell_contents
 
 
 def _main() -> str:
