@@ -18,8 +18,11 @@ import pytest
 from answer_samples import FREEZER, Bag, Color, Memo, Money, Point, mutables, same, spoil, values
 from hypothesis import given, settings
 
+from cachelayer.exact.answers.copies import Copier
 from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.answers.frozen import NotKeepable
+from cachelayer.exact.answers.kinds import Kinds
+from cachelayer.exact.wire.codec import Codec
 
 
 @settings(max_examples=400, deadline=None)
@@ -174,6 +177,38 @@ def test_how_a_class_makes_shallow_copies_says_nothing_of_whole_ones() -> None:
         [usage] = kept.answer()
         assert usage == Usage(3, {"cached": 1}) and type(usage) is Usage
         usage.details.clear()
+
+
+class Attributes(dict[str, Any]):
+    """As DSPy's: items are attributes, too."""
+
+    __getattr__ = dict.__getitem__
+
+
+@dataclasses.dataclass
+class Both(dict[str, Any]):
+    """As the answers of Hugging Face's client: a dataclass, and a dict of the same."""
+
+    said: list[str]
+    usage: Attributes
+
+    def __post_init__(self) -> None:
+        self.update(said=[*self.said], usage=dict(self.usage))
+
+
+def test_subclasses_of_dict_come_back_with_items_and_attributes_the_caller_s_own() -> None:
+    def made() -> Both:
+        return Both(["yes"], Attributes(tokens=3, cached=[1]))
+
+    codec, copies = Codec([Both, Attributes]), Copier(Kinds())
+    for _ in range(3):  # found anew, compiled, known
+        kept = FREEZER.freeze(made())
+        for answer in (kept.answer(), kept.answer(), copies.copy(made()), codec.decode(codec.encode(made()))):
+            assert answer == made() and type(answer) is Both and type(answer.usage) is Attributes
+            assert dict(answer) == {"said": ["yes"], "usage": {"tokens": 3, "cached": [1]}}
+            assert answer.said == ["yes"] and answer.usage.cached == [1]
+            for held in (answer.said, answer["said"], answer.usage):
+                held.clear()
 
 
 def test_a_root_model_is_copied_like_other_models_unless_it_says_how() -> None:

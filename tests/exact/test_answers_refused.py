@@ -36,10 +36,6 @@ class Bag:
     things: list[Any]
 
 
-class Odd(dict[str, int]):
-    pass
-
-
 class Tagged(OrderedDict[str, int]):
     pass
 
@@ -85,7 +81,6 @@ def unkeepable() -> list[Any]:
         lambda: 0,
         object(),
         np.array([object()]),
-        Odd(a=1),
         Tagged(a=1),
         OwnCopy(1),
         Failure(1),

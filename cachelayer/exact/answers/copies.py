@@ -157,7 +157,7 @@ class Copier:
         return made
 
     def _object(self, value: Any, plan: Plan) -> Any:
-        made: Any = object.__new__(plan.cls)
+        made = plan.new(plan.cls)
         if plan.set_dict is not None:
             plan.set_dict(made, self.copy(value.__dict__))
         state = dict(plan.state(value))

@@ -1,8 +1,9 @@
 """How answers are kept in process, so that what a caller does to an answer never changes the cache.
 
 Fixed values (str, bytes, numbers, enums, dates, tuples and frozen dataclasses of such) are kept and handed
-out as they are. Lists, dicts, sets, dataclasses, attrs classes, pydantic models and numpy arrays are taken
-apart once and built afresh for each caller. Anything else cannot be kept, unless the owner chose to share it.
+out as they are. Lists, dicts and subclasses of dict, sets, dataclasses, attrs classes, pydantic models and numpy
+arrays are taken apart once and built afresh for each caller. Anything else cannot be kept, unless the owner chose to
+share it.
 """
 
 from __future__ import annotations

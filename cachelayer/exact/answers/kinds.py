@@ -74,10 +74,11 @@ class Kind:
     """OrderedDict, defaultdict, Counter."""
     DEQUE = 10
     OBJECT = 11
-    """A dataclass, attrs class or pydantic model of plain layout: an instance dict and slots."""
+    """A dataclass, attrs class, pydantic model or subclass of dict of plain layout: an instance dict and slots."""
     REFUSED = 12
 
 
+Slot = tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]]
 _HOPEFUL = frozenset({Kind.FIXED, Kind.TUPLE, Kind.NAMED, Kind.FROZENSET})
 
 
@@ -91,8 +92,9 @@ class Plan:
     """A frozen dataclass without cached properties: fixed where its fields are."""
     pydantic: bool = False
     set_dict: Callable[[Any, dict[str, Any]], None] | None = None
-    slots: tuple[tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]], ...] = ()
-    """(name, getter, setter) of every slot."""
+    slots: tuple[Slot, ...] = ()
+    """(name, getter, setter) of every slot; the items of a subclass of dict are one, too."""
+    new: Callable[[type], Any] = object.__new__
     why: str = ""
     once: bool = False
     """Whether the first reader uses up a value."""
@@ -216,7 +218,9 @@ def _object(cls: type) -> Plan:
     pydantic = model is not None and issubclass(cls, model)
     if once := [name for name in ONCE if hasattr(cls, name)]:
         return Plan(Kind.REFUSED, cls, why=f"can be read only once ({once[0]})", once=True)
-    if not (pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")):
+    new: Callable[[type], Any] = dict.__new__ if issubclass(cls, dict) else object.__new__
+    fields = pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")
+    if not (fields or new is dict.__new__):
         if _streams(cls):
             return Plan(Kind.REFUSED, cls, why="can be read only once (it has a close)", once=True)
         return Plan(Kind.REFUSED, cls, why="is not a class that can be copied faithfully")
@@ -228,15 +232,17 @@ def _object(cls: type) -> Plan:
         if getattr(cls, name, None) is not getattr(plain, name, None):
             return Plan(Kind.REFUSED, cls, why=f"defines how it is copied ({name})")
     try:
-        object.__new__(cls)
+        new(cls)
     except TypeError:
         return Plan(Kind.REFUSED, cls, why="keeps state outside its fields")
-    members = [
+    members: list[Slot] = [
         (name, member.__get__, member.__set__)
         for base in cls.__mro__
         for name, member in vars(base).items()
         if isinstance(member, types.MemberDescriptorType)
     ]
+    if new is dict.__new__:
+        members.append(("[]", dict.copy, dict.update))
     holder = next((vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)), None)
     members_of_all = [member for base in cls.__mro__ for member in vars(base).values()]
     cached = any(isinstance(member, functools.cached_property) for member in members_of_all)
@@ -244,8 +250,9 @@ def _object(cls: type) -> Plan:
         Kind.OBJECT,
         cls,
         frozen=getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-        and not (pydantic or cached),
+        and not (pydantic or cached or new is dict.__new__),
         pydantic=pydantic,
         set_dict=None if holder is None else holder.__set__,
         slots=tuple(members),
+        new=new,
     )

@@ -89,7 +89,6 @@ class _Writer:
         self.tokens: Iterator[Any] = iter(shape)
         self.names: dict[str, Any] = {
             "__builtins__": {},
-            "new": object.__new__,
             "tuple_new": tuple.__new__,
             "deep": deep,
         }
@@ -169,6 +168,6 @@ class _Writer:
         parts = [] if plan.set_dict is None else [(self.name(plan.set_dict), self.node(next(self.tokens)))]
         parts += [(self.name(setters[slot]), self.node(next(self.tokens))) for slot in slots]
         made = f"m{len(self.lines)}"
-        self.lines.append(f"{made} = new({self.name(plan.cls)})")
+        self.lines.append(f"{made} = {self.name(plan.new)}({self.name(plan.cls)})")
         self.lines += [f"{setter}({made}, {part})" for setter, part in parts]
         return made

@@ -33,7 +33,7 @@ def types_from(annotation: Any) -> frozenset[type]:
             continue
         seen.append(hint)
         if isinstance(hint, type) and typing.get_origin(hint) is None:
-            if travels(hint):
+            if travels(hint) and not typing.is_typeddict(hint):
                 found.add(hint)
             todo += _fields(hint)
         else:

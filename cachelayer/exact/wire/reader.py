@@ -67,7 +67,7 @@ class Reader:
 
     def object(self, at: int, held: Any, slots: list[Any]) -> Any:
         plan = self.plans[at]
-        made: Any = object.__new__(plan.cls)
+        made = plan.new(plan.cls)
         if plan.set_dict is not None:
             plan.set_dict(made, self.read(held))
         for (_, _, setter), x in zip(plan.slots, slots, strict=True):
