@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import MappingProxyType
 from typing import Any
 
@@ -42,6 +43,15 @@ def picture(url: str) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
+@dataclasses.dataclass
+class Asked:
+    """A message as clients' own classes are, such as mistralai's."""
+
+    content: str
+    role: str = "user"
+    name: str | None = None
+
+
 SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
 FILE = {"type": "file", "file": {"file_id": "file-1"}}
 SYSTEM = {"role": "system", "content": "be brief"}
@@ -56,6 +66,9 @@ RESULT = {"role": "tool", "tool_call_id": "1", "content": "on its way"}
         ([user([said("what is it"), picture("a")])], [user([said("what is it")])]),
         ([user([said("what is it"), SOUND])], [user([said("what is it"), FILE])]),
         ([user("what is it", name="ann")], [user("what is it", name="bob")]),
+        ([Asked("what is it", name="ann")], [Asked("what is it", name="bob")]),
+        ([Asked("what is it")], [user("what is it")]),
+        ([user([{"text": "what is it"}, {"cachePoint": {"type": "default"}}])], [user([{"text": "what is it"}])]),
         ([user("what is it")], [SYSTEM, user("what is it")]),
         ([SYSTEM, user("what is it")], [{**SYSTEM, "role": "developer"}, user("what is it")]),
         (
@@ -84,6 +97,8 @@ def test_what_is_no_plain_word_of_a_speaker_must_be_equal(one: list[Any], other:
             [SYSTEM, user([said("who"), picture("a"), said("is it")])],
             ("what\nis it", "who\nis it"),
         ),
+        ([user([{"text": "what is it"}])], [user([{"text": "who is it"}])], ("what is it", "who is it")),
+        ([SYSTEM, Asked("what is it")], [SYSTEM, Asked("who is it")], ("what is it", "who is it")),
         (
             [user("a bridge"), assistant("yes"), user("how long")],
             [user("a tower"), assistant("no"), user("how long")],

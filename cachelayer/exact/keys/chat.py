@@ -71,17 +71,34 @@ def message_trees(messages: Any, fold: Fold, *, sent: bool = False) -> list[Tree
             return None
         elif not isinstance(message, Mapping):
             if not (sent and hasattr(type(message), "model_dump")):
-                out.append(tree(message))
+                out.append(_of_object(tree(message), fold))
                 continue
             message = message.model_dump(exclude_unset=True)
-        fields = {k: v for k, v in dict(message).items() if v is not None}
-        content = fields.get("content")
-        if type(content) is str:
-            fields["content"] = fold(content)
-        elif isinstance(content, list):
-            fields["content"] = [_part(part, fold) for part in content]
-        out.append(tree(fields))
+        out.append(tree(_folded(dict(message), fold)))
     return out
+
+
+def _folded(message: dict[str, Any], fold: Fold) -> dict[str, Any]:
+    fields = {k: v for k, v in message.items() if v is not None}
+    content = fields.get("content")
+    if type(content) is str:
+        fields["content"] = fold(content)
+    elif isinstance(content, list):
+        fields["content"] = [_part(part, fold) for part in content]
+    return fields
+
+
+def _of_object(message: Tree, fold: Fold) -> Tree:
+    """The tree of a model or dataclass as that of its fields beside its class, so that its text is found in it."""
+    tag, held = next(iter(message.items())) if type(message) is dict else ("", None)
+    if (
+        type(held) is not list
+        or len(held) != 2
+        or type(held[1]) is not dict
+        or type(held[1].get("role")) is not str
+    ):
+        return message
+    return {**_folded(held[1], fold), tag: held[0]}
 
 
 def split(trees: list[Tree]) -> tuple[list[Tree], tuple[Turn, ...], str] | None:
@@ -133,7 +150,9 @@ def _part(part: Any, fold: Fold) -> Any:
 
 
 def _is_text(part: Any) -> bool:
-    return type(part) is dict and part.get("type") == "text" and type(part.get("text")) is str
+    """Whether a part is nothing but text; Bedrock's parts name no type."""
+    named = type(part) is dict and (part.get("type") == "text" or len(part) == 1)
+    return named and type(part.get("text")) is str
 
 
 def _role(message: Any) -> Any:
