@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cachelayer.exact.answers.admission import admit, text_of
+from cachelayer.exact.answers.freezer import Freezer
 from cachelayer.exact.answers.joining import joined
 from cachelayer.exact.answers.reply_reader import read
 from cachelayer.exact.answers.tape import Run, Tape, packed, played
@@ -155,6 +156,14 @@ def test_what_a_stream_says_is_what_all_its_chunks_say(name: str) -> None:
         full.refused,
     )
     assert admit(short(chunks)) == admit(chunks) and text_of(short(chunks)) == text_of(chunks)
+
+
+def test_events_of_which_only_the_end_is_read_are_not_made_one() -> None:
+    said = [{"parts": [{"text": f" word{i}"}]} for i in range(9)]
+    chunks = [{"model": LONG, "candidates": [{"content": one, "finish_reason": "STOP"}]} for one in said]
+    parts, _ = packed([*map(Tape(Freezer().freeze).freeze, chunks)])
+    alike = [part for part in parts if type(part) is Run]
+    assert alike and not any(joined(part.mould, part.leaves) for part in alike) and admit(chunks) is None
 
 
 def test_a_long_stream_is_read_as_a_few_chunks() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .fields import Fields, word
+from collections.abc import Iterator
+
+from .fields import Fields, fields, word
 
 BROKEN = "error"
 """The finish reason of a reply that broke off."""
@@ -19,8 +21,12 @@ _ENDS = {
     ), BROKEN),
 }  # fmt: skip
 """Other servers' words for OpenAI's: Anthropic, Bedrock, Cohere, DeepSeek, Gemini, Mistral, SGLang, vLLM."""
-_NAMES = ("finish_reason", "stop_reason", "done_reason", "stopReason")
-"""The last two are Ollama's and Bedrock's."""
+_NAMES = ("finish_reason", "stop_reason", "done_reason", "stopReason", "finishReason")
+"""The last three are Ollama's, Bedrock's and Gemini's on the wire."""
+_BESIDE = frozenset({"message", "output", "response", "text"})
+_FEW = 16
+_INSIDE = ("candidates", "choices", "data", "delta", "messageStop")
+"""Where Gemini, Mistral's, Anthropic's and Cohere's events, and Bedrock's say it."""
 
 
 def end_of(reason: str) -> str | None:
@@ -31,3 +37,17 @@ def end_of(reason: str) -> str | None:
 def said_in(metadata: Fields) -> str:
     """The finish reason in a message's metadata, in its server's own words; '' if there is none."""
     return next((reason for name in _NAMES if (reason := word(metadata, name))), "")
+
+
+def said_within(of: Fields, depth: int = 2) -> Iterator[str]:
+    """The finish reasons that an answer in a provider's own form, or an event of its stream, says beside its text or
+    where such forms have it: not any field of that name."""
+    if not _BESIDE.isdisjoint(of) and (reason := said_in(of)):
+        yield reason
+    for held in map(of.get, _INSIDE):
+        parts = held if isinstance(held, list) and len(held) <= _FEW else [held]
+        for inner in filter(None, map(fields, parts)):
+            if reason := said_in(inner):
+                yield reason
+            elif depth > 1:
+                yield from said_within(inner, depth - 1)

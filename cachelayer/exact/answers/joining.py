@@ -21,7 +21,7 @@ def joined(mould: Mould, pieces: Sequence[Any]) -> Any:
     if type(pieces[0]) is not str:
         return None
     said = read([mould.answer(HERE)])
-    if said is None or any(call.name for call in said.calls.values()):
+    if said is None or said.other or any(call.name for call in said.calls.values()):
         return None
     every_text = [text for texts in said.texts.values() for text in texts if text]
     every_text += [call.text for call in said.calls.values() if call.text]

@@ -1,6 +1,7 @@
 """Reads what models answer, as dicts or as objects, whole or as the list of a stream's chunks.
 
-Known are OpenAI's chat, completions and responses bodies, Anthropic's messages, LangChain's messages.
+Known are OpenAI's chat, completions and responses bodies, Anthropic's messages, LangChain's messages. Of other forms it
+is read why they ended.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import Any
 
 from .deltas import read_delta
 from .fields import Fields, fields, given, word
-from .finish_reasons import end_of, said_in
+from .finish_reasons import end_of, said_in, said_within
 from .reply import Call, Reply
 from .usage import USAGES
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
+_LAST = 4
+"""Events at the end of a stream; one of them says why it ended."""
 _GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
-_COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"))
+_COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"),
+           ("total_token_count",), ("totalTokens",))  # fmt: skip
 
 
 def read(answer: Any) -> Reply | None:
@@ -24,17 +28,17 @@ def read(answer: Any) -> Reply | None:
     if isinstance(answer, list | tuple):
         if answer and word(fields(answer[0]), "type") in _GENERATIONS:
             return _read_generations(answer)
-        return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else None
+        return _read_stream(answer) if any(map(_is_chunk, answer[:3])) else _read_ends(answer[-_LAST:])
     if isinstance(answer, BaseException):
         return Reply(failed=True)
     of = fields(answer)
     if _MARKS.isdisjoint(of):
-        return None
+        return _read_ends([of])
     if isinstance(made := of.get("generations"), list):
         reply = _read_generations([x for part in made for x in (part if isinstance(part, list) else [part])])
         reply.tokens = reply.tokens or _tokens(fields(of.get("llm_output")))
         return reply
-    return _read_whole(of)
+    return _read_whole(of) or _read_ends([of])
 
 
 def tokens(answer: Any) -> int:
@@ -81,6 +85,12 @@ def _read_whole(of: Fields) -> Reply | None:
         return None
     reply.tokens = _tokens(of)
     return reply
+
+
+def _read_ends(parts: Iterable[Any]) -> Reply | None:
+    """Of an answer in another form, or the last events of its stream, only why it ended, where it says so."""
+    ends = [end_of(reason) for part in parts for reason in said_within(fields(part))]
+    return Reply(ends=dict(enumerate(ends)), other=True) if ends else None
 
 
 def _has_none(of: Fields) -> bool:

@@ -1,4 +1,4 @@
-"""The token counts that an answer reports, in the wire forms of OpenAI, Anthropic, LangChain and their like."""
+"""The token counts that an answer reports, in the wire forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from .fields import fields
 
 _MODELS = ("model", "model_name", "model_id")
 USAGES = ("usage", "usage_metadata", "token_usage")
-_PROMPT = ("prompt_tokens", "input_tokens")
-_COMPLETION = ("completion_tokens", "output_tokens")
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens")
+_COMPLETION = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens")
 _DETAILS = (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens"),
             ("input_token_details", "cache_read"))  # fmt: skip
-_CACHED = ("cache_read_input_tokens", "cached_tokens")
+_CACHED = ("cache_read_input_tokens", "cached_tokens", "cached_content_token_count", "cacheReadInputTokens")
 
 
 def usage_of(answer: Any) -> tuple[int, int, int]:

@@ -1,0 +1,77 @@
+"""Of answers in forms of their own, as clients of other providers hand them out, it is read whether they ended well."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+import pytest
+from reply_samples import as_object
+
+from cachelayer.exact.answers.admission import admit, has_tool_calls, tokens_of
+from cachelayer.exact.answers.usage import usage_of
+from cachelayer.types import Reason
+
+
+class Event(pydantic.BaseModel):
+    """As the events of mistralai's client, which hold a chunk of OpenAI's form."""
+
+    data: dict[str, Any]
+
+
+def own_forms(end: str) -> list[Any]:
+    """Answers as clients of other providers hand them out, and streams by their last events, which ended so."""
+    delta = {"choices": [{"delta": {"content": "Ye"}, "finish_reason": end}]}
+    return [
+        {"candidates": [{"content": {"parts": [{"text": "Ye"}]}, "finish_reason": end}]},  # Gemini
+        {"candidates": [{"content": {"parts": [{"text": "Ye"}]}, "finishReason": end}]},
+        [
+            {
+                "candidates": [{"content": {"parts": [{"text": "Ye"}]}, "finish_reason": end}],
+                "usage_metadata": {},
+            }
+        ],
+        {
+            "id": "1",
+            "finish_reason": end,
+            "message": {"role": "assistant", "content": [{"text": "Ye"}]},
+        },  # Cohere
+        [{"type": "content-end"}, {"type": "message-end", "delta": {"finish_reason": end}}],
+        {"output": {"message": {"content": [{"text": "Ye"}]}}, "stopReason": end},  # Bedrock
+        [
+            {"contentBlockDelta": {"delta": {"text": "Ye"}}},
+            {"messageStop": {"stopReason": end}},
+            {"metadata": {}},
+        ],
+        {"response": "Ye", "done": True, "done_reason": end},  # Ollama
+        [{"message": {"content": "Ye"}, "done": False}, {"message": {"content": ""}, "done_reason": end}],
+        [{"type": "message_delta", "delta": {"stop_reason": end}}, {"type": "message_stop"}],  # Anthropic
+        [Event(data=delta)],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"), [("MAX_TOKENS", Reason.TRUNCATED), ("SAFETY", Reason.FILTERED), ("STOP", None)]
+)
+def test_answers_of_other_providers_in_their_own_forms_are_kept_only_if_they_ended_well(
+    end: str, reason: Reason | None
+) -> None:
+    for answer in own_forms(end):
+        for form in (answer, as_object(answer)):
+            assert admit(form) is reason, form
+            assert not has_tool_calls(form)
+
+
+def test_tokens_are_counted_in_the_words_of_gemini_and_of_bedrock() -> None:
+    gemini = {"prompt_token_count": 3, "cached_content_token_count": 1, "candidates_token_count": 2}
+    bedrock = {"inputTokens": 3, "cacheReadInputTokens": 1, "outputTokens": 2}
+    for answer in (
+        {"usage_metadata": {**gemini, "total_token_count": 5}},
+        {"usage": {**bedrock, "totalTokens": 5}},
+    ):
+        assert (tokens_of(answer), usage_of(answer)) == (5, (3, 1, 2))
+
+
+def test_a_field_that_is_only_named_like_a_finish_reason_is_none() -> None:
+    for answer in ({"job": 1, "finish_reason": "length"}, [{"data": [{"stop": 1}], "stop_reason": "error"}]):
+        assert admit(answer) is None
