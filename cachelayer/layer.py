@@ -67,7 +67,7 @@ class CacheLayer(Undivided, wiring.Constructed, Watched, Partial):
         tenancy: Literal["optional", "required"] = "optional",
         clock: Clock | None = None,
         seed: int = 0,
-        types: Sequence[type] = (),
+        types: Sequence[Any] = (),
     ) -> None:
         wiring.check(
             policy=policy, tenancy=tenancy, semantic=semantic, seed=seed, clock=clock, index=index, types=types

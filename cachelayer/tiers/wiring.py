@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_origin
 
 from .. import checks
 from ..errors import ConfigurationError, MissingExtra
@@ -86,19 +86,21 @@ def check(*, policy: Any, tenancy: Any, semantic: Any, seed: Any, clock: Any, in
             "index", index, index is None or (isinstance(index, str | Path | VectorIndex) and index != ""),
             "name a directory, or give a cachelayer.VectorIndex",
         ),
-        ("types", types, _classes(types), "give a list of classes"),
+        ("types", types, _classes(types), "give a list of classes, or of unions of classes"),
     ):  # fmt: skip
         if not holds:
             raise ConfigurationError(field, given, remedy)
 
 
 def _classes(given: Any) -> bool:
-    return isinstance(given, Collection) and all(isinstance(one, type) for one in given)
+    return isinstance(given, Collection) and all(
+        isinstance(one, type) or get_origin(one) is not None for one in given
+    )
 
 
 def shared_tier(
     store: str | Store | None,
-    types: Iterable[type],
+    types: Iterable[Any],
     *,
     clock: Clock,
     keeper: Keeper,
@@ -127,7 +129,7 @@ def _redis(url: str, clock: Clock) -> object:
 
 def elsewhere(
     index: VectorIndex | str | Path | None,
-    types: Iterable[type],
+    types: Iterable[Any],
     tiers: Tiers,
     functions: Mapping[str, Function],
 ) -> Elsewhere | None:

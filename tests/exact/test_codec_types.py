@@ -65,7 +65,13 @@ def test_cycles_and_bottomless_nesting_do_not_leave() -> None:
         CODEC.encode(cycle)
 
 
-@pytest.mark.parametrize("cls", [Opaque, dict, 3, "Model", type(lambda: 0)])
+@pytest.mark.parametrize("given", [Annotated[Foreign | Leaf, "of events"], Optional[Foreign], list[Foreign]])  # noqa: UP045
+def test_a_union_as_clients_have_for_events_lets_its_classes_leave(given: Any) -> None:
+    codec = Codec([given])
+    assert codec.decode(codec.encode([Foreign(n=2)])) == [Foreign(n=2)]
+
+
+@pytest.mark.parametrize("cls", [Opaque, dict, 3, "Model", type(lambda: 0), int | None, list[str]])
 def test_a_class_that_cannot_travel_is_a_configuration_fault(cls: Any) -> None:
     with pytest.raises(ConfigurationError, match="types"):
         Codec([cls])

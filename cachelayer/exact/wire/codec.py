@@ -65,21 +65,21 @@ class Codec:
     """
 
     def __init__(
-        self, types: Iterable[type] = (), *, compress: int | None = 4096, max_bytes: int = 64 * 1024 * 1024
+        self, types: Iterable[Any] = (), *, compress: int | None = 4096, max_bytes: int = 64 * 1024 * 1024
     ) -> None:
         self.compress, self.max_bytes = compress, max_bytes
         self._kinds, self._tapes = Kinds(), TapeWire(max_bytes)
         self._known: dict[str, Allowed] = {}
         self.allow(types)
 
-    def allow(self, types: Iterable[type]) -> None:
-        """Put more classes on the list, with those that their fields name."""
-        for cls in types:
-            if not isinstance(cls, type) or not travels(cls):
-                raise ConfigurationError(
-                    "types", cls, "give dataclasses, pydantic models, enums or named tuples"
-                )
-            for each in sorted(types_from(cls), key=name_of):
+    def allow(self, types: Iterable[Any]) -> None:
+        """Put more classes, or those of unions, on the list, with those that their fields name."""
+        for one in types:
+            found = types_from(one)
+            if not found or (isinstance(one, type) and not travels(one)):
+                remedy = "give dataclasses, pydantic models, enums, named tuples or unions of such"
+                raise ConfigurationError("types", one, remedy)
+            for each in sorted(found, key=name_of):
                 known = self._known.setdefault(name_of(each), Allowed(self._kinds[each]))
                 if known.plan.cls is not each:
                     raise ConfigurationError(
