@@ -105,7 +105,7 @@ class Meaning:
         """What the similar tier would say now; nothing is counted."""
         tier, reason = self._similar_to(call.function), self.unfit(call)
         if tier is None or reason is not None:
-            return Explained(reason or Reason.OFF)
+            return Explained(reason or Reason.OFF, detail=_no_text(call) if reason is Reason.NOT_TEXT else "")
         ask = self.ask(call)
         ask.preview = True
         found = await tier.find(ask, GENEROUS)
@@ -142,6 +142,15 @@ def text_of(call: Call) -> str:
     """The text by which the tier that serves a call knows it."""
     text = "" if call.identity is None else call.identity.text or ""
     return text if call.function.own is None else f"{text} {call.digest:032x}"
+
+
+def _no_text(call: Call) -> str:
+    """Where a call's text was looked for in vain, and what to do."""
+    name, given = call.function.identifier.text, {} if call.identity is None else call.identity.fields
+    if not isinstance(name, str):
+        return ""
+    why = "holds no text that a user said last" if name in given else "was not given"
+    return f"argument {name!r}, which is compared by meaning, {why}; text= says what else is compared"
 
 
 def asked_by(call: Call) -> str:

@@ -111,3 +111,17 @@ async def test_a_hit_needs_no_reason(clock: ManualClock) -> None:
     _, ask = exact(clock)
     await ask("q")
     assert (await ask.explain("q")).why == (await ask.explain("other")).why == ""
+
+
+async def test_where_the_text_was_looked_for_in_vain_is_told() -> None:
+    """As of Cohere's `chat(message=...)`, a decorator of which says that it takes anything."""
+
+    async def chat(**body: Any) -> str:
+        return "yes"
+
+    ask = CacheLayer(embedder=WordEmbedder()).wrap(chat)
+    missed = await ask.explain(message="Is it open?")
+    assert missed.reasons["similar"] is Reason.NOT_TEXT
+    assert "argument 'messages', which is compared by meaning, was not given; text= says" in str(missed)
+    sent = [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": "Yes"}]
+    assert "holds no text that a user said last" in (await ask.explain(messages=sent)).detail
