@@ -17,6 +17,7 @@ OTHER = [
     ("which state has the most rivers", "which state has the most major rivers"),
     ("recent semantic parsing papers", "papers about semantic parsing"),
     ("orders older than 30 days", "orders from the last 30 days"),
+    ("how did our revenue change compared to last year", "what was our revenue last year"),
     (
         "the capitals of states that border Texas",
         "the capital of the state that borders the state that borders Texas",
@@ -32,6 +33,8 @@ SAME = [
         "what are the differences between a lease and a loan",
     ),
     ("how do I add new users", "how do I add users"),
+    ("how do I change my address", "what is the way to change my address"),
+    ("how do mutexes and semaphores compare", "what is the difference between mutexes and semaphores"),
     ("show me my last five transactions", "list my five most recent transactions"),
     ("orders older than 30 days", "orders that are more than 30 days old"),
     ("orders older than 30 days", "orders not from the last 30 days"),

@@ -120,3 +120,9 @@ def test_each_may_be_asked_for_in_many_words(one: str, other: str):
 def test_no_text_asks_for_something_else_than_itself(said: list[str]):
     assert not apart(inquiries, " ".join(said), " ".join(said))
     assert not apart(permissions, " ".join(said), " ".join(said))
+
+
+def test_whether_it_is_so_is_not_what_can_be_done():
+    assert apart(inquiries, "Is a fever of 39 dangerous?", "What can I take for a fever of 39?")
+    assert apart(inquiries, "Do I need an API key?", "In which cases do I need an API key?")
+    assert not apart(inquiries, "Is there something I can take for a fever?", "What can I take for a fever?")

@@ -20,6 +20,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   demands         another form of the answer
   doers, voices   subject and object exchanged, by word order; in passives and questions
   exchanges       one word exchanged, added or left out
+  facets          what it is / an example of it / what may replace it
   figures         total / average, cities / major cities
   fragments       replies to what was asked before
   habits          how it is / how it used to be
@@ -29,11 +30,13 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   permissions     allowed / required / advisable
   persons         two persons trade places
   phrases         a phrase exchanged for its opposite
+  pointing        this story / a story
   predicates      to be / to have, to get / to give
   rates           how often
   searches        searches and orders, of which one says more
   sides           another end or side: start / end, left of / below
   statements      long statements with other words
+  sums            15% of 80 / 80 plus 15%
   targets         what one asks for, the other mentions or counts
   tenses          when it happens
   thresholds      at least / more than / just as many

@@ -36,6 +36,7 @@ _ACTS: Final = tuple(
         "rename",
         "copy duplicate",
         "clean tidy vacuum",
+        "act pretend roleplay",
         "find locate detect spot identify",
     )
 )

@@ -1,4 +1,4 @@
-"""Guard: of the same data, another figure or other rows.
+"""Guard: of the same data, another figure, its course, or other rows.
 
 'Total sales by region' / 'average sales by region', 'revenue by month' / 'cumulative revenue by month', 'the population
 of Texas' / 'its population density', 'the cities of Texas' / 'the major cities of Texas', 'orders older than 30 days' /
@@ -41,6 +41,12 @@ _ROWS: Final = frozenset(
 """What lists are made of; 'the major differences' are 'the differences'."""
 _AGED: Final = frozenset("older old ago".split())
 _RECENT: Final = frozenset(("last", "past"))
+_COURSE: Final = frozenset(
+    "change changed grow grown compare compared develop developed evolve evolved".split()
+)
+_HAPPENED: Final = frozenset("did has have does do".split())
+_PERSONS: Final = frozenset("i you we they".split())
+_VALUES: Final = frozenset(("what", "how many", "price", "when", "how long"))
 _DOING: Final = frozenset(("how", "yesno"))
 _RELATIVE: Final = frozenset(("that", "which"))
 _TELLING: Final = frozenset().union(_OTHERWISE, _NARROWING, _AGED)
@@ -48,14 +54,17 @@ _TELLING: Final = frozenset().union(_OTHERWISE, _NARROWING, _AGED)
 
 
 def figures(a: Signature, b: Signature) -> bool:
-    """Another figure, a narrower list, the other side of a window of time, or one step more from thing to thing."""
+    """Another figure, a narrower list, the other side of a window of time, one step more from thing to thing, or how
+    a figure changed."""
     if not a.vocabulary.isdisjoint(_MADE) and not b.vocabulary.isdisjoint(_MADE):
         mine, theirs = _made(a), _made(b)
         if mine - theirs and theirs - mine:
             return True
     if _either(a, b, _TELLING) and _narrows(a, b):
         return True
-    return _either(a, b, _RELATIVE) and _steps(a.words) != _steps(b.words)
+    if _either(a, b, _RELATIVE) and _steps(a.words) != _steps(b.words):
+        return True
+    return _either(a, b, _COURSE) and (_changed(a, b) or _changed(b, a))
 
 
 def _either(a: Signature, b: Signature, words: frozenset[str]) -> bool:
@@ -70,6 +79,15 @@ def _narrows(a: Signature, b: Signature) -> bool:
     if not differ.isdisjoint(_NARROWING) and (_narrower(a, b) or _narrower(b, a)):
         return True
     return not differ.isdisjoint(_AGED) and a.numbers == b.numbers and (_outside(a, b) or _outside(b, a))
+
+
+def _changed(course: Signature, figure: Signature) -> bool:
+    """'How did sales change compared to May?' / 'What were sales in May?'."""
+    rest = course.words[1:]
+    if course.words[:1] != ("how",) or _HAPPENED.isdisjoint(rest[:1]) or not _PERSONS.isdisjoint(rest[1:2]):
+        return False
+    differ = not _COURSE.isdisjoint(figure.vocabulary) or any(w.startswith("differ") for w in figure.words)
+    return figure.question in _VALUES and not _COURSE.isdisjoint(rest) and not differ
 
 
 def _made(s: Signature) -> frozenset[str]:

@@ -29,6 +29,10 @@ _REASON, _MOMENT = "why", "when"
 _UNLIKE_WHO: Final = frozenset((_MOMENT, *_MEASURED))
 _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
 _BEING: Final = frozenset(("is", "are", "was", "were"))
+_MAY: Final = frozenset(("can", "could", "should"))
+_PERSONS: Final = frozenset(("i", "we", "you"))
+_IMPERSONAL: Final = frozenset(("there", "it"))
+"""'Is there something I can take?' is 'What can I take?'."""
 _WAYS: Final = frozenset(("how", "where"))
 _LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
 _POINTING: Final = frozenset(("a", "an", "the"))
@@ -98,8 +102,15 @@ def _apart(one: Signature, other: Signature) -> bool:
     if other.question in _WAYS:
         return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
     if other.question == "what":
+        if one.words[0] in _BEING and _IMPERSONAL.isdisjoint(one.words[1:2]) and _may(other.words):
+            return True
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _may(words: tuple[str, ...]) -> bool:
+    """'What can I take for a fever?'; 'Is a fever dangerous?' is another question."""
+    return words[0] == "what" and not _MAY.isdisjoint(words[1:2]) and not _PERSONS.isdisjoint(words[2:3])
 
 
 def _placed(one: Signature, other: Signature) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from ..text import lexicon as lx
@@ -60,6 +60,23 @@ _TONGUES: Final = frozenset("speak understand read write".split())
 """With these and a language 'can you' asks whether you are able to."""
 _SERVICES: Final = frozenset("deliver ship see hear browse learn".split())
 """With these it does where no thing is pointed at."""
+_MAKING: Final = frozenset("write draft compose create make generate prove".split())
+_MADE: Final = frozenset(
+    map(
+        stem,
+        """recipe definition explanation description example examples answer list summary overview guide tutorial
+        instructions steps plan query code command formula regex regexp expression statement function script macro
+        program table name names number comparison review budget itinerary schedule""".split(),
+    )
+)
+"""Who asks for one of these may be given it, without the word."""
+_GIVING: Final = frozenset(
+    """suggest recommend list outline summarize translate solve rewrite write draft define describe give show name
+    create generate""".split()
+)
+"""What these order is no answer to whether something is so."""
+_ANY: Final = frozenset("any anyone anything some you".split())
+_YOURS: Final = frozenset(("you", "please"))
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
 """'Eurovision 1998 winner' orders nothing."""
 
@@ -71,7 +88,7 @@ def moods(a: Signature, b: Signature) -> bool:
     if "yesno" in (a.question, b.question) and "" in (a.question, b.question) and _same_words(a, b):
         return True
     return any(
-        _shown(x, y) or (x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y)))
+        _shown(x, y) or (x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y) or _makes(x, y)))
         for x, y in ((a, b), (b, a))
     )
 
@@ -86,7 +103,9 @@ def _apart(orders: Signature, other: Signature) -> bool:
     asks, *rest = other.words
     if asks in _FACTS:
         polite = other.words[:2] in _POLITE and not _WAYS.isdisjoint(rest[1:5])
-        return not polite and (ordered(orders) != "" or _told(orders, other))
+        return not polite and (
+            ordered(orders) != "" or _told(orders, other) or _gives(orders.words, other.words)
+        )
     if asks in _ASKS:
         return ordered(orders) != ""
     if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
@@ -115,6 +134,32 @@ def _of_any(orders: Signature, other: Signature) -> bool:
         return False
     mine = {stem(thing) for whose, thing in pairwise(orders.words) if whose in _MINE}
     return any(stem(thing) in mine and thing not in orders.vocabulary for thing in words[3:5])
+
+
+def _gives(orders: Sequence[str], other: Sequence[str]) -> bool:
+    """'Suggest a name' / 'Is this a good name?'; but 'Are there vegan dishes?' may be 'List the vegan dishes'."""
+    if orders[0] not in _GIVING or other[:2] in _POLITE or not _ANY.isdisjoint(other[1:3]):
+        return False
+    return not _OBJECTS.union(("me", "us", "some")).isdisjoint(orders[1:2])
+
+
+def _makes(orders: Signature, other: Signature) -> bool:
+    """'Write an essay on leases', 'Prove the theorem' / 'What is a lease?', 'What is the theorem?'."""
+    verb, *rest = orders.words
+    if verb not in _MAKING or orders.question or not other.question or verb in other.vocabulary:
+        return False
+    if not _YOURS.isdisjoint(other.words[1:3]):
+        return False
+    if rest[:1] in (["me"], ["us"]):
+        del rest[0]
+    if verb == "prove" or rest[:1] == ["about"]:
+        return True
+    made = {stem(word) for word in takewhile(_naming, rest[1:5])}
+    return rest[:1] in (["a"], ["an"]) and bool(made) and made.isdisjoint(_MADE | other.stems)
+
+
+def _naming(word: str) -> bool:
+    return word not in lx.FUNCTION_WORDS and word not in PREPOSITIONS
 
 
 def _told(orders: Signature, other: Signature) -> bool:

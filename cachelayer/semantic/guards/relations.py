@@ -24,6 +24,7 @@ from .deeds import deeds, talks
 from .demands import demands, languages
 from .doers import doers, heads
 from .exchanges import ADDED, addressed, exchanges, furthered, lettered, opposed, owners, selves, trades
+from .facets import facets
 from .figures import figures
 from .fragments import fragments
 from .habits import habits
@@ -34,11 +35,13 @@ from .permissions import duties, opening, permissions
 from .persons import actors, swapped
 from .phrases import phrases
 from .plain import Guard
+from .pointing import pointing
 from .predicates import predicates
 from .rates import rates
 from .searches import searches
 from .sides import sides
 from .statements import statements
+from .sums import sums
 from .targets import targets
 from .tenses import rooted, tenses, wishes
 from .thresholds import compared, thresholds
@@ -246,7 +249,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored,
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
-    agents, furthered, figures,
+    agents, furthered, figures, facets, pointing, sums,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

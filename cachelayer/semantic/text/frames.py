@@ -52,7 +52,7 @@ _PASSIVE: Final = _begins(
     r"how (can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
     r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
 )
-_OWN_ACTS: Final = frozenset(
+OWN_ACTS: Final = frozenset(
     """achieve activate add adjust amend apply approve arrange assemble assign attach avoid back book build buy
     calculate cancel change check claim clean clear close collect combine compile compress configure confirm
     connect contact convert cook correct create customize deactivate debug delete deploy deposit detach develop
@@ -234,7 +234,7 @@ _REFRAMED: Final[tuple[tuple[frozenset[str], re.Pattern[str], Reframe], ...]] = 
 def _act(verb: str, may: str, known: Container[str]) -> str:
     """The verb of a participle, where it is an act of who asks; or ''. What should be done always is."""
     act = _PARTICIPLES.get(verb) or (_plain(verb[:-2], known) if verb.endswith("ed") else "")
-    return act if may == "should" or act in _OWN_ACTS else ""
+    return act if may == "should" or act in OWN_ACTS else ""
 
 
 def _plain(short: str, known: Container[str]) -> str:

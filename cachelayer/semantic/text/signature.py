@@ -78,7 +78,7 @@ _WH: Final = {w: w.removesuffix("'s") for w in (
 _YES_NO: Final = frozenset(
     "is are was were do does did can could will would should has have may might must shall am".split()
 )
-_TIMES: Final = frozenset("time day date year month".split())
+_TIMES: Final = frozenset("time day date year month case cases situation situations circumstances".split())
 _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price") | {
     "reason": "why",
     "way": "how",

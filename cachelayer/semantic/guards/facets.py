@@ -1,0 +1,160 @@
+"""Guard: of the same thing, something else is asked: what it is, an example of it, what may replace it.
+
+'What is a webhook?' / 'How do I set up a webhook?', 'Give me an example of a lease' / 'When do I need a lease?', 'the
+benefits of fasting' / 'the risks of fasting', 'Can I use soda instead of baking powder?' / 'What is the difference
+between soda and baking powder?'. Where the thing makes up most of both texts, little else tells them apart.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from ..text import lexicon as lx
+from ..text.frames import OWN_ACTS
+from ..text.lexemes import stem
+from ..text.signature import ASKING, Signature
+
+_BEING: Final = frozenset("is are was were".split())
+_WHATS: Final = frozenset(("what's", "whats"))
+_DEFINING: Final = frozenset(("explain", "define"))
+_ORDERING: Final = _DEFINING.union("give show tell write make create list name describe compare".split())
+_ASKED: Final = ASKING.union(_ORDERING, _WHATS)
+_ARTICLES: Final = frozenset(("a", "an"))
+_DEFINITE: Final = _ARTICLES.union("the my our your".split())
+_LONGEST: Final = 3
+"""Words of a thing that is asked to be defined."""
+_MEANT: Final = frozenset(
+    map(
+        stem,
+        """name title meaning mean means meant definition concept idea thing things like about explain define describe
+        explanation description tell understand details detail simple simply short term terms word words exactly
+        actually basically briefly called know just work works use used purpose role function process""".split(),
+    )
+)
+"""With these, too, one may ask what a thing is."""
+_KINDS: Final = frozenset(("when", "where", "yesno"))
+"""Questions that ask for no thing, whatever their words."""
+_LEARNING: Final = frozenset("calculate check convert measure find view show achieve improve contact".split())
+_DOING: Final = OWN_ACTS.union("make use practice learn teach become".split()) - _LEARNING
+"""'How do I calculate the area?' asks what it is."""
+_WAYS: Final = frozenset("like way ways good best command code process procedure formula".split())
+_PERSONS: Final = frozenset("i we you one to".split())
+_TOLD: Final = frozenset("what explain define describe tell mean means meaning definition".split())
+_FACETS: Final = lx.by_first(
+    """example examples|advantage advantages benefit benefits pros upside upsides perks|
+    disadvantage disadvantages drawback drawbacks cons downside downsides|
+    alternative alternatives substitute substitutes replacement replacements|
+    risk risks danger dangers|mistakes pitfalls"""
+)
+"""Words of one meaning, by the first of them."""
+_NAMED: Final = frozenset(_FACETS).union(("instead",))
+_LINKS: Final = frozenset("of to for in with from on and or".split())
+_BESIDE: Final = frozenset(map(stem, _NAMED.union(("common", "good"))))
+_FRAMING: Final = frozenset(map(stem, "use using used good idea case cases need explain define".split()))
+_WEIGHED: Final = frozenset(("advantage", "disadvantage"))
+_APART: Final = frozenset(("example", "alternative"))
+_COURSES: Final = frozenset(("how", "when", "where", "who"))
+_ARE: Final = ("what", "are")
+_INSTANCES: Final = {stem("example")}
+_LISTS: Final = frozenset("list name give show tell".split())
+_COUNTED: Final = frozenset(("how many", "price", "how long", "how far", "how old", "how often"))
+_DIFFERENCES: Final = frozenset(("difference", "differences"))
+_COMPARING: Final = frozenset(
+    """distinguish distinction distinct same similar similarities unlike vs versus
+    compare compared comparison comparing contrast better or tell separates""".split()
+)
+
+
+def facets(a: Signature, b: Signature) -> bool:
+    """Something else of one thing, or the difference of two and something else of them."""
+    if not a.words or not b.words:
+        return False
+    if _named(a) or _named(b):
+        mine, theirs = _facets(a), _facets(b)
+        if mine and theirs:
+            return mine.isdisjoint(theirs)
+        if _alone(mine, a, b) or _alone(theirs, b, a):
+            return True
+    return _defines(a, b) or _defines(b, a) or _differ(a, b) or _differ(b, a)
+
+
+def _named(s: Signature) -> bool:
+    return not _NAMED.isdisjoint(s.vocabulary)
+
+
+def _facets(s: Signature) -> set[str]:
+    """What is asked of a thing by a noun: 'an example of', 'what can I use instead of'."""
+    linked = pairwise(s.words)
+    found = {_FACETS[what] for what, of in linked if what in _FACETS and of in _LINKS}
+    if s.question == "what" and ("instead", "of") in pairwise(s.words):
+        found.add("alternative")
+    return found
+
+
+def _alone(asked: set[str], one: Signature, other: Signature) -> bool:
+    """`one` asks so of a thing, and `other` names the thing alone, or asks how, when or where it is."""
+    if not asked or _named(other):
+        return False
+    said, thing = one.stems - _BESIDE - _FRAMING, other.stems - _FRAMING
+    if other.question in _COURSES and asked <= _APART:
+        return said <= other.stems
+    if not thing or not thing <= said or other.question in _COUNTED or other.question == "why":
+        return False
+    if asked <= _WEIGHED and other.question == "yesno":
+        return False  # 'Should I lease it?' may ask for the advantages
+    listed = other.words[:2] == _ARE or other.words[0] in _LISTS or other.question == "which"
+    return not (listed and asked == {"example"})
+
+
+def _defines(one: Signature, other: Signature) -> bool:
+    """`one` asks what a thing is, `other` asks or orders something of it."""
+    if other.words[0] not in _ASKED:
+        return False
+    if not _a_thing(one):
+        return other.question == "how" and _does(one, other)
+    thing = one.stems - _MEANT
+    if not thing or not thing <= other.stems:
+        return False
+    if other.question in _KINDS:
+        return _TOLD.isdisjoint(other.vocabulary)
+    extra = other.stems - thing
+    if not extra:
+        return other.question == "how" and not _PERSONS.isdisjoint(other.words[1:4])
+    if one.words[:2] == _ARE and extra == _INSTANCES:
+        return False  # 'What are fossil fuels?' may be 'Give examples of fossil fuels'
+    return extra.isdisjoint(_MEANT) and not (other.question == "what" and _a_thing(other, every=True))
+
+
+def _does(one: Signature, other: Signature) -> bool:
+    """'What is the latest version?' / 'How do I update to the latest version?'."""
+    if one.words[0] not in _WHATS and (one.words[0] != "what" or _BEING.isdisjoint(one.words[1:2])):
+        return False
+    verb = other.words[2:3] if other.words[:2] == ("how", "to") else other.words[3:4]
+    if _DOING.isdisjoint(verb) or _PERSONS.isdisjoint(other.words[1:3]):
+        return False
+    return one.stems < other.stems and stem(verb[0]) not in one.stems and _WAYS.isdisjoint(one.vocabulary)
+
+
+def _a_thing(s: Signature, *, every: bool = False) -> bool:
+    """Whether it asks what a thing is. `every`: 'the' thing, too, of which it may ask the value."""
+    words, told = s.words, s.words[0] in _DEFINING
+    start = (
+        1
+        if told or words[0] in _WHATS
+        else 2
+        if words[0] == "what" and not _BEING.isdisjoint(words[1:2])
+        else 0
+    )
+    if not start:
+        return False
+    if words[start : start + 1] and words[start] in (_DEFINITE if told or every else _ARTICLES):
+        start += 1
+    return 0 < len(words) - start <= _LONGEST and len(words) - start == len(s.content) - told
+
+
+def _differ(one: Signature, other: Signature) -> bool:
+    """`one` asks for the difference between things, `other` for nothing like it."""
+    if _DIFFERENCES.isdisjoint(one.vocabulary) or "between" not in one.vocabulary:
+        return False
+    return _COMPARING.isdisjoint(other.vocabulary) and not any(word.startswith("dif") for word in other.words)

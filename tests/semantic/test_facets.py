@@ -1,0 +1,78 @@
+"""What a thing is, an example of it, what may replace it: each is another question of the same thing."""
+
+from __future__ import annotations
+
+import pytest
+from apart import apart
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.guards.facets import facets
+from cachelayer.semantic.guards.relations import relations
+
+THINGS = ("webhook", "foreign key", "travel visa", "cover letter")
+ASKED = (
+    "What is a {}?",
+    "Give an example of a {}",
+    "What are the alternatives to a {}?",
+    "What are the risks of a {}?",
+    "When should I use a {}?",
+    "How do I make a {}?",
+)
+
+
+@given(st.sampled_from(THINGS), st.sampled_from(ASKED), st.sampled_from(ASKED))
+def test_each_question_of_a_thing_is_told_from_the_others(thing: str, one: str, other: str):
+    if one != other and not {one, other} <= {*ASKED[4:]} and {one, other} != {ASKED[3], ASKED[5]}:
+        assert apart(facets, one.format(thing), other.format(thing))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Explain the free plan", "How do I get the free plan?"),
+        ("What is a migraine?", "Do I need a scan for a migraine?"),
+        ("What are the benefits of fasting?", "What are the risks of fasting?"),
+        ("What is a lease?", "List the types of a lease"),
+        ("What can I use instead of buttermilk?", "How do I make buttermilk?"),
+        ("What is the difference between soda and baking powder?", "Can I bake with soda and baking powder?"),
+        ("What is the latest version of Node?", "How do I update to the latest version of Node?"),
+        ("What is a stored procedure?", "What is a stored procedure good for in Oracle?"),
+    ],
+)
+def test_what_it_is_what_it_does_and_how_it_differs_are_other_questions(one: str, other: str):
+    assert apart(facets, one, other) and apart(relations, one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is a webhook?", "Explain what a webhook is"),
+        ("What is photosynthesis?", "Define photosynthesis"),
+        ("What is photosynthesis?", "How does photosynthesis work?"),
+        ("What is a webhook?", "What is the meaning of webhook?"),
+        ("What is a webhook?", "Can you explain webhooks?"),
+        ("My doctor was in a rush. What is cholesterol?", "What is cholesterol?"),
+        ("What are the advantages of leasing?", "What are the benefits of leasing?"),
+        ("What are the advantages of leasing a car?", "Should I lease a car?"),
+        ("Give examples of renewable energy", "What are renewable energies?"),
+        ("What are the alternatives to butter?", "What can I use instead of butter?"),
+        ("What's the diff between http and https", "What is the difference between HTTP and HTTPS?"),
+        ("What is the difference between a virus and a germ?", "How does a virus differ from a germ?"),
+        ("What is the area of a circle?", "How do I calculate the area of a circle?"),
+        ("What is the best way to peel an egg?", "How do I peel an egg?"),
+    ],
+)
+def test_the_same_question_of_a_thing_in_other_words_is_not(one: str, other: str):
+    assert not apart(facets, one, other)
+
+
+FRAGMENTS = (
+    "|?|how|how did|what|what is|what can|what are the|write|write a|write about|prove|is|is this|is this a|explain"
+    "|explain the|example of|instead of|difference between|15% 80|suggest|suggest a|how do i|how to|5 apples changed"
+)
+
+
+@given(*2 * [st.sampled_from(FRAGMENTS.split("|"))])
+def test_fragments_of_requests_are_no_trouble(one: str, other: str):
+    apart(relations, one, other)
