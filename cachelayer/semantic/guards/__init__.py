@@ -33,6 +33,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   pointing        this story / a story
   predicates      to be / to have, to get / to give
   rates           how often
+  reports         what happened / a question
   searches        searches and orders, of which one says more
   sides           another end or side: start / end, left of / below
   statements      long statements with other words

@@ -38,6 +38,7 @@ from .plain import Guard
 from .pointing import pointing
 from .predicates import predicates
 from .rates import rates
+from .reports import reports
 from .searches import searches
 from .sides import sides
 from .statements import statements
@@ -249,7 +250,7 @@ ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored,
     phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
-    agents, furthered, figures, facets, pointing, sums,
+    agents, furthered, figures, facets, pointing, sums, reports,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (
