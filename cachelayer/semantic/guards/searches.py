@@ -52,7 +52,8 @@ IDLE: Final = frozenset(
         try trying keep interested learn know report perform revert reset begin immediately ahead problem share
         inform level bank resource resources connect remember initiate apply reorder hands tell rate mode once
         human word words common general main brief overview author band singer artist film films movie movies
-        season cleaner algorithm television between using style happening happen watch ride tune tunes""".split(),
+        season cleaner algorithm television between using style happening happen watch ride tune tunes
+        write draft compose create generate""".split(),
     )
 )
 """What only asks, or goes without saying."""

@@ -9,12 +9,15 @@ from ..text.commands import COMMANDS
 from ..text.frames import BESIDE, FRAMES, TELLING
 from ..text.lexemes import NONE, stem
 from ..text.lexicon import FUNCTION_WORDS
+from ..text.making import MAKING
 from ..text.phrasebook import ANY, phrasebook
 from ..text.reading import Reading
 from ..text.repeats import CONTRACTED
 from ..text.variants import FORMS, NAMES
 
-_FREE: Final = FUNCTION_WORDS.union(FRAMES, TELLING, BESIDE, COMMANDS, CONTRACTED, FORMS, FORMS.values())
+_FREE: Final = FUNCTION_WORDS.union(
+    FRAMES, TELLING, BESIDE, COMMANDS, MAKING, CONTRACTED, FORMS, FORMS.values()
+)
 """Words that may come, go or be others."""
 APART: Final = 8
 """Words of one text alone, besides these, at most."""

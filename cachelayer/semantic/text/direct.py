@@ -101,7 +101,7 @@ def _by_person(words: list[str], plain: list[str], at: int, asking: list[str]) -
         return [*asking, "do", *who, *words[at + 1 :]]
     if not verb.endswith("s") or verb.endswith("ss"):
         return []
-    return [*asking, "does", *who, _plain(verb), *words[at + 2 :]]
+    return [*asking, "does", *who, infinitive(verb), *words[at + 2 :]]
 
 
 def _helped(
@@ -117,7 +117,7 @@ def _helped(
     return [*asking, verb, *who, *words[at + 1 :]]
 
 
-def _plain(verb: str) -> str:
+def infinitive(verb: str) -> str:
     """'works' is 'work', 'goes' 'go', 'carries' 'carry'."""
     if verb.endswith("ies") and len(verb) > 4:
         return verb[:-3] + "y"

@@ -14,6 +14,7 @@ from .frames import LONGEST as FRAMED
 from .frames import framed
 from .lexemes import NONE
 from .lexicon import CHATTER, GREETINGS, PLEASANTRIES
+from .making import making
 from .parts import Parts, parts_of
 from .repeats import core
 from .signature import Signature, signature
@@ -125,6 +126,8 @@ class Reading:
         spelling = self._table.spelling
         if not self.signature.english or len(self.said) > FRAMED or self.signature.formal:
             return self.core
+        if text := making(self.said, spelling.common):
+            return core(text, signature(text, self._table.lexemes).words, spelling)
         text = framed(self.said, spelling.common)
         if text == self.said:
             return unvaried(self.core)
