@@ -28,7 +28,7 @@ from cachelayer.semantic.guards.relations import ANYWHERE, NEARBY, nearby
 from cachelayer.semantic.guards.slots import slot
 from cachelayer.semantic.guards.strangers import compounds, strangers
 from cachelayer.semantic.pairs.features import features
-from cachelayer.semantic.pairs.verifier import repeats
+from cachelayer.semantic.pairs.repeated import repeats
 from cachelayer.semantic.text.reading import Reading
 from cachelayer.semantic.text.reading_cache import ReadingCache
 from cachelayer.semantic.text.words import Words, words

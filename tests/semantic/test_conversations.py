@@ -76,6 +76,20 @@ def test_small_talk_changes_nothing() -> None:
     assert 1.0 - judge(SHOP, chatty)[0] <= 0.1
 
 
+FRAMED = [
+    ("Show sales by month", "Can you show me sales by month?"),
+    ("How do I install it?", "How can I install it?"),
+    ("Write a function in Python that sorts a list", "I need a Python function to sort a list"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), FRAMED)
+def test_earlier_turns_in_another_frame_change_nothing(one: str, other: str) -> None:
+    before, now = (turns(said, "Here it is.", "now sorted", "Done.") for said in (one, other))
+    p, _ = judge(before, now, "in red please")
+    assert 1.0 - p < 0.01
+
+
 def test_case_and_punctuation_of_earlier_turns_change_nothing() -> None:
     plain = tuple(Turn(t.role, t.text.lower().rstrip("?")) for t in SHOP)
     assert 1.0 - judge(SHOP, plain)[0] <= 0.1

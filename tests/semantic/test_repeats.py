@@ -61,6 +61,10 @@ def test_a_greeting_thanks_small_letters_stops_and_a_slip_of_the_pen_leave_a_req
         ("Wie kündige ich mein Abo?", "Hallo, wie kündige ich mein Abo"),
         ("Are reutrns from Norway free?", "are retruns from Norway free"),
         ("What does error E12 on my Hub mean? Thanks!", "what does error E12 on my hub mean"),
+        ("yes", "Yes please!"),
+        ("No", "no thanks"),
+        ("3 days", "3 days please"),
+        ("another one", "Another one, please"),
     ],
 )
 def test_so_do_a_mark_that_the_words_make_needless_and_slips_on_both_sides(text: str, other: str) -> None:
@@ -101,6 +105,11 @@ def test_so_do_a_mark_that_the_words_make_needless_and_slips_on_both_sides(text:
         ("What does the US import?", "what does us import, and The rest?"),
         ("print xs[2:] of it", "print xs[:2] of it"),
         ("Thanks!", "Hello!"),
+        ("yes", "no"),
+        ("yes", "yes?"),
+        ("3 days", "4 days"),
+        ("yes", "thanks"),
+        ("Turkey", "turkey"),
     ],
 )
 def test_what_asks_for_something_else_is_no_repeat(text: str, other: str) -> None:

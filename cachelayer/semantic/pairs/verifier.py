@@ -14,7 +14,7 @@ The weights come from benchmarks/decide/train_pairs.py, train_close.py and train
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import Final
 
 from ...types import Candidate, Query, Turn
@@ -30,17 +30,15 @@ from ..guards.strangers import compounds, strangers
 from ..text.phrasebook import phrasebook
 from ..text.reading import Reading
 from ..text.reading_cache import ReadingCache
-from ..text.repeats import akin
 from ..text.signature import Signature
-from ..text.slips import moved, respaced, slipped
-from ..text.unaccented import retyped
 from ..text.words import Words, words
 from ..weights import load_judge
-from .contexts import measures, serious, stands
+from .contexts import Said, measures, serious, stands
 from .features import features
 from .late_interaction import CLOSER
 from .reframed import reframed
 from .reordered import reordered
+from .repeated import may_repeat, repeats
 
 REMEMBERED: Final = 16 * 2**20
 """Bytes of texts' readings that are kept: about 20,000 questions."""
@@ -139,7 +137,7 @@ class PairVerifier:
             if c.turns != query.turns:
                 continue
             theirs, vocabulary = self._readings.words(c.text, table)
-            if _may_repeat(mine, c.text, theirs, vocabulary) and repeats(mine, self._read(c.text)):
+            if may_repeat(mine, c.text, theirs, vocabulary) and repeats(mine, self._read(c.text)):
                 return c
         return None
 
@@ -161,7 +159,7 @@ class PairVerifier:
         for c in candidates:
             other = self._read(c.text)
             said = other.signature
-            if _may_repeat(mine, c.text, said.words, said.vocabulary) and repeats(mine, other):
+            if may_repeat(mine, c.text, said.words, said.vocabulary) and repeats(mine, other):
                 out.append((REPEATED, ""))
                 continue
             if reordered(mine, other):
@@ -207,7 +205,7 @@ class PairVerifier:
         if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
             return 0.0, guard or "context"
         a, b = (serious(turns, self._read, alone=alone) for turns in (mine, other))
-        if not a and not b:
+        if (not a and not b) or _alike(a, b):
             return p, guard
         both = p * load_judge("talks").probabilities([measures(a, b, load_judge("turns").logits, words())])[0]
         return both, guard or ("context" if both < DOUBTFUL else "")
@@ -216,45 +214,18 @@ class PairVerifier:
         return self._readings.get(text, words())
 
 
-def _may_repeat(mine: Reading, text: str, theirs: Sequence[str], vocabulary: Set[str]) -> bool:
-    """Whether a text may be the same request, typed differently, by a look that costs a tenth of `repeats`.
-
-    `theirs`: its words, and those as a set.
-    """
-    said = mine.signature
-    if len(said.words) == len(theirs) and _retyped(said, theirs):
-        return True
-    return (abs(len(mine.text) - len(text)) <= 1 and moved(mine.text, text)) or akin(
-        said.vocabulary, vocabulary
+def _alike(a: Sequence[Said], b: Sequence[Said]) -> bool:
+    """Whether all turns say the same, in one frame or another: 'Show me sales' / 'Can you show me sales?'."""
+    return len(a) == len(b) and all(
+        who == role and (x is y or _same(x, y)) for (who, x, _), (role, y, _) in zip(a, b, strict=True)
     )
 
 
-def repeats(a: Reading, b: Reading) -> bool:
-    """Whether the texts are the same request, typed differently."""
-    if not a.core or not b.core:
+def _same(a: Reading, b: Reading) -> bool:
+    if a.signature.formal != b.signature.formal:
         return False
-    spelling = words().spelling
-    if not (a.core == b.core or slipped(a, b, spelling) or respaced(a, b, spelling) or _accented(a, b)):
-        return False
-    if any(guard(a.signature, b.signature) for name, guard in GUARDS if name in FACTS):
-        return False
-    return not mentions(a, b)
-
-
-def _accented(a: Reading, b: Reading) -> bool:
-    """One text of another language with and without its accents, by which alone it may be known as such."""
-    if a.signature.english and b.signature.english:
-        return False
-    if retyped(a.core, b.core):
-        return True
-    return (a.core[-1] == "?") is (b.core[-1] == "?") and retyped(a.signature.words, b.signature.words)
-
-
-def _retyped(mine: Signature, others: Sequence[str]) -> bool:
-    """Whether as many words may be one text of another language, with and without accents."""
-    if mine.english and all(map(str.isascii, (*mine.words, *others))):
-        return False
-    return retyped(mine.words, others)
+    table = words()
+    return repeats(a, b) or (reframed(a, b) and not forbidding(a, b, table) and not late(a, b, table))
 
 
 def _late(a: Reading, b: Reading, cosine: float, p: float, scene: bool) -> tuple[float, str]:

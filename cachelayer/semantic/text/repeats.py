@@ -10,17 +10,19 @@ what is asked. What numbers, dates, identifiers and capitals say is the guards' 
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
+from .lexicon import CARDINALS
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
 from .spelling import LEAST as SLIPPED
 from .spelling import Spelling
 
 LEAST: Final = 3
-"""Words that must be left."""
+"""Words that must be left, but of a reply."""
+_REPLIES: Final = frozenset("yes yeah yep yup sure no nope nah one".split())
 SLIPS: Final = 3
 """Words of a text at most that are taken for slips; the third where they are every third at most."""
 SHORT: Final = 4
@@ -136,11 +138,17 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
         left = _bare_end(left, len(last[1].split()), text)
     if not _EXPANDED.keys().isdisjoint(left):
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
-    if len(left) < LEAST:
+    short = len(left) < LEAST
+    if short and not replies(left):
         return ()
-    if spelling is not None and SPELLED.isdisjoint(left):
+    if spelling is not None and not short and SPELLED.isdisjoint(left):
         left = _mended(left, text, spelling)
     return (*left, "?") if "?" in text and not _asks(left, text) else tuple(left)
+
+
+def replies(words: Sequence[str]) -> bool:
+    """Whether a few words answer a question: 'yes', 'three days'."""
+    return any(word in _REPLIES or word in CARDINALS or word[0].isdigit() for word in words)
 
 
 def few(words: int) -> int:
@@ -191,11 +199,13 @@ def _bare(words: list[str], text: str, spelling: Spelling | None) -> list[str]:
 def _bare_end(words: list[str], most: int, text: str) -> list[str]:
     """Without thanks among the last `most` words."""
     stops: list[str] = []
-    while len(words) > LEAST and 0 < (size := _closing(words)) <= most:
+    least = LEAST if _REPLIES.isdisjoint(words[:1]) else 1  # 'no thanks'
+    while len(words) > least and 0 < (size := _closing(words)) <= most:
         stops = stops or [""] + [found[1] for found in _STOP.finditer(text) if _LETTER.search(found[0])]
         before, end = (stops[-size - 1], stops[-1]) if size < len(stops) else ("", "")
         last = words[-size - 1] if size < len(words) else ""
-        if not own(words[-size:], last, before, end, languages=speaks_of_languages(words)):
+        thanks = least == 1 and size == len(words) - 1
+        if not thanks and not own(words[-size:], last, before, end, languages=speaks_of_languages(words)):
             break
         words, most, stops = words[:-size], most - size, stops[:-size]
     return words
