@@ -1,7 +1,7 @@
 """Numbers spelled out in several words.
 
-'half past six' is 6:30, 'half an hour' 30 minutes, 'two and a half' 2.5; and 'order no.' is an order's number, not a
-refusal.
+'half past six' is 6:30, 'half an hour' 30 minutes, 'two and a half' 2.5, 'two-factor authentication' 2FA; and 'order
+no.' is an order's number, not a refusal.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _NUMBERED: Final = re.compile(
     r"(?:\.|(?=\s*(?:[#:]?\s*\d|\?|$)))",
     re.IGNORECASE,
 )
+_FACTORS: Final = re.compile(r"\b(?:two|2)[- ]factor +auth(?:entication)?\b", re.IGNORECASE)
 _HOW_TO: Final = re.compile(r"\b(how) 2 (?=[a-z])", re.IGNORECASE)
 
 
@@ -45,6 +46,8 @@ def joined(text: str) -> str:
         text = _HALF.sub(_half, _AND_A_HALF.sub(_and_a_half, text))
     if " no" in text or " No" in text:
         text = _NUMBERED.sub(r"\1 number", text)
+    if "actor" in text:
+        text = _FACTORS.sub("2fa", text)
     return _HOW_TO.sub(r"\1 to ", text) if "ow 2 " in text else text
 
 
