@@ -52,6 +52,7 @@ def test_what_it_is_what_it_does_and_how_it_differs_are_other_questions(one: str
         ("What is photosynthesis?", "How does photosynthesis work?"),
         ("What is a webhook?", "What is the meaning of webhook?"),
         ("What is a webhook?", "Can you explain webhooks?"),
+        ("What is a normal pulse?", "What is considered a normal pulse?"),
         ("My doctor was in a rush. What is cholesterol?", "What is cholesterol?"),
         ("What are the advantages of leasing?", "What are the benefits of leasing?"),
         ("What are the advantages of leasing a car?", "Should I lease a car?"),

@@ -55,6 +55,7 @@ _FRAMING: Final = frozenset(map(stem, "use using used good idea case cases need 
 _WEIGHED: Final = frozenset(("advantage", "disadvantage"))
 _APART: Final = frozenset(("example", "alternative"))
 _COURSES: Final = frozenset(("how", "when", "where", "who"))
+_OWNING: Final = frozenset("of for with to behind".split())
 _ARE: Final = ("what", "are")
 _INSTANCES: Final = {stem("example")}
 _LISTS: Final = frozenset("list name give show tell".split())
@@ -123,12 +124,14 @@ def _defines(one: Signature, other: Signature) -> bool:
         return other.question == "how" and not _PERSONS.isdisjoint(other.words[1:4])
     if one.words[:2] == _ARE and extra == _INSTANCES:
         return False  # 'What are fossil fuels?' may be 'Give examples of fossil fuels'
-    return extra.isdisjoint(_MEANT) and not (other.question == "what" and _a_thing(other, every=True))
+    if _asks_what(other) and _OWNING.isdisjoint(other.vocabulary):
+        return False  # 'What is considered a fever?' may be 'What is a fever?'
+    return extra.isdisjoint(_MEANT)
 
 
 def _does(one: Signature, other: Signature) -> bool:
     """'What is the latest version?' / 'How do I update to the latest version?'."""
-    if one.words[0] not in _WHATS and (one.words[0] != "what" or _BEING.isdisjoint(one.words[1:2])):
+    if not _asks_what(one):
         return False
     verb = other.words[2:3] if other.words[:2] == ("how", "to") else other.words[3:4]
     if _DOING.isdisjoint(verb) or _PERSONS.isdisjoint(other.words[1:3]):
@@ -136,21 +139,20 @@ def _does(one: Signature, other: Signature) -> bool:
     return one.stems < other.stems and stem(verb[0]) not in one.stems and _WAYS.isdisjoint(one.vocabulary)
 
 
-def _a_thing(s: Signature, *, every: bool = False) -> bool:
-    """Whether it asks what a thing is. `every`: 'the' thing, too, of which it may ask the value."""
-    words, told = s.words, s.words[0] in _DEFINING
-    start = (
-        1
-        if told or words[0] in _WHATS
-        else 2
-        if words[0] == "what" and not _BEING.isdisjoint(words[1:2])
-        else 0
-    )
-    if not start:
+def _asks_what(s: Signature) -> bool:
+    return s.words[0] in _WHATS or (s.words[0] == "what" and not _BEING.isdisjoint(s.words[1:2]))
+
+
+def _a_thing(s: Signature) -> bool:
+    """Whether it asks what a thing is; of 'the' thing one may ask the value."""
+    told = s.words[0] in _DEFINING
+    if not told and not _asks_what(s):
         return False
-    if words[start : start + 1] and words[start] in (_DEFINITE if told or every else _ARTICLES):
+    start = 1 if told or s.words[0] in _WHATS else 2
+    if not (_DEFINITE if told else _ARTICLES).isdisjoint(s.words[start : start + 1]):
         start += 1
-    return 0 < len(words) - start <= _LONGEST and len(words) - start == len(s.content) - told
+    named = len(s.words) - start
+    return 0 < named <= _LONGEST and named == len(s.content) - told
 
 
 def _differ(one: Signature, other: Signature) -> bool:
