@@ -31,7 +31,8 @@ _OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
 _BEING: Final = frozenset(("is", "are", "was", "were"))
 _MAY: Final = frozenset(("can", "could", "should"))
 _PERSONS: Final = frozenset(("i", "we", "you"))
-_IMPERSONAL: Final = frozenset(("there", "it"))
+_FACTS: Final = _BEING.union(("does", "did", "has"))
+_IMPERSONAL: Final = frozenset("there possible anything something anybody anyone".split())
 """'Is there something I can take?' is 'What can I take?'."""
 _WAYS: Final = frozenset(("how", "where"))
 _LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
@@ -102,7 +103,7 @@ def _apart(one: Signature, other: Signature) -> bool:
     if other.question in _WAYS:
         return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
     if other.question == "what":
-        if one.words[0] in _BEING and _IMPERSONAL.isdisjoint(one.words[1:2]) and _may(other.words):
+        if one.words[0] in _FACTS and _IMPERSONAL.isdisjoint(one.words[:4]) and _may(other.words):
             return True
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
