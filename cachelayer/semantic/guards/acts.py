@@ -58,8 +58,8 @@ _NOUNS: Final = {
         for pair in """summary/summarize translation/translate explanation/explain description/describe list/list
         comparison/compare evaluation/evaluate assessment/assess review/review critique/critique correction/correct
         suggestion/suggest recommendation/recommend reservation/reserve booking/book cancellation/cancel copy/copy
-        plan/plan outline/outline draft/draft paraphrase/paraphrase quiz/quiz test/test proof/prove answer/answer reply/answer
-        response/answer drawing/draw sketch/draw""".split()
+        plan/plan outline/outline draft/draft paraphrase/paraphrase quiz/quiz test/test proof/prove
+        answer/answer reply/answer response/answer drawing/draw sketch/draw""".split()
     )
 }
 """'Write a summary of it' is 'summarize it'."""

@@ -35,6 +35,7 @@ from ..text.words import Words, words
 from ..weights import load_judge
 from .contexts import Said, measures, serious, stands
 from .features import features
+from .heads import behind_one_head
 from .late_interaction import CLOSER
 from .reframed import reframed
 from .reordered import reordered
@@ -165,18 +166,29 @@ class PairVerifier:
             if reordered(mine, other):
                 other = mine
             guard = forbidding(mine, other, table)
+            headed = guard in ("", "slot") and self._headed(mine.text, other.text)
+            if headed:
+                guard = ""
             if not guard and not query.turns and requests(mine.signature, other.signature):
                 guard = "relations"
             out.append((0.0, guard))
             if not guard:
                 scene = scenic(mine, other, table)
-                alike = mine if scene or reframed(mine, other) else other
+                alike = mine if scene or headed or reframed(mine, other) else other
                 asked.append((len(out) - 1, c, other, scene, features(mine, alike, c.similarity, table)))
                 measured.append(further if c.entry == closely and alike is other else None)
         judged = probabilities([row for *_, row in asked], measured) if asked else []
         for (at, c, other, scene, _), p in zip(asked, judged, strict=True):
             out[at] = _late(mine, other, c.similarity, p, scene)
         return out
+
+    def _headed(self, text: str, other: str) -> bool:
+        """Whether both say the same behind one head, however that is framed."""
+        rest = behind_one_head(text, other)
+        if rest is None:
+            return False
+        a, b = map(self._read, rest)
+        return reframed(a, b) and not forbidding(a, b, words()) and not late(a, b, words())
 
     def _in_context(
         self, query: Query, candidates: Sequence[Candidate], judged: list[tuple[float, str]]

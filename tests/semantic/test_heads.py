@@ -1,0 +1,54 @@
+"""Two questions behind one head are compared as two questions; what is shown behind a head is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.pairs.heads import behind_one_head
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.types import Candidate, Query
+
+ZERO = np.zeros(384, np.float32)
+PASSAGE = "Passage: The hotel has a pool and a small restaurant. Breakfast is included, and so is parking behind the "
+HOUSE = (
+    PASSAGE + "house, where pets may stay for ten euros a night if somebody looks after them.\n\nQuestion: "
+)
+
+
+def risk(one: str, other: str) -> float:
+    return 1.0 - PairVerifier().judge(Query(one, ZERO), [Candidate(1, 0.98, other, None)])[0][0]
+
+
+def test_one_question_in_two_frames_is_one_behind_a_long_head():
+    assert risk(HOUSE + "Is breakfast included?", HOUSE + "Does the price include breakfast?") < 0.01
+    assert risk(HOUSE + "How do I park there?", HOUSE + "How can I park there?") < 0.01
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (HOUSE + "Is breakfast included?", HOUSE + "Is parking included?"),
+        (
+            HOUSE + "Is breakfast included?",
+            HOUSE.replace("Breakfast is", "Breakfast is not") + "Is breakfast included?",
+        ),
+    ],
+)
+def test_another_question_and_another_passage_are_not(one: str, other: str):
+    assert risk(one, other) > 0.1
+
+
+@given(
+    st.lists(
+        st.sampled_from(["Question: ", "Q:", "\n", "how do I", "open it", "?", ": ", "say "]), max_size=9
+    ),
+    st.data(),
+)
+def test_what_is_left_ends_both_texts(parts: list[str], data: st.DataObject):
+    a = "".join(parts)
+    b = "".join(data.draw(st.permutations(parts)))
+    if found := behind_one_head(a, b):
+        assert a.rstrip().endswith(found[0]) and b.rstrip().endswith(found[1])
