@@ -30,6 +30,7 @@ Is it the same request in other words? (`Reading.plain`)
 
 frames          'what do I have to do to' asks 'how do I'
   commands        'list the risks' asks 'what are the risks', 'count the users' how many there are
+making          'I need a poem' is 'write a poem'
 variants        applies the phrasebook
 phrasebook      reads phrasebook.txt: phrases and sentences that say the same
 particles       'turn the lights on' is 'turn on the lights'
