@@ -126,5 +126,7 @@ def test_whether_it_is_so_is_not_what_can_be_done():
     assert apart(inquiries, "Is a fever of 39 dangerous?", "What can I take for a fever of 39?")
     assert apart(inquiries, "Does it rain a lot in Vienna?", "What can I do in Vienna when it rains?")
     assert not apart(inquiries, "Does anything help against hiccups?", "What can I do against hiccups?")
+    assert apart(inquiries, "What happens if I change my plan?", "Do I have to pay to change my plan?")
+    assert not apart(inquiries, "What happens if I change my plan?", "Do I lose my data if I change my plan?")
     assert apart(inquiries, "Do I need an API key?", "In which cases do I need an API key?")
     assert not apart(inquiries, "Is there something I can take for a fever?", "What can I take for a fever?")

@@ -34,6 +34,11 @@ _PERSONS: Final = frozenset(("i", "we", "you"))
 _FACTS: Final = _BEING.union(("does", "did", "has"))
 _IMPERSONAL: Final = frozenset("there possible anything something anybody anyone".split())
 """'Is there something I can take?' is 'What can I take?'."""
+_IF: Final = (("what", "happens", "if"), ("what", "happens", "when"))
+_WEIGHED: Final = frozenset("should can may must do".split())
+_RESULTS: Final = frozenset(
+    "if when unless without happen happens consequence consequences effect effects affect lose cost costs".split()
+)
 _WAYS: Final = frozenset(("how", "where"))
 _LEAVE: Final = frozenset("allowed permitted legal legally lawful illegal forbidden prohibited".split())
 _POINTING: Final = frozenset(("a", "an", "the"))
@@ -103,10 +108,19 @@ def _apart(one: Signature, other: Signature) -> bool:
     if other.question in _WAYS:
         return (_weighed(one) and _LEAVE.isdisjoint(other.vocabulary)) or _placed(one, other)
     if other.question == "what":
+        if other.words[:3] in _IF and _weighing(one):
+            return True
         if one.words[0] in _FACTS and _IMPERSONAL.isdisjoint(one.words[:4]) and _may(other.words):
             return True
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
     return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+
+
+def _weighing(s: Signature) -> bool:
+    """'Should I cancel it?', 'Do I have to pay to cancel it?'; not 'Do I lose anything if I cancel it?'."""
+    return (
+        s.words[0] in _WEIGHED and not _PERSONS.isdisjoint(s.words[1:2]) and _RESULTS.isdisjoint(s.vocabulary)
+    )
 
 
 def _may(words: tuple[str, ...]) -> bool:
