@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
-from ..text.frames import OWN_ACTS
 from ..text.lexemes import stem
 from ..text.signature import ASKING, Signature
 
@@ -36,7 +35,7 @@ _MEANT: Final = frozenset(
 _KINDS: Final = frozenset(("when", "where", "yesno"))
 """Questions that ask for no thing, whatever their words."""
 _LEARNING: Final = frozenset("calculate check convert measure find view show achieve improve contact".split())
-_DOING: Final = OWN_ACTS.union("make use practice learn teach become".split()) - _LEARNING
+_DOING: Final = lx.OWN_ACTS.union("make use practice learn teach become".split()) - _LEARNING
 """'How do I calculate the area?' asks what it is."""
 _WAYS: Final = frozenset("like way ways good best command code process procedure formula".split())
 _PERSONS: Final = frozenset("i we you one to".split())

@@ -12,6 +12,7 @@ from typing import Final
 
 from .commands import asking
 from .direct import direct
+from .lexicon import OWN_ACTS
 from .repeats import SPELLED
 
 LONGEST: Final = 300
@@ -52,21 +53,6 @@ _PASSIVE: Final = _begins(
     r"how (can|could|should) (?!(?:i|we|you|he|she|they|it|this|that|there)\b)"
     r"([^\s,.;:?!]+(?: [^\s,.;:?!]+){0,5}) be ([a-z]{3,})( (?:up|off|on|out|down|back))?(?![\w'-])"
 )
-OWN_ACTS: Final = frozenset(
-    """achieve activate add adjust amend apply approve arrange assemble assign attach avoid back book build buy
-    calculate cancel change check claim clean clear close collect combine compile compress configure confirm
-    connect contact convert cook correct create customize deactivate debug delete deploy deposit detach develop
-    disable disconnect display dispute divide do download draw edit enable exchange export extend file fill
-    filter find fit fix format fund generate grow implement import improve increase insert install invest join
-    keep key link load make manage measure merge modify mount move open optimize order organize pack paint pair
-    pause pay plan plant play prevent print process program proofread protect prove put reactivate rebuild
-    recover recycle redeem redirect reduce refund register reinstall remove rename renew rent repair replace
-    report request reschedule reset resize resolve restart restore resume return reverse rotate save scan
-    schedule search secure send set ship shorten show simplify solve sort split start stop store submit switch
-    sync synchronize test transfer translate treat turn uninstall unlink unlock unsubscribe update upgrade upload
-    validate verify view wash withdraw write""".split()
-)
-"""What people ask how to do themselves. Who asks how an account can be hacked does not want to."""
 _HOW: Final = _begins(
     rf"how {_DO} (?:i|we|one) go about (?=[a-z]+ing\b)",
     rf"how (?:can|could|would) (?:i|we|one) (?!{_BEFALLING})",

@@ -199,3 +199,18 @@ CHATTER: Final = FUNCTION_WORDS | PLEASANTRIES | _SMALL_TALK
 CONSENTS: Final = _words(
     "yes yeah yep yup sure correct right course absolutely definitely please do did have am fine"
 )
+OWN_ACTS: Final = _words(
+    """achieve activate add adjust amend apply approve arrange assemble assign attach avoid back book build buy
+    calculate cancel change check claim clean clear close collect combine compile compress configure confirm
+    connect contact convert cook correct create customize deactivate debug delete deploy deposit detach develop
+    disable disconnect display dispute divide do download draw edit enable exchange export extend file fill
+    filter find fit fix format fund generate grow implement import improve increase insert install invest join
+    keep key link load make manage measure merge modify mount move open optimize order organize pack paint pair
+    pause pay plan plant play prevent print process program proofread protect prove put reactivate rebuild
+    recover recycle redeem redirect reduce refund register reinstall remove rename renew rent repair replace
+    report request reschedule reset resize resolve restart restore resume return reverse rotate save scan
+    schedule search secure send set ship shorten show simplify solve sort split start stop store submit switch
+    sync synchronize test transfer translate treat turn uninstall unlink unlock unsubscribe update upgrade upload
+    validate verify view wash withdraw write"""
+)
+"""What people ask how to do themselves. Who asks how an account can be hacked does not want to."""

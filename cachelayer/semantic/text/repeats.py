@@ -14,6 +14,7 @@ from collections.abc import Sequence, Set
 from itertools import pairwise
 from typing import Final
 
+from .given import FOR_ME, for_me, given
 from .lexicon import CARDINALS
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
@@ -121,7 +122,7 @@ _PASSED_OVER: Final = frozenset(
     for same in phrases.values()
     for phrase in same
     for word in phrase
-).union(PLEASE, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
+).union(PLEASE, FOR_ME, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
 """Words that may go, come or be written otherwise."""
 
 
@@ -136,6 +137,14 @@ def core(text: str, words: tuple[str, ...], spelling: Spelling | None) -> tuple[
         left = _without_please(_bare(left, text, spelling))
     elif not _MEANING.isdisjoint(left) and _POINTING.isdisjoint(left) and (last := _LAST.search(text)):
         left = _bare_end(left, len(last[1].split()), text)
+    elif order := given(left, text):
+        if len(order) < len(left):
+            text = text.rstrip(" ?!.")  # 'Could you translate this letter?' asks for no answer
+        left = order
+        while len(left) > LEAST and (size := _closing(left) or int(left[-1] in PLEASE)) > 0:
+            left = left[:-size]
+    if len(left) > LEAST and for_me(left):
+        left = left[:-2]
     if not _EXPANDED.keys().isdisjoint(left):
         left = [part for word in left for part in _EXPANDED.get(word, (word,))]
     short = len(left) < LEAST

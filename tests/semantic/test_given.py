@@ -1,0 +1,58 @@
+"""Manners around an order about a text that is given elsewhere are manners, though such an order speaks of words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cachelayer.semantic.pairs.verifier import PairVerifier
+from cachelayer.semantic.text.given import for_me
+from cachelayer.types import Candidate, Query
+
+VECTOR = np.zeros(4, np.float32)
+FRAMES = (
+    "{}",
+    "Please {}",
+    "{} please",
+    "{}, thanks!",
+    "{} for me",
+    "Could you {}?",
+    "would you please {} for me?",
+)
+ORDERS = (
+    "summarize this article",
+    "translate the following text into French",
+    "rewrite my letter in a formal tone",
+)
+
+
+def repeats(text: str, other: str) -> bool:
+    return PairVerifier().repeated(Query(text, VECTOR), [Candidate(1, 0.9, other, None)]) is not None
+
+
+@given(st.sampled_from(FRAMES), st.sampled_from(FRAMES), st.sampled_from(ORDERS))
+def test_an_order_about_a_given_text_is_one_however_politely_it_is_put(one: str, other: str, order: str):
+    assert repeats(one.format(order), other.format(order))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Summarize this article", "Summarize this articles"),
+        ("Translate this text: good morning", "Translate this text: good morning, please"),
+        ("Translate good morning into French", "Translate good morning, please into French"),
+        ("How do you say this text in French?", "How do you say this text in French, please?"),
+        ("Is coffee bad for me?", "Is coffee bad?"),
+        ("Milk is bad for me", "Milk is bad"),
+        ("Choose a gift for me", "Choose a gift for her"),
+    ],
+)
+def test_what_is_shown_or_asked_keeps_its_words(one: str, other: str):
+    assert not repeats(one, other) and not repeats(other, one)
+
+
+def test_whoever_orders_something_wants_it_for_himself():
+    assert repeats("Order the blue tent for me", "order the blue tent")
+    assert not for_me(["this", "works", "for", "me"])
