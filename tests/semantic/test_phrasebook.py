@@ -33,6 +33,8 @@ SAME = [
     ("Turn on the lights", "Switch the lights on"),
     ("Turn the living room lights off at 9", "Switch off the living room lights at 9"),
     ("Can you tell me a joke?", "Tell me a joke"),
+    ("How do I center a div in CSS?", "How do you center a div in CSS?"),
+    ("How do I export my contacts?", "Steps to export my contacts"),
     ("How do I turn on 2FA?", "How do I set up two-factor authentication?"),
     ("Where can I change my password?", "How do I change my password?"),
     ("Give me a list of unpaid orders", "List unpaid orders"),
