@@ -66,7 +66,17 @@ def test_another_thing_is_not(one: str, other: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "write", "write a", "I need a doctor", "Write please in French", "a poem", "give me a"]
+    "text",
+    [
+        "",
+        "write",
+        "write a",
+        "I need a doctor",
+        "Write please in French",
+        "a poem",
+        "give me a",
+        "Give me a summary of this article",
+    ],
 )
 def test_what_orders_nothing_of_the_kind_is_left_alone(text: str):
     assert making(text, words().spelling.common) == ""

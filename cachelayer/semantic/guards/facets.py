@@ -17,6 +17,7 @@ from ..text.signature import ASKING, Signature
 _BEING: Final = frozenset("is are was were".split())
 _WHATS: Final = frozenset(("what's", "whats"))
 _DEFINING: Final = frozenset(("explain", "define"))
+_OPENING: Final = _WHATS.union(_DEFINING, ("what",))
 _ORDERING: Final = _DEFINING.union("give show tell write make create list name describe compare".split())
 _ASKED: Final = ASKING.union(_ORDERING, _WHATS)
 _ARTICLES: Final = frozenset(("a", "an"))
@@ -109,7 +110,7 @@ def _alone(asked: set[str], one: Signature, other: Signature) -> bool:
 
 def _defines(one: Signature, other: Signature) -> bool:
     """`one` asks what a thing is, `other` asks or orders something of it."""
-    if other.words[0] not in _ASKED:
+    if one.words[0] not in _OPENING or other.words[0] not in _ASKED:
         return False
     if not _a_thing(one):
         return other.question == "how" and _does(one, other)

@@ -29,13 +29,13 @@ _TIMES: Final = frozenset(
 
 def pointing(a: Signature, b: Signature) -> bool:
     """'This story' / 'a story'."""
-    if _THIS.isdisjoint(a.vocabulary ^ b.vocabulary):
+    if _THIS.isdisjoint(a.vocabulary) is _THIS.isdisjoint(b.vocabulary):
         return False
     return _general(a, b) or _general(b, a)
 
 
 def _general(given: Signature, other: Signature) -> bool:
-    if not _THIS.isdisjoint(other.vocabulary):
+    if _THIS.isdisjoint(given.vocabulary):
         return False
     if _judges(given.words) and _GIVEN.isdisjoint(other.vocabulary) and other.question != "yesno":
         return True

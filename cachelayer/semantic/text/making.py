@@ -31,9 +31,10 @@ _GOES_ON: Final = (
     "(?:to|for|about|that|which|who|whose|in|with|using|of|on|as|when|where|asking|inviting|thanking|announcing"
     "|explaining|declining)"
 )
+_LINKS: Final = "(?:of|for|to|from|in|on|at|by|about|with|this|that|the|my|your|our|which|who)"
 _ORDER: Final = re.compile(
     rf"(?:(?:please|hi|hey|hello)[, ]+)*{_ASKED}{_WRITTEN}"
-    rf" an? ((?:[\w+#'-]+ ){{0,3}}?{_KIND}(?: {_GOES_ON}\b.*?)?)(?:,? please)?[\s.?!]*$",
+    rf" an? ((?:(?!{_LINKS}\b)[\w+#'-]+ ){{0,3}}?{_KIND}(?: {_GOES_ON}\b.*?)?)(?:,? please)?[\s.?!]*$",
     re.IGNORECASE,
 )
 _TONGUE: Final = (
