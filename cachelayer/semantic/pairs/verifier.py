@@ -30,6 +30,7 @@ from ..guards.strangers import compounds, strangers
 from ..text.phrasebook import phrasebook
 from ..text.reading import Reading
 from ..text.reading_cache import ReadingCache
+from ..text.repeats import LEAST as LEAST_WORDS
 from ..text.signature import Signature
 from ..text.words import Words, words
 from ..weights import load_judge
@@ -276,4 +277,6 @@ def forbidding(a: Reading, b: Reading, table: Words) -> str:
         return "language"
     if courses(a, b, table):
         return "relations"
+    if a.signature.words == b.signature.words and len(a.core) < LEAST_WORDS and a.core != b.core:
+        return "question"  # 'yes' and 'yes?'
     return "slot" if slot(a, b, table) else ""

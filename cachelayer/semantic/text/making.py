@@ -22,21 +22,31 @@ _KIND: Final = f"(?:{_CODE}|" + "|".join(
     press_release newsletter resume cv)""".split()
 ).replace("_", " ")
 """What is there only once it is written."""
-_ASKED: Final = "(?:(?:can|could|would|will) you |i (?:want|need|would like) you to )?(?:please )?"
-_WRITTEN: Final = (
-    "(?:(?:help me (?:to )?)?(?:write|draft|compose|create|generate)(?: me| us)?"
-    "|give me|i need|i want|i'd like|i would like)"
+_WANTED: Final = (
+    "(?:function|script|query|regex|regexp|regular expression|one-liner|formula|dockerfile|makefile|unit test|email"
+    "|e-mail|letter|poem|haiku|limerick|sonnet|essay|speech|slogan|tagline|headline|caption|paragraph|outline"
+    "|press release|newsletter)"
 )
+"""Of these who needs one wants it written; a test, a class or a review may be wanted otherwise."""
+_ASKED: Final = "(?:(?:can|could|would|will) you |i (?:want|need|would like) you to )?(?:please )?"
+_WRITE: Final = "(?:help me (?:to )?)?(?:write|draft|compose|create|generate)(?: me| us)?"
+_NEED: Final = "(?:give me|i need|i want|i'd like|i would like)"
 _GOES_ON: Final = (
     "(?:to|for|about|that|which|who|whose|in|with|using|of|on|as|when|where|asking|inviting|thanking|announcing"
     "|explaining|declining)"
 )
 _LINKS: Final = "(?:of|for|to|from|in|on|at|by|about|with|this|that|the|my|your|our|which|who)"
-_ORDER: Final = re.compile(
-    rf"(?:(?:please|hi|hey|hello)[, ]+)*{_ASKED}{_WRITTEN}"
-    rf" an? ((?:(?!{_LINKS}\b)[\w+#'-]+ ){{0,3}}?{_KIND}(?: {_GOES_ON}\b.*?)?)(?:,? please)?[\s.?!]*$",
-    re.IGNORECASE,
-)
+
+
+def _order(verb: str, kind: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:(?:please|hi|hey|hello)[, ]+)*{_ASKED}{verb}"
+        rf" an? ((?:(?!{_LINKS}\b)[\w+#'-]+ ){{0,3}}?{kind}(?: {_GOES_ON}\b.*?)?)(?:,? please)?[\s.?!]*$",
+        re.IGNORECASE,
+    )
+
+
+_ORDERS: Final = (_order(_WRITE, _KIND), _order(_NEED, _WANTED))
 _TONGUE: Final = (
     "(python|java|javascript|typescript|go|golang|rust|c|ruby|php|kotlin|swift|scala|bash|sql|r|perl|vba)"
 )
@@ -50,7 +60,7 @@ MAKING: Final = frozenset("write draft compose create generate give need want li
 
 def making(text: str, known: Container[str]) -> str:
     """`text` in the commonest words, or '' if it orders nothing of the kind. `known`: words that there are."""
-    found = _ORDER.match(text)
+    found = next(filter(None, (order.match(text) for order in _ORDERS)), None)
     if found is None:
         return ""
 
