@@ -87,10 +87,13 @@ def moods(a: Signature, b: Signature) -> bool:
         return False
     if "yesno" in (a.question, b.question) and "" in (a.question, b.question) and _same_words(a, b):
         return True
-    return any(
-        _shown(x, y) or (x.words[0] not in _NEVER and (_apart(x, y) or _able(x, y) or _makes(x, y)))
-        for x, y in ((a, b), (b, a))
-    )
+    return _wants(a, b) or _wants(b, a)
+
+
+def _wants(a: Signature, b: Signature) -> bool:
+    if _shown(a, b):
+        return True
+    return a.words[0] not in _NEVER and (_apart(a, b) or _able(a, b) or _makes(a, b))
 
 
 def _same_words(a: Signature, b: Signature) -> bool:
@@ -177,10 +180,13 @@ def _wished(wishes: Signature, other: Signature) -> bool:
 
 def _shown(orders: Signature, other: Signature) -> bool:
     """'Show the taskbar' / 'What is the taskbar?'; but 'Show the prices' may be 'What are the prices?'."""
-    at, words = _spoken(orders.words, 0), other.words
-    if _SHOWING.isdisjoint(orders.words[at : at + 1]) or not _MINE.isdisjoint(orders.words[at + 1 : at + 2]):
+    words = other.words
+    if words[:2] not in _BEING or _SHOWING.isdisjoint(orders.vocabulary):
         return False
-    if words[:2] not in _BEING or len(other.content) > _SHORT or not _SAYS_WHICH.isdisjoint(words):
+    at = _spoken(orders.words, 0)
+    if orders.words[at] not in _SHOWING or not _MINE.isdisjoint(orders.words[at + 1 : at + 2]):
+        return False
+    if len(other.content) > _SHORT or not _SAYS_WHICH.isdisjoint(words):
         return False
     return other.stems <= orders.stems and not (words[2:3] == ("the",) and words[-1].endswith("s"))
 
