@@ -113,7 +113,9 @@ _MONTH_NAMES = (
 MONTHS: Final = {name: str(i + 1) for i, names in enumerate(_MONTH_NAMES) for name in names.split()}
 """Without 'march' and 'may', which are a verb and a modal far more often."""
 MONTHS_OR_VERBS: Final = {"march": "3", "may": "5"}
-_MONTH_AFTER: Final = frozenset("in of next since until till by during early late mid".split())
+_MONTH_AFTER: Final = frozenset(
+    "in of next since until till by during early late mid from for on before after through around".split()
+)
 
 
 def names_month(word: str, before: list[str]) -> bool:

@@ -116,6 +116,8 @@ class Scan:
     def digits(self, value: str, tail: str) -> None:
         self.flush_number()
         sign, self.minus = "-" if self.minus else "", False
+        if not tail and self.words and self.words[-1] in lx.MONTHS_OR_VERBS:
+            self.dates.add(lx.MONTHS_OR_VERBS[self.words[-1]])
         written = sign + ungrouped(value)
         self.words += (written, tail) if tail in lx.UNITS and tail != "%" else (written + tail,)
         if tail and tail not in lx.UNITS and tail not in _ORDINAL_TAILS:
@@ -123,8 +125,7 @@ class Scan:
             self.content.append(value + tail)
             self.role(value + tail)
             return
-        unit = "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, "")
-        self.add_number(sign + number(value), unit)
+        self.add_number(sign + number(value), "th" if tail in _ORDINAL_TAILS else lx.UNITS.get(tail, ""))
 
     def symbol(self, mark: str, leads: bool) -> None:
         """A unit before its number ('$5'), after it ('5 €'), or asked about by itself. `leads`: a digit follows."""
@@ -255,7 +256,7 @@ class Scan:
         if lexeme.date:
             further = self.words[-3:-1] in (["day", "after"], ["day", "before"])  # 'the day after tomorrow'
             self.dates.add(f"{self.words[-2]} {lexeme.date}" if further else lexeme.date)
-        elif lexeme.month and lx.names_month(low, self.words[-2:-1]):
+        elif lexeme.month and (named(raw, self.opening) or lx.names_month(low, self.words[-2:-1])):
             self.dates.add(lexeme.month)
         elif lexeme.figure:
             self.ids.add(low)
