@@ -150,7 +150,7 @@ class Policy(_Settings):
     """How many findable answers a principal may add per hour to a scope that others also write to; 0: no limit."""
     budgets: Budgets = field(default_factory=Budgets)
     sampled: bool = True
-    """Whether answers sampled at a temperature above 0 are cached."""
+    """Whether answers sampled at a temperature above 0, or at their provider's own, are cached."""
     variants: int = 1
     """How many different answers are kept for one request."""
     normalize: Normalize = field(default_factory=Normalize)

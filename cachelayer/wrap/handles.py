@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ConfigurationError
 from ..exact.keys.canonical import NotKeyable
-from ..exact.keys.identity import Identity
+from ..exact.keys.sampling import sampled
 from ..exact.memory.slot import Slot
 from ..flow.background import offloaded
 from ..keep.call import Call, Function, Scope
@@ -71,7 +71,7 @@ class Handle:
         function.keyed = True
         call.identity, call.canonical = identity, identity.canonical
         if not self._plain:
-            self._choose(call, identity)
+            self._choose(call)
         keeper = self._keeper
         call.digest = keeper.digest(call.canonical)
         call.since = keeper.epoch
@@ -81,12 +81,13 @@ class Handle:
                 call.reason = Reason.NO_STORE
         return call
 
-    def _choose(self, call: Call, identity: Identity) -> None:
+    def _choose(self, call: Call) -> None:
         """Which variant of the answer, and whether a sampled one may be cached."""
-        policy = self.function.policy
+        function, policy = self.function, self.function.policy
         if policy.variants > 1:
             call.canonical += _variant(int(self.engine.keeper.random() * policy.variants))
-        if not policy.sampled and self._sampled(identity.fields):
+        asked = None if policy.sampled else function.identifier.arguments(call.args, call.kwargs)
+        if asked is not None and sampled(asked, function.fn):
             call.reason = Reason.SAMPLED
 
     def _each(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Call]:
@@ -98,11 +99,6 @@ class Handle:
                 call.canonical = call.identity.canonical + _variant(n)
                 call.digest = self._keeper.digest(call.canonical)
             yield call
-
-    @staticmethod
-    def _sampled(fields: dict[str, Any]) -> bool:
-        temperature = fields.get("temperature", 1 if "messages" in fields else 0)
-        return bool(temperature)
 
     @property
     def scope(self) -> Scope | None:

@@ -5,6 +5,7 @@ parameters      arguments by the names of parameters
 meaning         which argument is compared by meaning
 normalize       what counts as the same text
 chat            requests in OpenAI's wire form
+sampling        whether an answer is sampled
 canonical       values to canonical JSON and bytes
 plain           the same for plain JSON values, fast
 members, classes   objects with named fields; classes as arguments
