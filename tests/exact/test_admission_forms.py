@@ -62,6 +62,48 @@ def test_answers_of_other_providers_in_their_own_forms_are_kept_only_if_they_end
             assert not has_tool_calls(form)
 
 
+def gemini(**candidate: Any) -> dict[str, Any]:
+    return {"candidates": [candidate], "usage_metadata": {"prompt_token_count": 3}}
+
+
+SAID: list[tuple[Reason | None, Any]] = [
+    (Reason.FILTERED, {"candidates": None, "prompt_feedback": {"block_reason": "SAFETY"}}),
+    (Reason.FILTERED, {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": {"promptTokenCount": 3}}),
+    (Reason.FILTERED, [{"candidates": None, "prompt_feedback": {"block_reason": "JAILBREAK"}}]),
+    (Reason.EMPTY_ANSWER, {"candidates": None, "prompt_feedback": None, "usage_metadata": {}}),
+    (Reason.EMPTY_ANSWER, gemini(content=None, finish_reason="STOP")),
+    (Reason.EMPTY_ANSWER, gemini(content={"role": "model", "parts": [{"text": ""}]}, finish_reason="STOP")),
+    (Reason.FILTERED, gemini(content=None, finish_reason="IMAGE_PROHIBITED_CONTENT")),
+    (Reason.INCOMPLETE, gemini(content=None, finish_reason="UNEXPECTED_TOOL_CALL")),
+    (None, gemini(content={"parts": [{"function_call": {"name": "f"}}]}, finish_reason="STOP")),
+    (None, gemini(content={"parts": [{"inline_data": {"data": b"png"}}]}, finish_reason="STOP")),
+    (
+        Reason.EMPTY_ANSWER,
+        {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "end_turn"},
+    ),
+    (None, {"output": {"message": {"content": [{"toolUse": {"name": "f"}}]}}, "stopReason": "tool_use"}),
+    (
+        Reason.EMPTY_ANSWER,
+        {"id": "1", "finish_reason": "COMPLETE", "message": {"role": "assistant", "content": []}},
+    ),
+    (Reason.INCOMPLETE, {"text": "", "finish_reason": "TIMEOUT"}),
+    (Reason.EMPTY_ANSWER, {"text": "", "finish_reason": "COMPLETE", "tool_calls": None}),
+    (None, {"text": "", "finish_reason": "COMPLETE", "tool_calls": [{"name": "f", "parameters": {}}]}),
+    (Reason.EMPTY_ANSWER, {"response": " ", "thinking": "so", "done": True, "done_reason": "stop"}),
+    (Reason.EMPTY_ANSWER, {"message": {"role": "assistant", "content": ""}, "done_reason": "load"}),
+    (None, {"message": {"content": "", "tool_calls": [{"function": {"name": "f"}}]}, "done_reason": "stop"}),
+    (None, {"candidates": []}),  # of no model: a search that found nobody
+]
+
+
+@pytest.mark.parametrize(("reason", "answer"), SAID)
+def test_answers_in_forms_of_their_own_that_say_nothing_are_not_kept(
+    reason: Reason | None, answer: Any
+) -> None:
+    for form in (answer, as_object(answer)):
+        assert admit(form) is reason
+
+
 def test_tokens_are_counted_in_the_words_of_gemini_and_of_bedrock() -> None:
     gemini = {"prompt_token_count": 3, "cached_content_token_count": 1, "candidates_token_count": 2}
     bedrock = {"inputTokens": 3, "cacheReadInputTokens": 1, "outputTokens": 2}

@@ -1,7 +1,7 @@
 """Reads what models answer, as dicts or as objects, whole or as the list of a stream's chunks.
 
 Known are OpenAI's chat, completions and responses bodies, Anthropic's messages, LangChain's messages. Of other forms it
-is read why they ended.
+is read why they ended, and whether they say anything.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from .deltas import read_delta
 from .fields import Fields, fields, given, word
-from .finish_reasons import end_of, said_in, said_within
+from .finish_reasons import end_of, said_in, said_within, silent, unanswered
 from .reply import Call, Reply
 from .usage import USAGES
 
@@ -33,12 +33,12 @@ def read(answer: Any) -> Reply | None:
         return Reply(failed=True)
     of = fields(answer)
     if _MARKS.isdisjoint(of):
-        return _read_ends([of])
+        return _read_other(of)
     if isinstance(made := of.get("generations"), list):
         reply = _read_generations([x for part in made for x in (part if isinstance(part, list) else [part])])
         reply.tokens = reply.tokens or _tokens(fields(of.get("llm_output")))
         return reply
-    return _read_whole(of) or _read_ends([of])
+    return _read_whole(of) or _read_other(of)
 
 
 def tokens(answer: Any) -> int:
@@ -91,6 +91,14 @@ def _read_ends(parts: Iterable[Any]) -> Reply | None:
     """Of an answer in another form, or the last events of its stream, only why it ended, where it says so."""
     ends = [end_of(reason) for part in parts for reason in said_within(fields(part))]
     return Reply(ends=dict(enumerate(ends)), other=True) if ends else None
+
+
+def _read_other(of: Fields) -> Reply | None:
+    """Of a whole answer in another form also whether it says anything."""
+    reply = _read_ends([of]) or (Reply() if unanswered(of) else None)
+    if reply is not None:
+        reply.other = not silent(of)
+    return reply
 
 
 def _has_none(of: Fields) -> bool:
