@@ -104,14 +104,29 @@ def test_answers_in_forms_of_their_own_that_say_nothing_are_not_kept(
         assert admit(form) is reason
 
 
-def test_tokens_are_counted_in_the_words_of_gemini_and_of_bedrock() -> None:
+def test_tokens_are_counted_in_every_provider_s_words() -> None:
     gemini = {"prompt_token_count": 3, "cached_content_token_count": 1, "candidates_token_count": 2}
+    wire = {
+        "promptTokenCount": 3,
+        "cachedContentTokenCount": 1,
+        "candidatesTokenCount": 2,
+        "totalTokenCount": 5,
+    }
     bedrock = {"inputTokens": 3, "cacheReadInputTokens": 1, "outputTokens": 2}
-    for answer in (
-        {"usage_metadata": {**gemini, "total_token_count": 5}},
-        {"usage": {**bedrock, "totalTokens": 5}},
+    cohere = {"billed_units": {"input_tokens": 1.0}, "tokens": {"input_tokens": 3.0, "output_tokens": 2.0}}
+    ollama = {"prompt_eval_count": 3, "eval_count": 2, "done": True}
+    for cached, answer in (
+        (1, {"usage_metadata": {**gemini, "total_token_count": 5}}),
+        (1, {"usageMetadata": wire}),
+        (1, {"usage": {**bedrock, "totalTokens": 5}}),
+        (0, {"usage": cohere, "message": {"content": "Ye"}}),
+        (0, {"text": "Ye", "finish_reason": "COMPLETE", "meta": cohere}),
+        (0, [{"type": "content-end"}, {"type": "message-end", "delta": {"usage": cohere}}]),
+        (0, {"message": {"content": "Ye"}, **ollama}),
+        (0, [{"response": "Ye", "done": False}, {"response": "", **ollama}]),
     ):
-        assert (tokens_of(answer), usage_of(answer)) == (5, (3, 1, 2))
+        for form in (answer, as_object(answer)):
+            assert (tokens_of(form), usage_of(form)) == (5, (3, cached, 2))
 
 
 def test_a_field_that_is_only_named_like_a_finish_reason_is_none() -> None:

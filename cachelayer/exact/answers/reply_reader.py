@@ -13,14 +13,15 @@ from .deltas import read_delta
 from .fields import Fields, fields, given, word
 from .finish_reasons import end_of, said_in, said_within, silent, unanswered
 from .reply import Call, Reply
-from .usage import USAGES
+from .usage import counts_of, number
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
 _LAST = 4
 """Events at the end of a stream; one of them says why it ended."""
 _GENERATIONS = frozenset({"Generation", "GenerationChunk", "ChatGeneration", "ChatGenerationChunk"})
 _COUNTS = (("total_tokens",), ("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens"),
-           ("total_token_count",), ("totalTokens",))  # fmt: skip
+           ("total_token_count",), ("totalTokenCount",), ("totalTokens",),
+           ("prompt_eval_count", "eval_count"))  # fmt: skip
 
 
 def read(answer: Any) -> Reply | None:
@@ -131,14 +132,10 @@ def _is_error(of: Fields) -> bool:
 
 
 def _tokens(of: Fields) -> int:
-    usages = [usage for name in USAGES if (usage := of.get(name)) is not None]
-    if not usages:
-        return 0
-    counted = fields(usages[0])
+    counted = counts_of(of)
     for names in _COUNTS:
-        counts = [n for name in names if isinstance(n := counted.get(name), int)]
-        if counts:
-            return max(0, sum(counts))
+        if counts := [n for name in names if (n := number(counted.get(name)))]:
+            return sum(counts)
     return 0
 
 

@@ -1,18 +1,38 @@
-"""The token counts that an answer reports, in the wire forms of OpenAI, Anthropic, Gemini, Bedrock and LangChain."""
+"""The token counts that an answer reports, in the words of every provider whose answers are read."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .fields import fields
+from .fields import Fields, fields
 
 _MODELS = ("model", "model_name", "model_id")
-USAGES = ("usage", "usage_metadata", "token_usage")
-_PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens")
-_COMPLETION = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens")
+_USAGES = ("usage", "usage_metadata", "usageMetadata", "token_usage")
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens",
+           "prompt_eval_count")  # fmt: skip
+_COMPLETION = ("completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "outputTokens",
+               "eval_count")  # fmt: skip
 _DETAILS = (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens"),
             ("input_token_details", "cache_read"))  # fmt: skip
-_CACHED = ("cache_read_input_tokens", "cached_tokens", "cached_content_token_count", "cacheReadInputTokens")
+_CACHED = ("cache_read_input_tokens", "cached_tokens", "cached_content_token_count", "cachedContentTokenCount",
+           "cacheReadInputTokens")  # fmt: skip
+
+
+def counts_of(of: Fields, within: tuple[str, ...] = ("message", "delta")) -> Fields:
+    """What an answer says of its tokens, in its provider's words; generations and events do `within`."""
+    if "prompt_eval_count" in of:  # Ollama's
+        return of
+    usage = next((usage for name in _USAGES if (usage := of.get(name)) is not None), None)
+    usage = of.get("meta") if usage is None and "finish_reason" in of else usage  # of Cohere's first version
+    if usage is None:
+        return next((counts for name in within if (counts := counts_of(fields(of.get(name)), ()))), {})
+    counts = fields(usage)
+    return fields(counts.get("tokens")) or counts
+
+
+def number(count: Any) -> int:
+    """A count, which Cohere's client has as a float; 0 for what is none."""
+    return int(count) if isinstance(count, int | float) and 0 < count < 2**63 else 0
 
 
 def usage_of(answer: Any) -> tuple[int, int, int]:
@@ -41,11 +61,7 @@ def model_in(answer: Any) -> str:
 def _usage(answer: Any) -> tuple[int, int, int]:
     if isinstance(answer, str | bytes | None):
         return 0, 0, 0
-    of = fields(answer)
-    usage_fields = next((usage for name in USAGES if (usage := of.get(name)) is not None), None)
-    if usage_fields is None:
-        return _usage(of.get("message"))  # of LangChain's generations
-    counts = fields(usage_fields)
+    counts = counts_of(fields(answer))
     cached = _first(counts, _CACHED)
     for outer, inner in _DETAILS:
         cached = cached or _first(fields(counts.get(outer)), (inner,))
@@ -54,4 +70,4 @@ def _usage(answer: Any) -> tuple[int, int, int]:
 
 
 def _first(counts: Any, names: tuple[str, ...]) -> int:
-    return next((n for name in names if isinstance(n := counts.get(name), int) and n > 0), 0)
+    return next((n for name in names if (n := number(counts.get(name)))), 0)
