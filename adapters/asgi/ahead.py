@@ -55,8 +55,9 @@ class Ahead(Aside):
     def _start(self, exchange: Exchange, stored: bool | None) -> Message:
         r, code = self._r, exchange.status
         name = r.settings.name
-        cache_status = r.revealed(status.missed(self._call.misses, status=code, stored=stored, name=name))
-        return {"type": START, "status": code, "headers": [*exchange.headers, cache_status]}
+        why_not = "" if stored else r.served.route.streams_left
+        told = status.missed(self._call.misses, status=code, stored=stored, why_not=why_not, name=name)
+        return {"type": START, "status": code, "headers": [*exchange.headers, r.revealed(told)]}
 
     def _hand(self, start: Message, part: Message) -> None:
         """Hand both over; `ended` returns once the caller took them, or raises what `send` raised."""

@@ -253,7 +253,7 @@ class Answering(Delivery):
             if exchange.unshared is not None:
                 stored, why = False, exchange.unshared.why
             elif type(outcome.answer) is not tuple:
-                stored = None
+                stored, why = None, why or self.served.route.streams_left
         cache_status = status.missed(
             misses, status=exchange.status, stored=stored, why_not=why, name=self.settings.name
         )  # fmt: skip

@@ -57,6 +57,9 @@ class Route:
         """What its paths look like, where `path` is a template."""
         self.identified = openai
         """Whether a whole answer has an identity of its own, to be made fresh at each replay."""
+        own = type(self).view_stream is not JsonRoute.view_stream
+        self.streams_left = "" if own else str(Reason.NOT_KEEPABLE)
+        """Why none of its streams is kept; "" where some are."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}>"

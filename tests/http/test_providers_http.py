@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from asgi_client import Client
-from cachelayer.adapters.asgi import CacheLayerMiddleware, JsonRoute
+from cachelayer.adapters.asgi import CacheLayerMiddleware, JsonRoute, Route
 from cachelayer.adapters.asgi.settings import VARY
 from cachelayer.adapters.openai_wire import body_of
 from upstream import Upstream
@@ -16,6 +16,13 @@ from cachelayer import CacheLayer
 CORS = "origin, access-control-request-method, access-control-request-headers"
 GOOGLE = "Origin, X-Origin, Referer"
 NEVER = "private, max-age=0, no-store, no-cache, must-revalidate"
+
+
+class Kept(JsonRoute):
+    """Whose streams say how they end, as its author knows."""
+
+    def view_stream(self, stream: bytes) -> Any:
+        return stream.decode()
 
 
 @pytest.fixture
@@ -61,6 +68,20 @@ async def test_an_api_of_ones_own_may_have_several_media_types(layer: CacheLayer
         answers = [await c.post("/rate", {"q": 1}, accept=kind) for kind in kinds]
         assert [a.header("content-type") for a in answers] == kinds and [a.hit for a in answers] == hits
         assert ("kept:vary accept" in answers[0].header("cache-status")) is (vary is VARY)
+
+
+@pytest.mark.parametrize("route", [JsonRoute("/say"), Kept("/say")])
+async def test_of_a_route_whose_streams_are_never_kept_each_is_told_so(
+    layer: CacheLayer, route: Route
+) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await Upstream._reply(send, 200, b"data: 1\n\n", [(b"content-type", b"text/event-stream")])
+
+    c = Client(CacheLayerMiddleware(app, layer=layer, routes=[route]))
+    first, again = [await c.post("/say", {"q": 1, "stream": True}) for _ in range(2)]
+    assert again.hit is (type(route) is Kept)
+    assert first.header("cache-status").endswith(' kept:not_keepable"') is not again.hit
 
 
 async def test_a_header_that_is_named_as_what_answers_differ_by_can_be_made_part_of_the_key(
