@@ -116,6 +116,25 @@ def test_live_things_are_not_kept(tmp_path: pathlib.Path) -> None:
     waiting.close()
 
 
+class Raw:
+    """As what `with_raw_response` of openai's client and its like returns; parse() reads of it what is an answer."""
+
+    http_request = None
+
+    def __init__(self, chunks: list[int]) -> None:
+        self._stream = iter(chunks)
+
+    def parse(self) -> Iterator[int]:
+        return self._stream
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_a_raw_response_is_not_kept_since_it_hides_whether_its_answer_may_be(share: bool) -> None:
+    with pytest.raises(NotKeepable, match=r"return what its parse\(\) returns") as caught:
+        FREEZER.freeze(Raw([1]), share=share)
+    assert caught.value.reason is Reason.NOT_KEEPABLE
+
+
 @dataclasses.dataclass
 class Lazy:
     """Loads its fields when they are read, as objects of a database session do, and may not by now."""

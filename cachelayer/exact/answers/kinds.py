@@ -97,7 +97,7 @@ class Plan:
     new: Callable[[type], Any] = object.__new__
     why: str = ""
     once: bool = False
-    """Whether the first reader uses up a value."""
+    """Whether the first reader uses up a value, or may: it is not shared, either."""
     hopeful: bool = field(init=False, default=False)
     """Whether a value may turn out fixed."""
 
@@ -195,6 +195,8 @@ def instead(cls: type, *, once: bool) -> str:
     """What to return in place of what cannot be kept: because it can be read only `once`, or for another reason."""
     if hasattr(cls, "__await__"):
         return "make the function async, await it there and return the result"
+    if once and hasattr(cls, "parse"):
+        return "return what its parse() returns"
     if once and hasattr(cls, "read"):
         return "return what it reads"
     if once and not hasattr(cls, "__iter__"):
@@ -221,6 +223,11 @@ def _object(cls: type) -> Plan:
     new: Callable[[type], Any] = dict.__new__ if issubclass(cls, dict) else object.__new__
     fields = pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")
     if not (fields or new is dict.__new__):
+        if hasattr(cls, "parse") and hasattr(
+            cls, "http_request"
+        ):  # of with_raw_response of openai's and its like
+            why = "hides the answer, which may be refused, cut short or a stream"
+            return Plan(Kind.REFUSED, cls, why=why, once=True)
         if _streams(cls):
             return Plan(Kind.REFUSED, cls, why="can be read only once (it has a close)", once=True)
         return Plan(Kind.REFUSED, cls, why="is not a class that can be copied faithfully")
