@@ -223,9 +223,8 @@ def _object(cls: type) -> Plan:
     new: Callable[[type], Any] = dict.__new__ if issubclass(cls, dict) else object.__new__
     fields = pydantic or dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")
     if not (fields or new is dict.__new__):
-        if hasattr(cls, "parse") and hasattr(
-            cls, "http_request"
-        ):  # of with_raw_response of openai's and its like
+        raw = hasattr(cls, "parse") and hasattr(cls, "http_request")
+        if raw:  # of with_raw_response of openai's client and its like
             why = "hides the answer, which may be refused, cut short or a stream"
             return Plan(Kind.REFUSED, cls, why=why, once=True)
         if _streams(cls):
