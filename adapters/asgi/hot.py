@@ -124,8 +124,10 @@ class Hot:
             message.get("more_body", False)
             or type(body) is not bytes  # none where the caller left
             or len(body) > self._limit
-            or now >= known[1].until
         ):
+            return [message]
+        if now >= known[1].until:
+            self._at_sight[kind].pop(credential, None)  # let in again, they have another grant
             return [message]
         pages = self._served.settings.pages.known(scope["path"], origin) if origin else ()
         if pages is None:
@@ -174,7 +176,7 @@ class Hot:
         if language:
             headers.append((b"content-language", language))
         before, between, rest = b"", b"", 0
-        if mark and created and kept.count(mark) == kept.count(created) == 1:
+        if kept.count(mark) == kept.count(created) == 1:
             first, second = kept.index(mark), kept.index(created)
             if first < second:
                 before, rest = kept[:first] + stem, second + len(created) - 1
