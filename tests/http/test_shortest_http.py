@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from itertools import combinations, permutations
 from typing import Any
 
@@ -93,6 +94,41 @@ async def test_a_body_in_pieces_is_read_to_its_end_before_it_is_answered(
         ]
         answer = await more.wait()
         assert answer.status == 400 and not answer.hit
+    for headers in (
+        {},
+        {"cache-control": "max-stale"},
+    ):  # ASGI's default: a message that does not say is the last
+        said = client.start(PATH, raw, **headers)
+        del said._messages[0]["more_body"]
+        assert (await said.wait()).hit
+
+
+@pytest.mark.parametrize("identity", [
+    '"id": "chatcmpl-1", "created": 12', '"id":"1","created":12', '"created": 12, "id": "chatcmpl-1"',
+    '"id": "chatcmpl-1"', '"created": 12', '"object": "chat.completion"', '"id": "chatcmpl-1", "created": 12, "again": {"id": "chatcmpl-1"}',
+    '"id": "chatcmpl-1", "created": 12, "again": {"created": 12, "id": "chatcmpl-1"}',
+    '"before": {"id": "chatcmpl-1"}, "id": "chatcmpl-1", "created": 12, "again": {"created": 12, "id": "chatcmpl-2"}',
+])  # fmt: skip
+async def test_an_answer_is_the_same_but_for_its_identity_whichever_way_it_takes(
+    layer: CacheLayer, identity: str
+) -> None:
+    choice = '{"index": 0, "message": {"content": "yes"}, "finish_reason": "stop"}'
+    kept = f'{{{identity}, "choices": [{choice}]}}'
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await Upstream._reply(send, 200, kept.encode(), [(b"content-type", b"application/json")])
+
+    middleware = CacheLayerMiddleware(app, layer=layer)
+    short = ways_of(middleware)
+    answers = [await Client(middleware).chat("x") for _ in range(4)]
+    assert short == [False, False, True, True]
+    told = [re.sub(rb"[0-9a-f]{32}", b"1", one.body) for one in answers]
+    told = [re.sub(rb'("created": ?)[0-9]{10}', rb"\g<1>12", one) for one in told]
+    assert {one.decode() for one in told} == {kept}
+    assert all(one.header("content-length") == str(len(one.body)) for one in answers)
+    named = [re.findall(rb"[0-9a-f]{32}", one.body) for one in answers[1:]]
+    assert len({one for ids in named for one in ids}) == (3 if '"id"' in identity else 0)
 
 
 async def test_a_hit_says_the_same_whichever_way_it_takes(upstream: Upstream, layer: CacheLayer) -> None:
