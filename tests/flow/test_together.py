@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cachelayer.flow.together import Gathering
+from cachelayer.flow.together import Gathering, any_of, together
 
 
 class Fetch:
@@ -65,3 +65,37 @@ async def test_who_left_before_the_fetch_is_not_asked_for() -> None:
         await left
     gathering.known()
     assert await gathering.need(2) == "result 2" and fetch.asked == [[2]]
+
+
+async def test_whoever_comes_after_a_fetch_is_answered_without_the_others_as_well() -> None:
+    fetch = Fetch()
+    fetch.answer.set()
+    gathering = Gathering(9, fetch, 0.0)
+    async with asyncio.timeout(10):
+        for member in (4, 2, 7):
+            assert await gathering.need(member) == f"result {member}"
+    assert fetch.asked == [[4], [2], [7]]
+
+
+async def test_one_fault_or_one_yes_ends_the_other_works() -> None:
+    ended = []
+
+    async def endless(name: str) -> bool:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(name)
+        return False
+
+    async def says(what: Any) -> bool:
+        if isinstance(what, Exception):
+            raise what
+        return bool(what)
+
+    for run in (together, any_of):
+        with pytest.raises(ConnectionError):
+            async with asyncio.timeout(10):
+                await run([endless("before"), says(ConnectionError()), endless("after")])
+    assert await any_of([endless("before"), says(False), says(True), endless("after")])
+    assert sorted(ended) == ["after"] * 3 + ["before"] * 3
+    assert await any_of([says(False), says(False)]) is False and await together([]) == []

@@ -114,3 +114,14 @@ async def test_one_timer_starts_all_watches_of_a_round_however_many_join() -> No
         for watch in (first, second, first):
             rounds.join(watch, loop)  # type: ignore[arg-type]
         assert len(loop.timers) == 1
+
+
+async def test_a_fault_of_the_block_is_raised_though_the_sign_came() -> None:
+    sign, task = asyncio.Event(), asyncio.current_task()
+    with pytest.raises(ValueError, match="of the block"), Watch(sign.wait) as watch:  # type: ignore[arg-type]
+        sign.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("of the block")
+    assert watch.rang and task is not None and not task.cancelling()
