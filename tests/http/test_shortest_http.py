@@ -62,6 +62,17 @@ async def test_a_body_that_says_that_no_stream_is_wanted_takes_the_shortest_way(
     assert whole.hit and whole.json()["choices"][0]["message"]["content"] == "You said: hello"
 
 
+async def test_a_stream_may_be_asked_for_in_any_spelling(upstream: Upstream, layer: CacheLayer) -> None:
+    client = Client(CacheLayerMiddleware(upstream, layer=layer))
+    raw = json.dumps(ask("hello", stream=True)).encode()
+    spelled = [raw, *(raw.replace(b'"stream"', name) for name in (rb'"\u0073tream"', rb'"strea\u006d"'))]
+    for body in [*spelled, *spelled, *spelled]:
+        answer = await client.post(PATH, body)
+        assert answer.header("content-type").startswith("text/event-stream")
+        assert answer.text() == "You said: hello"
+    assert answer.hit and len(upstream.requests) == 1
+
+
 async def test_whoever_shows_two_credentials_gets_no_answer_of_one_of_them(layer: CacheLayer) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -94,10 +105,7 @@ async def test_a_body_in_pieces_is_read_to_its_end_before_it_is_answered(
         ]
         answer = await more.wait()
         assert answer.status == 400 and not answer.hit
-    for headers in (
-        {},
-        {"cache-control": "max-stale"},
-    ):  # ASGI's default: a message that does not say is the last
+    for headers in ({}, {"cache-control": "max-stale"}):  # what does not say whether more comes is the last
         said = client.start(PATH, raw, **headers)
         del said._messages[0]["more_body"]
         assert (await said.wait()).hit
@@ -105,7 +113,8 @@ async def test_a_body_in_pieces_is_read_to_its_end_before_it_is_answered(
 
 @pytest.mark.parametrize("identity", [
     '"id": "chatcmpl-1", "created": 12', '"id":"1","created":12', '"created": 12, "id": "chatcmpl-1"',
-    '"id": "chatcmpl-1"', '"created": 12', '"object": "chat.completion"', '"id": "chatcmpl-1", "created": 12, "again": {"id": "chatcmpl-1"}',
+    '"id": "chatcmpl-1"', '"created": 12', '"object": "chat.completion"',
+    '"id": "chatcmpl-1", "created": 12, "again": {"id": "chatcmpl-1"}',
     '"id": "chatcmpl-1", "created": 12, "again": {"created": 12, "id": "chatcmpl-1"}',
     '"before": {"id": "chatcmpl-1"}, "id": "chatcmpl-1", "created": 12, "again": {"created": 12, "id": "chatcmpl-2"}',
 ])  # fmt: skip
