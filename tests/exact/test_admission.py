@@ -53,7 +53,10 @@ def test_a_spoiled_reply_is_not_kept(body: Any, reason: Reason, form: Any) -> No
 ])  # fmt: skip
 def test_a_reply_that_did_not_end_well_is_not_kept(end: str | None, reason: Reason | None) -> None:
     assert admit(completion(choice={"finish_reason": end})) is reason
-    assert admit([chunk({"content": "Wi"}), chunk({}, end)]) is reason
+    for last in ({}, {"content": ""}, {"content": "thin"}):
+        stream = [chunk({"content": "Wi"}), chunk(last, end)]
+        assert admit(stream) is reason
+        assert admit([{"choices": one["choices"]} for one in stream]) is reason
     told = {"text": "Wi", "index": 0, "logprobs": None, "finish_reason": end}
     assert admit({"object": "text_completion", "choices": [told]}) is reason
     assert admit({"choices": [told]}) is reason
@@ -80,6 +83,7 @@ def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:
         {**COMPLETION, "error": {"message": "lost", "code": 502}},
         {"object": "error", "message": "bad", "code": 400},
         [*STREAM[:2], {"error": {"message": "lost", "type": "server_error"}}],
+        [*STREAM[:2], {"error": {"message": "lost", "type": "server_error"}}, *STREAM[2:]],
         ValueError("returned, not raised"),
         {"object": "response", "status": "failed", "output": [], "error": {"code": "server_error"}},
     ],
