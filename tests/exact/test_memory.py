@@ -46,6 +46,29 @@ def test_two_raw_forms_under_one_digest_never_share_an_answer() -> None:
     assert not raws
 
 
+def test_what_takes_one_raw_form_of_another_leaves_it_the_rest() -> None:
+    memory, (one, other) = memory_with(2, 4)
+    raws: Raws = {}
+    elsewhere: Raws = {}
+    for table, form in ((raws, 1), (elsewhere, 2), (raws, 2), (raws, 3)):
+        assert memory.link(one, table, form, b"one's")
+    assert memory.link(other, raws, 2, b"the other's")
+    check(memory)
+    memory.remove(one)
+    assert raws == {2: (b"the other's", other)} and not elsewhere
+    memory.remove(other)
+    assert not raws and memory.bytes == 0
+    check(memory)
+
+
+def test_what_is_put_again_stays() -> None:
+    memory, (one,) = memory_with(2)
+    held = memory.bytes
+    assert memory.put(one, 1.0) and memory.bytes == held
+    assert memory.get(digest(2), canonical(2)) is one and one.fresh_until > 1.0
+    check(memory)
+
+
 def test_a_slot_keeps_its_latest_raw_forms_only() -> None:
     memory, (slot,) = memory_with(2)
     raws: Raws = {}

@@ -76,8 +76,12 @@ like = st.builds(
 @given(st.lists(like, max_size=12))
 @example([{"a": LONG, "b": x, "c": f"{i}"} for i, x in enumerate((1, 1, True, 1.0, 1))])
 @example([{"a": LONG, "b": x, "c": f"{i}"} for i, x in enumerate((0.0, 0.0, -0.0))])
-@example([{"a": a, "b": LONG, "c": c} for a, c in (("x", "same"), ("y", "same"), ("z", "other"), ("z", "same"))])
-@example([{"c": c, "b": LONG, "a": a} for a, c in (("x", "same"), ("y", "same"), ("z", "other"), ("z", "same"))])
+@example(
+    [{"a": a, "b": LONG, "c": c} for a, c in (("x", "same"), ("y", "same"), ("z", "other"), ("z", "same"))]
+)
+@example(
+    [{"c": c, "b": LONG, "a": a} for a, c in (("x", "same"), ("y", "same"), ("z", "other"), ("z", "same"))]
+)
 @example([f'{LONG}"a', f'{LONG}"b', f'{LONG}"c'.encode(), f'{LONG}"d"'.encode(), f'{LONG}"e'])
 def test_every_chunk_comes_back_as_it_was_to_the_last_type(chunks: list[Any]) -> None:
     played_back = [*played(kept(chunks)[0])]

@@ -114,6 +114,11 @@ async def test_one_timer_starts_all_watches_of_a_round_however_many_join() -> No
         for watch in (first, second, first):
             rounds.join(watch, loop)  # type: ignore[arg-type]
         assert len(loop.timers) == 1
+    ticks = 0
+    while loop.timers and ticks < 5:
+        loop.timers.pop()()
+        ticks += 1
+    assert ticks <= 2 and not loop.timers  # with nobody to start no timer is left
 
 
 async def test_a_fault_of_the_block_is_raised_though_the_sign_came() -> None:

@@ -164,6 +164,16 @@ async def test_a_key_revoked_unseen_is_rechecked(upstream: Upstream) -> None:
     assert (await client.chat("x")).status == 401
 
 
+@pytest.mark.parametrize("body", [ask("new"), ask("new", stream=True), b"no JSON", b"{}"])
+async def test_a_key_is_shut_out_by_its_refusal_on_whatever_request(layer: CacheLayer, body: Any) -> None:
+    upstream = Upstream(keys={"Bearer good"})
+    client = Client(CacheLayerMiddleware(upstream, layer=layer), key="good")
+    assert [(await client.chat("x")).hit for _ in range(4)] == [False, True, True, True]
+    upstream.keys = set()
+    assert (await client.post(CHAT, body)).status == 401
+    assert (await client.chat("x")).status == 401
+
+
 async def test_an_authorizer_that_fails_lets_nobody_in(upstream: Upstream, layer: CacheLayer) -> None:
     def broken(scope: Any) -> bool:
         raise KeyError("x")
