@@ -63,17 +63,17 @@ class Responder:
         self.asked = facts.asked(settings.allow)
         if facts.origin:
             self.origin, self.pages = facts.origin, settings.pages.known(self.path, facts.origin)
+        principal = None
+        with self.served.guard("principal"):
+            principal = await settings.principals.of(self.scope, facts.credentials)
+        self.principal = principal  # whom the app refuses whatever they ask is shut out
         if facts.bypass:
             return await self.past(facts.bypass, messages)
         why = "too-large" if facts.length > settings.max_body else await self._read(messages)
         if why:
             return await self.past(why, messages)
-        principal = None
-        with self.served.guard("principal"):
-            principal = await settings.principals.of(self.scope, facts.credentials)
         if principal is None:
             return await self.past("no-principal", messages)
-        self.principal = principal
         self.reveals = principal.own or await self._trusted()
         let_in = await self._let_in(principal)
         if let_in is None:

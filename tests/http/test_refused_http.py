@@ -1,0 +1,43 @@
+"""Whom the app refuses, and who decides in its place: a refusal holds, whatever was asked and however it is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asgi_client import Client, ask
+from cachelayer.adapters.asgi import CacheLayerMiddleware
+from upstream import Upstream
+
+from cachelayer import CacheLayer
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(("status", "let_in"), [
+    (200, True), (204, True), (299, True), (199, False), (300, False), (302, False), (401, False), (500, False),
+])  # fmt: skip
+async def test_an_app_that_authorizes_lets_in_by_success_alone(
+    upstream: Upstream, layer: CacheLayer, status: int, let_in: bool
+) -> None:
+    async def authorizes(scope: Any, receive: Any, send: Any) -> None:
+        await Upstream._reply(send, status, b"", [])
+
+    client = Client(CacheLayerMiddleware(upstream, layer=layer, authorize=authorizes))
+    assert [(await client.chat("x")).hit for _ in range(3)] == [False, let_in, let_in]
+    assert len(upstream.requests) == (1 if let_in else 3)
+
+
+@pytest.mark.parametrize(("body", "headers"), [
+    (ask("new"), {}), (ask("new", stream=True), {}), (b"no JSON", {}), (b" " * 5_000, {}),
+    (ask("x"), {"range": "bytes=0-9"}), (ask("x"), {"content_encoding": "gzip"}),
+])  # fmt: skip
+async def test_a_key_is_shut_out_by_its_refusal_on_whatever_request(
+    layer: CacheLayer, body: Any, headers: dict[str, str]
+) -> None:
+    upstream = Upstream(keys={"Bearer good"})
+    client = Client(CacheLayerMiddleware(upstream, layer=layer, max_body=4_000), key="good")
+    assert [(await client.chat("x")).hit for _ in range(4)] == [False, True, True, True]
+    upstream.keys = set()
+    assert (await client.post(CHAT, body, **headers)).status == 401
+    assert (await client.chat("x")).status == 401
