@@ -126,29 +126,12 @@ def wrk_program() -> str | None:
 
 def wrk(port: int, path: str, body: bytes, *, seconds: float = 3, connections: int = 16) -> float:
     """Answers of status 200 a second, closed loop."""
-    program = wrk_program()
-    assert program is not None
-    headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
-    told = "".join(f'wrk.headers["{name}"]="{value}"\n' for name, value in headers.items() if name != "host")
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(f'wrk.method="POST"\nwrk.body=[==[{body.decode()}]==]\n{told}')
-        script.flush()
-        command = [
-            program,
-            "-t1",
-            "--timeout",
-            "30s",
-            f"-c{connections}",
-            f"-d{seconds:g}s",
-            "-s",
-            script.name,
-            f"http://127.0.0.1:{port}{path}",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    if "Non-2xx" in done.stdout:
-        raise RuntimeError(done.stdout)
-    found = re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)
-    assert found is not None, done.stdout
+    script = f"wrk.body=[==[{body.decode()}]==]\n"
+    told = _wrk(port, path, script, seconds, connections, "--timeout", "30s")
+    if "Non-2xx" in told:
+        raise RuntimeError(told)
+    found = re.search(r"Requests/sec:\s+([\d.]+)", told)
+    assert found is not None, told
     return float(found[1])
 
 
@@ -156,10 +139,7 @@ def wrk_misses(
     port: int, path: str, body: bytes, first: int, *, seconds: int = 2, connections: int = 1
 ) -> tuple[float, float]:
     """(p50, p99) in microseconds; every request is another one, numbered from `first`."""
-    program = wrk_program()
-    assert program is not None and body.count(b"@") == 1
-    headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
-    told = "".join(f'wrk.headers["{name}"]="{value}"\n' for name, value in headers.items() if name != "host")
+    assert body.count(b"@") == 1
     before, after = (part.decode() for part in body.split(b"@"))
     ask = f"local n={first}\nfunction request() n=n+1\n"
     ask += f"return wrk.format(nil,nil,nil,[==[{before}]==]..n..[==[{after}]==]) end\n"
@@ -168,22 +148,24 @@ def wrk_misses(
         'io.write(string.format("p50=%d p99=%d errors=%d\\n", latency:percentile(50), latency:percentile(99), '
         "summary.errors.status + summary.errors.timeout)) end\n"
     )
-    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
-        script.write(f'wrk.method="POST"\n{told}{ask}{report}')
-        script.flush()
-        command = [
-            program,
-            "-t1",
-            f"-c{connections}",
-            f"-d{seconds:g}s",
-            "-s",
-            script.name,
-            f"http://127.0.0.1:{port}{path}",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found = re.search(r"p50=(\d+) p99=(\d+) errors=0", done.stdout)
-    assert found is not None, done.stdout
+    told = _wrk(port, path, ask + report, seconds, connections)
+    found = re.search(r"p50=(\d+) p99=(\d+) errors=0", told)
+    assert found is not None, told
     return float(found[1]), float(found[2])
+
+
+def _wrk(port: int, path: str, script: str, seconds: float, connections: int, *more: str) -> str:
+    """What wrk prints that POSTs with our headers by `script`."""
+    program = wrk_program()
+    assert program is not None
+    headers = dict(line.split(": ", 1) for line in HEADERS.decode().strip().split("\r\n"))
+    told = "".join(f'wrk.headers["{name}"]="{value}"\n' for name, value in headers.items() if name != "host")
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as file:
+        file.write(f'wrk.method="POST"\n{told}{script}')
+        file.flush()
+        where = ["-s", file.name, f"http://127.0.0.1:{port}{path}"]
+        command = [program, "-t1", *more, f"-c{connections}", f"-d{seconds:g}s", *where]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def cpu_of(pid: int) -> float:
