@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,14 +11,6 @@ from cachelayer.semantic.guards.agents import agents
 from cachelayer.semantic.guards.exchanges import furthered
 from cachelayer.semantic.guards.moods import moods
 from cachelayer.semantic.guards.relations import relations
-from cachelayer.semantic.text.signature import signature
-
-
-def apart(guard: object, one: str, other: str) -> bool:
-    assert callable(guard)
-    a, b = signature(one), signature(other)
-    assert guard(a, b) == guard(b, a)
-    return bool(guard(a, b))
 
 
 @pytest.mark.parametrize(

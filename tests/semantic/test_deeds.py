@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from apart import apart
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cachelayer.semantic.guards.deeds import deeds, talks
 from cachelayer.semantic.guards.fragments import fragments
 from cachelayer.semantic.guards.moods import moods
-from cachelayer.semantic.guards.plain import Guard
-from cachelayer.semantic.text.signature import signature
-
-
-def apart(guard: Guard, one: str, other: str) -> bool:
-    a, b = signature(one), signature(other)
-    assert guard(a, b) is guard(b, a), "the order does not matter"
-    return guard(a, b)
 
 
 @pytest.mark.parametrize(

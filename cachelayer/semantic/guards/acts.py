@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.manners import earnest
 from ..text.signature import Signature
 
 _ACTS: Final = tuple(
@@ -83,16 +84,12 @@ def acts(a: Signature, b: Signature) -> bool:
 
 def _act(words: Sequence[str]) -> int:
     """The line of its verb, or -1."""
-    at = _earnest(words, 0)
+    at = earnest(words, _CIVIL)
     if tuple(words[at : at + 4]) in _WANTED:
-        at = _earnest(words, at + 4)
+        at = earnest(words, _CIVIL, at + 4)
     elif at + 1 < len(words) and words[at] in _ASKED and words[at + 1] == "you":
-        at = _earnest(words, at + 2)
+        at = earnest(words, _CIVIL, at + 2)
     return _BY_VERB.get(words[at], -1) if at + 1 < len(words) else -1
-
-
-def _earnest(words: Sequence[str], start: int) -> int:
-    return next((i for i in range(start, len(words)) if words[i] not in _CIVIL), len(words))
 
 
 def _mentioned(act: int, stems: frozenset[str]) -> bool:

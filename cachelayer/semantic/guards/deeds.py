@@ -12,6 +12,7 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import stem
+from ..text.manners import earnest
 from ..text.signature import Signature
 
 _BY_VERB: Final = lx.by_first(
@@ -77,7 +78,7 @@ def _wanted(s: Signature) -> frozenset[str]:
 
 
 def _deeds(words: tuple[str, ...]) -> Iterator[str]:
-    start = next((i for i, word in enumerate(words) if word not in _CIVIL), 0)
+    start = earnest(words, _CIVIL)
     for i, (before, word) in enumerate(pairwise(("", *words))):
         if word not in _BY_VERB or not (i == start or before in _BEFORE):
             continue

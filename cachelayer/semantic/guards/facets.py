@@ -7,6 +7,7 @@ between soda and baking powder?'. Where the thing makes up most of both texts, l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -124,14 +125,14 @@ def _defines(one: Signature, other: Signature) -> bool:
         return other.question == "how" and not _PERSONS.isdisjoint(other.words[1:4])
     if one.words[:2] == _ARE and extra == _INSTANCES:
         return False  # 'What are fossil fuels?' may be 'Give examples of fossil fuels'
-    if _asks_what(other) and _OWNING.isdisjoint(other.vocabulary):
+    if behind_what(other.words) and _OWNING.isdisjoint(other.vocabulary):
         return False  # 'What is considered a fever?' may be 'What is a fever?'
     return extra.isdisjoint(_MEANT)
 
 
 def _does(one: Signature, other: Signature) -> bool:
     """'What is the latest version?' / 'How do I update to the latest version?'."""
-    if not _asks_what(one):
+    if not behind_what(one.words):
         return False
     verb = other.words[2:3] if other.words[:2] == ("how", "to") else other.words[3:4]
     if _DOING.isdisjoint(verb) or _PERSONS.isdisjoint(other.words[1:3]):
@@ -139,16 +140,19 @@ def _does(one: Signature, other: Signature) -> bool:
     return one.stems < other.stems and stem(verb[0]) not in one.stems and _WAYS.isdisjoint(one.vocabulary)
 
 
-def _asks_what(s: Signature) -> bool:
-    return s.words[0] in _WHATS or (s.words[0] == "what" and not _BEING.isdisjoint(s.words[1:2]))
+def behind_what(words: Sequence[str]) -> int:
+    """How many words "what's" or "what is" are, which `words` begin with; 0 if they do not."""
+    if words[0] in _WHATS:
+        return 1
+    return 2 if words[0] == "what" and not _BEING.isdisjoint(words[1:2]) else 0
 
 
 def _a_thing(s: Signature) -> bool:
     """Whether it asks what a thing is; of 'the' thing one may ask the value."""
     told = s.words[0] in _DEFINING
-    if not told and not _asks_what(s):
+    start = 1 if told else behind_what(s.words)
+    if not start:
         return False
-    start = 1 if told or s.words[0] in _WHATS else 2
     if not (_DEFINITE if told else _ARTICLES).isdisjoint(s.words[start : start + 1]):
         start += 1
     named = len(s.words) - start

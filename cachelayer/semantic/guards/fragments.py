@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.manners import earnest
 from ..text.signature import Signature
 from .searches import IDLE, TELLING, seeks
 
@@ -60,6 +61,6 @@ def _answers(s: Signature) -> bool:
 
 def _of_it(words: tuple[str, ...]) -> bool:
     """'It's a savings account', 'I think this is the fee'."""
-    at = next((i for i, word in enumerate(words) if word not in _OPENING), len(words))
+    at = earnest(words, _OPENING)
     it, being = words[at : at + 1], words[at + 1 : at + 2]
     return not _ITS.isdisjoint(it) or not (_IT.isdisjoint(it) or _BEING.isdisjoint(being))

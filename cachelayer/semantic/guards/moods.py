@@ -14,7 +14,7 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
-from ..text.manners import speaks_of_languages
+from ..text.manners import earnest, speaks_of_languages
 from ..text.signature import ASKING, Signature
 from .tenses import ended, rooted
 
@@ -75,6 +75,7 @@ _GIVING: Final = frozenset(
     create generate""".split()
 )
 """What these order is no answer to whether something is so."""
+_GIVEN: Final = _OBJECTS.union(("me", "us", "some"))
 _ANY: Final = frozenset("any anyone anything some you".split())
 _YOURS: Final = frozenset(("you", "please"))
 _YEAR: Final = re.compile("(?:19|20)[0-9]{2}")
@@ -118,7 +119,7 @@ def _apart(orders: Signature, other: Signature) -> bool:
 
 def _able(orders: Signature, other: Signature) -> bool:
     """'Please speak Spanish' / 'Can you speak Spanish?', 'Please keep my data' / 'Do you keep my data?'."""
-    verb, (asks, *rest) = orders.words[_spoken(orders.words, 0) :][:1], other.words
+    verb, (asks, *rest) = orders.words[earnest(orders.words, _CIVIL) :][:1], other.words
     if asks not in _OFFERED or rest[:1] != ["you"] or tuple(rest[1:2]) != verb:
         return False
     if not _PLEASE.isdisjoint(rest):
@@ -143,7 +144,7 @@ def _gives(orders: Sequence[str], other: Sequence[str]) -> bool:
     """'Suggest a name' / 'Is this a good name?'; but 'Are there vegan dishes?' may be 'List the vegan dishes'."""
     if orders[0] not in _GIVING or other[:2] in _POLITE or not _ANY.isdisjoint(other[1:3]):
         return False
-    return not _OBJECTS.union(("me", "us", "some")).isdisjoint(orders[1:2])
+    return not _GIVEN.isdisjoint(orders[1:2])
 
 
 def _makes(orders: Signature, other: Signature) -> bool:
@@ -183,7 +184,7 @@ def _shown(orders: Signature, other: Signature) -> bool:
     words = other.words
     if words[:2] not in _BEING or _SHOWING.isdisjoint(orders.vocabulary):
         return False
-    at = _spoken(orders.words, 0)
+    at = earnest(orders.words, _CIVIL)
     if orders.words[at] not in _SHOWING or not _MINE.isdisjoint(orders.words[at + 1 : at + 2]):
         return False
     if len(other.content) > _SHORT or not _SAYS_WHICH.isdisjoint(words):
@@ -194,17 +195,12 @@ def _shown(orders: Signature, other: Signature) -> bool:
 def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
     """The verb of a text that wants something done, none of `never`, or ''."""
     words, objects = s.words, _OBJECTS
-    at = _spoken(words, 0)
+    at = earnest(words, _CIVIL)
     if words[at : at + 1] and words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",):
-        at, objects = _spoken(words, at + 2), _MINE  # 'can you drink the water?' orders nothing
+        at, objects = earnest(words, _CIVIL, at + 2), _MINE  # 'can you drink the water?' orders nothing
     if at + 1 >= len(words) or words[at] in never or not _ASKED.isdisjoint(s.vocabulary):
         return ""
     if s.question == "other":  # 'Startups in Peru: is it wise to join one?'
         return ""
     after = words[at + 1]
     return words[at] if after in objects or (after[0].isdigit() and not _YEAR.fullmatch(after)) else ""
-
-
-def _spoken(words: Sequence[str], start: int) -> int:
-    """Where it begins in earnest."""
-    return next((i for i in range(start, len(words)) if words[i] not in _CIVIL), len(words))

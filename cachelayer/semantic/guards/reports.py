@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Final
 
 from ..text.signature import Signature
+from .facets import behind_what
 
 _TELLING: Final = frozenset("my our i i've we someone somebody there".split())
 _BEING: Final = frozenset("is are was were".split())
-_WHATS: Final = frozenset(("what's", "whats"))
 _OWNED: Final = frozenset("my our the".split())
 _WISHING: Final = frozenset(
     "want need would like love wish looking trying hope can't cannot how i'd please".split()
@@ -58,8 +58,8 @@ def _asks_else(told: Signature, other: Signature) -> bool:
 
 def _asks_value(s: Signature) -> bool:
     """'What is my time zone?'"""
-    start = 1 if s.words[0] in _WHATS else 2
-    if start == 2 and (s.words[0] != "what" or _BEING.isdisjoint(s.words[1:2])):
+    start = behind_what(s.words)
+    if not start:
         return False
     named = s.words[start + 1 :]
     return not _OWNED.isdisjoint(s.words[start : start + 1]) and 0 < len(named) == len(s.content) <= _NAMED

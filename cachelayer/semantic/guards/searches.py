@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.manners import earnest
 from ..text.signature import Signature
 
 _LONG: Final = 12
@@ -83,6 +84,6 @@ def seeks(s: Signature) -> bool:
 
 def _unframed(words: Sequence[str]) -> Sequence[str]:
     """Without 'could you please', 'I'm looking for'."""
-    at = next((i for i, word in enumerate(words) if word not in _CIVIL), 0)
+    at = earnest(words, _CIVIL)
     longest = max((len(f) for f in _FRAMES if tuple(words[at : at + len(f)]) == f), default=0)
     return words[at + longest :]

@@ -22,7 +22,7 @@ _HANDLED: Final = SPELLED.union(
 
 def behind_one_head(a: str, b: str) -> tuple[str, str] | None:
     """The questions of both, if they end in a single line that is called a question, and all before it is the same."""
-    labels = list(_LABEL.finditer(a))
+    labels = list(_LABEL.finditer(a)) if ":" in a else []
     if not labels or not b.startswith(head := a[: labels[-1].end()]):
         return None
     one, other = a[len(head) :].strip(), b[len(head) :].strip()

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from .lexicon import OWN_ACTS
-from .manners import PLEASE
+from .manners import PLEASE, earnest
 
 _REQUESTS: Final = frozenset("can could would will".split())
 FOR_ME: Final = ("for", "me")
@@ -30,17 +30,13 @@ _ORDERING: Final = OWN_ACTS.union(
 
 def given(words: list[str], text: str) -> list[str]:
     """What `words`, those of `text`, order to be done with a text that is not shown, without 'could you please'."""
-    start = _earnest(words, 0)
+    start = earnest(words, PLEASE)
     if start + 1 < len(words) and words[start] in _REQUESTS and words[start + 1] == "you":
-        start = _earnest(words, start + 2)
+        start = earnest(words, PLEASE, start + 2)
     order = words[start:]
     if not order or order[0] not in _ORDERING or _SHOWN.search(text):
         return []
     return order if any(this in _THIS and what in _TEXTS for this, what in pairwise(order)) else []
-
-
-def _earnest(words: list[str], start: int) -> int:
-    return next((i for i in range(start, len(words)) if words[i] not in PLEASE), len(words))
 
 
 def for_me(words: list[str]) -> bool:

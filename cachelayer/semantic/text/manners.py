@@ -7,7 +7,7 @@ a language speak of words: 'How is it in Spanish, thank you'.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 PLEASE: Final = frozenset("please pls plz kindly".split())
@@ -40,6 +40,11 @@ _KNOWING: Final = frozenset(
 """Behind one of these 'if' stands for 'whether'."""
 _POINTING: Final = frozenset("it that this das es eso esto cela ça questo quello isso isto".split())
 _FULL: Final = frozenset(".!?;\n")
+
+
+def earnest(words: Sequence[str], civil: Set[str], start: int = 0) -> int:
+    """Where the first word from `start` on stands that is none of `civil`; the number of words, where none does."""
+    return next((i for i in range(start, len(words)) if words[i] not in civil), len(words))
 
 
 def speaks_of_languages(words: Iterable[str]) -> bool:
