@@ -7,6 +7,7 @@ reply_reader    reads one: OpenAI, Anthropic, LangChain
 fields          the fields of a dict or an object alike
 deltas, joining   chunks of a stream, read fast
 finish_reasons, usage   why it ended; how many tokens it took
+silence         whether it says anything, in a provider's own form
 admission       whether it may be kept
 
 How it is kept in process:

@@ -11,8 +11,9 @@ from typing import Any
 
 from .deltas import read_delta
 from .fields import Fields, fields, given, word
-from .finish_reasons import end_of, said_in, said_within, silent, unanswered
+from .finish_reasons import end_of, said_in, said_within
 from .reply import Call, Reply
+from .silence import silent, unanswered
 from .usage import counts_of, number
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
