@@ -78,6 +78,13 @@ class TensorRTLLM:
         made.cachelayer_version = " ".join(sorted(named - {""}))
         return made
 
+    async def __aenter__(self) -> Self:
+        """Asks nothing yet: the server may still be starting."""
+        return self
+
+    async def __aexit__(self, *fault: object) -> None:
+        await self.aclose()
+
     def __repr__(self) -> str:
         kind = self.capabilities.kind if self.capabilities else "not started"
         return f"<TensorRTLLM {self.transport.name} [{kind}]>"

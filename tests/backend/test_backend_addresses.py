@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 from cachelayer.adapters.tensorrt_llm import TensorRTLLM, Unavailable
 from serve_server import ServeStandin
+from until import until
 
 from cachelayer.errors import ConfigurationError
 
@@ -113,3 +114,10 @@ async def test_a_server_without_a_health_route_is_served_and_an_ill_one_says_why
     serve.healthy = False
     with pytest.raises(Unavailable, match="503"):
         await TensorRTLLM.connect(f"trtllm://{serve.address}").start()
+
+
+async def test_leaving_the_block_closes_what_is_connected(serve: ServeStandin) -> None:
+    async with TensorRTLLM.connect(f"trtllm://{serve.address}") as llm:
+        await llm(messages=[{"role": "user", "content": "x"}])
+        assert serve.open
+    await until(lambda: not serve.open, 5.0)  # kept ones close after fifteen seconds

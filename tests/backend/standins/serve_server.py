@@ -57,6 +57,11 @@ class ServeStandin:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    @property
+    def open(self) -> int:
+        """Connections that nobody has closed."""
+        return len(self._writers)
+
     async def start(self) -> None:
         self._server = await asyncio.start_server(self._connection, "127.0.0.1", self.port)
         self.port = self._server.sockets[0].getsockname()[1]
