@@ -219,10 +219,22 @@ PARTS: dict[str, Callable[[argparse.Namespace], Result]] = {
 BY_WRK = ("misses_by", "misses_of", "rates", "servers", "gateway")
 
 
+def parts_of(given: str) -> list[str]:
+    chosen = list(PARTS) if given == "all" else given.split(",")
+    if unknown := [name for name in chosen if name not in PARTS]:
+        raise argparse.ArgumentTypeError(
+            f"no part is called {unknown[0]!r}; parts: {', '.join(PARTS)}, or all"
+        )
+    return chosen
+
+
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument(
-        "--only", default="in_process,misses,streamed_misses,rates", help=f"of {', '.join(PARTS)}; or all"
+        "--only",
+        type=parts_of,
+        default="in_process,misses,streamed_misses,rates",
+        help=f"of {', '.join(PARTS)}; or all",
     )
     parser.add_argument("--rounds", type=int, default=4000, help="requests a system (default: 4000)")
     parser.add_argument("--streams", type=int, default=100_000, help="streams for memory (default: 100000)")
@@ -233,14 +245,13 @@ def main() -> None:
         "--out", metavar="PATH", type=Path, help="write PATH.json; parts not run are kept from before"
     )
     options = parser.parse_args()
-    chosen = list(PARTS) if options.only == "all" else options.only.split(",")
     old = (
         json.loads(options.out.with_suffix(".json").read_text())
         if options.out and options.out.with_suffix(".json").exists()
         else {}
     )
     parts: Result = old.get("parts", {})
-    for name in chosen:
+    for name in options.only:
         if name.startswith(BY_WRK) and wrk_program() is None:
             print(f"{name}: not measured, wrk is not installed (or name it in WRK)")
             continue

@@ -34,7 +34,7 @@ from exact_parts import (
     tasks_64,
     zipf,
 )
-from record import heading, keep, page, parser_of
+from record import heading, keep, page, parser_of, word_of
 from stall import Stall
 
 from cachelayer import CacheLayer, Policy
@@ -228,7 +228,7 @@ def main() -> None:
     """Run the parts asked for."""
     parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
-    parser.add_argument("--only", help="run the parts whose name contains this")
+    parser.add_argument("--only", type=word_of(PARTS), help="run the parts whose name contains this")
     options = parser.parse_args()
     command = "python benchmarks/exact.py" + (f" --only {options.only}" if options.only else "")
     about, results = heading(command), {}

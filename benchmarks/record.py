@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,18 @@ HEADING = ("command", "machine", "date", "load")
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
     """A parser that shows a benchmark's docstring as it stands."""
     return argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
+def word_of(parts: Iterable[str]) -> Callable[[str], str]:
+    """A type of arguments: a word that the name of one of `parts` contains."""
+    names = list(parts)
+
+    def word(given: str) -> str:
+        if not any(given in name for name in names):
+            raise argparse.ArgumentTypeError(f"{given!r} is in no part's name; parts: {'; '.join(names)}")
+        return given
+
+    return word
 
 
 def machine() -> str:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from record import heading, keep, page, parser_of
+from record import heading, keep, page, parser_of, word_of
 from redis_floor import redis_cluster, redis_server
 
 from cachelayer import Budgets, CacheLayer, Policy
@@ -250,7 +250,7 @@ def main() -> None:
     """Run the parts asked for, or play one process's role."""
     parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
-    parser.add_argument("--only", help="run the parts whose name contains this")
+    parser.add_argument("--only", type=word_of(PARTS), help="run the parts whose name contains this")
     parser.add_argument("--seconds", type=float, default=30.0, help="of load, in each part (default 30)")
     for hidden in ("--role", "--url", "--number"):
         parser.add_argument(hidden, help=argparse.SUPPRESS)

@@ -25,7 +25,7 @@ import orjson
 import redis_layer
 import redis_parts
 from exact_parts import answer, key_of, request
-from record import heading, keep, page, parser_of
+from record import heading, keep, page, parser_of, word_of
 from redis_floor import bare, redis_server
 from redis_layer import ENTRIES, Call, Stage
 from redis_parts import Rows, alternate, serial, tasks_64
@@ -154,7 +154,7 @@ def main() -> None:
     """Run the parts asked for."""
     parser = parser_of(__doc__)
     parser.add_argument("--out", type=Path, help="write OUT.json and OUT.md")
-    parser.add_argument("--only", help="run the parts whose name contains this")
+    parser.add_argument("--only", type=word_of(PARTS), help="run the parts whose name contains this")
     options = parser.parse_args()
     command = "python benchmarks/redis_tier.py" + (f" --only {options.only!r}" if options.only else "")
     about, results = heading(command), asyncio.run(measure(options.only))

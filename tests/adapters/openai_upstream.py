@@ -15,9 +15,18 @@ HELLO: list[Any] = [{"role": "user", "content": "hello"}]
 
 
 class Responding(Upstream):
-    """Answers `responses.create` too; an input of "cut" gets an incomplete answer."""
+    """Answers `responses.create` too; an input of "cut" gets an incomplete answer. It has nothing to GET."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope.get("method") == "GET":
+            await self._reply(send, 404, b"{}", [(b"content-type", b"application/json")])
+        else:
+            await super().__call__(scope, receive, send)
 
     async def _complete(self, scope: Any, receive: Any, send: Any, asked: dict[str, Any]) -> None:
+        if "input" not in asked:
+            await super()._complete(scope, receive, send, asked)
+            return
         plain = "text" not in asked
         text = f"You said: {asked['input']}" if plain else json.dumps({"say": asked["input"]})
         said = {"type": "output_text", "text": text, "annotations": []}

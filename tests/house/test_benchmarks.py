@@ -60,3 +60,10 @@ def test_every_benchmark_tells_its_usage(way: str) -> None:
         if missing and missing[1] in ELSEWHERE:
             del wrong[name]
     assert not wrong, "\n".join(f"{name}: {told}" for name, told in wrong.items())
+
+
+@pytest.mark.parametrize("script", [path for path in SCRIPTS if '"--only"' in path.read_text("utf-8")])
+def test_a_part_that_a_benchmark_does_not_have_is_refused_by_name(script: Path) -> None:
+    command = [sys.executable, str(script), "--only", "nonsense"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 2 and "'nonsense'" in done.stderr and "parts: " in done.stderr

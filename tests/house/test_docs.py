@@ -48,7 +48,20 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found["kind"], found["text"], line, found["needs"] or "")
 
 
-PAGES_REDIS = "redis://127.0.0.1:6379/0"
+PAGES_REDIS, PAGES_MODEL = "redis://127.0.0.1:6379/0", "//127.0.0.1:8000"
+
+
+@pytest.fixture(scope="module")
+def pages_servers(redis_url: str) -> Iterator[dict[str, str]]:
+    """What pages name, and the test's own in place of it: a Redis, a server of OpenAI's wire form."""
+    if importlib.util.find_spec("openai") is None:
+        yield {PAGES_REDIS: redis_url}
+        return
+    from openai_upstream import Responding
+    from upstream import Server
+
+    with Server(Responding()) as model:
+        yield {PAGES_REDIS: redis_url, PAGES_MODEL: model.url.removeprefix("http:")}
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +74,11 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.kill()
 
 
-def compiled(block: Block, page: Path, redis_url: str) -> CodeType:
+def compiled(block: Block, page: Path, servers: dict[str, str]) -> CodeType:
     """The block as code that may await, with the page's own line numbers."""
-    source = "\n" * block.line + block.text.replace(PAGES_REDIS, redis_url)
+    source = "\n" * block.line + block.text
+    for named, ours in servers.items():
+        source = source.replace(named, ours)
     return compile(source, str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
@@ -74,7 +89,7 @@ def lacking(block: Block) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_python_blocks_run_from_the_top_of_the_page(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redis_url: str
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages_servers: dict[str, str]
 ) -> None:
     """As a reader would: one after the other, in one namespace and one event loop."""
     monkeypatch.chdir(tmp_path)
@@ -84,7 +99,7 @@ def test_python_blocks_run_from_the_top_of_the_page(
     async def read() -> None:
         for block in blocks(page):
             if block.kind == "python" and not lacking(block):
-                code = compiled(block, page, redis_url)
+                code = compiled(block, page, pages_servers)
                 if "asyncio.run(" in block.text:  # a whole program, which brings its own loop
                     await asyncio.to_thread(exec, code, module.__dict__)
                     continue
