@@ -44,6 +44,38 @@ def test_what_it_is_what_it_does_and_how_it_differs_are_other_questions(one: str
     assert apart(facets, one, other) and apart(relations, one, other)
 
 
+TOLD = ("Tell me about", "Can you tell me more about", "I want to know about", "Describe", "Explain")
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Mako sharks", "How do Mako sharks compare with tiger sharks?"),
+        ("the Bronze Age collapse", "What came after the Bronze Age collapse?"),
+        ("lavender plants", "What are the different types of lavender plants?"),
+        ("the tanker scale", "Why was the tanker scale developed?"),
+        ("compost", "Can compost go bad?"),
+    ],
+)
+def test_to_be_told_of_a_thing_is_not_to_ask_something_of_it(told: str, one: str, other: str):
+    assert apart(facets, f"{told} {one}", other)
+
+
+@pytest.mark.parametrize("told", TOLD)
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("your return policy", "What is your return policy?"),
+        ("lavender plants", "What are lavender plants?"),
+        ("recursion", "How does recursion work?"),
+        ("the premium plan", "Give me information about the premium plan"),
+    ],
+)
+def test_to_be_told_of_a_thing_is_to_ask_what_it_is(told: str, one: str, other: str):
+    assert not apart(facets, f"{told} {one}", other)
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -71,6 +103,7 @@ def test_the_same_question_of_a_thing_in_other_words_is_not(one: str, other: str
 FRAGMENTS = (
     "|?|how|how did|what|what is|what can|what are the|write|write a|write about|prove|is|is this|is this a|explain"
     "|explain the|example of|instead of|difference between|15% 80|suggest|suggest a|how do i|how to|5 apples changed"
+    "|tell me about|about|can you tell me|describe"
 )
 
 

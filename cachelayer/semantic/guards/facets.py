@@ -17,7 +17,14 @@ from ..text.signature import ASKING, Signature
 
 _BEING: Final = frozenset("is are was were".split())
 _WHATS: Final = frozenset(("what's", "whats"))
-_DEFINING: Final = frozenset(("explain", "define"))
+_DEFINING: Final = frozenset(("explain", "define", "describe"))
+_TELLING: Final = frozenset("tell know learn hear information info".split())
+_TELLING_ME: Final = _TELLING.union(
+    """can could would will you please give me us i we want need like to a bit
+    more some something anything everything all""".split()
+)
+_PREAMBLE: Final = 8
+"""Words within which 'about' comes in 'I would like to know more about'."""
 _OPENING: Final = _WHATS.union(_DEFINING, ("what",))
 _ORDERING: Final = _DEFINING.union("give show tell write make create list name describe compare".split())
 _ASKED: Final = ASKING.union(_ORDERING, _WHATS)
@@ -30,7 +37,8 @@ _MEANT: Final = frozenset(
         stem,
         """name title meaning mean means meant definition concept idea thing things like about explain define describe
         explanation description tell understand details detail simple simply short term terms word words exactly
-        actually basically briefly called know just work works use used purpose role function process""".split(),
+        actually basically briefly called know just work works use used purpose role function process
+        overview introduction summary basics information info facts available""".split(),
     )
 )
 """With these, too, one may ask what a thing is."""
@@ -111,12 +119,13 @@ def _alone(asked: set[str], one: Signature, other: Signature) -> bool:
 
 def _defines(one: Signature, other: Signature) -> bool:
     """`one` asks what a thing is, `other` asks or orders something of it."""
-    if one.words[0] not in _OPENING or other.words[0] not in _ASKED:
+    if other.words[0] not in _ASKED:
         return False
-    if not _a_thing(one):
-        return other.question == "how" and _does(one, other)
-    thing = one.stems - _MEANT
-    if not thing or not thing <= other.stems:
+    thing = _thing(one)
+    if not thing:
+        return one.words[0] in _OPENING and other.question == "how" and _does(one, other)
+    thing -= _MEANT
+    if not thing or not thing <= other.stems or (_told_of(one.words) and _told_of(other.words)):
         return False
     if other.question in _KINDS:
         return _TOLD.isdisjoint(other.vocabulary)
@@ -147,16 +156,24 @@ def behind_what(words: Sequence[str]) -> int:
     return 2 if words[0] == "what" and not _BEING.isdisjoint(words[1:2]) else 0
 
 
-def _a_thing(s: Signature) -> bool:
-    """Whether it asks what a thing is; of 'the' thing one may ask the value."""
-    told = s.words[0] in _DEFINING
-    start = 1 if told else behind_what(s.words)
-    if not start:
-        return False
-    if not (_DEFINITE if told else _ARTICLES).isdisjoint(s.words[start : start + 1]):
+def _thing(s: Signature) -> frozenset[str]:
+    """The stems of the thing of which it asks what it is, or to be told; of 'the' thing one may ask the value."""
+    words = s.words
+    told = _told_of(words)
+    start = told or behind_what(words)
+    if start and not (_DEFINITE if told else _ARTICLES).isdisjoint(words[start : start + 1]):
         start += 1
-    named = len(s.words) - start
-    return 0 < named <= _LONGEST and named == len(s.content) - told
+    named = frozenset(map(stem, words[start:]))
+    return named if start and len(words) - start <= _LONGEST and named <= s.stems else frozenset()
+
+
+def _told_of(words: Sequence[str]) -> int:
+    """How many words ask for all that there is to tell: 'explain', 'can you tell me more about'; 0 if they do not."""
+    if words[0] in _DEFINING:
+        return 1
+    at = words.index("about") if "about" in words[:_PREAMBLE] else 0
+    told = words[:at]
+    return at + 1 if not _TELLING.isdisjoint(told) and _TELLING_ME.issuperset(told) else 0
 
 
 def _differ(one: Signature, other: Signature) -> bool:
