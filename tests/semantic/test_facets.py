@@ -38,6 +38,9 @@ def test_each_question_of_a_thing_is_told_from_the_others(thing: str, one: str, 
         ("What is the difference between soda and baking powder?", "Can I bake with soda and baking powder?"),
         ("What is the latest version of Node?", "How do I update to the latest version of Node?"),
         ("What is a stored procedure?", "What is a stored procedure good for in Oracle?"),
+        ("What causes acid reflux in the morning?", "Tell me about natural treatments for acid reflux"),
+        ("How can gout be prevented?", "What are the symptoms of gout?"),
+        ("What are the types of solar panels?", "How much do solar panels cost?"),
     ],
 )
 def test_what_it_is_what_it_does_and_how_it_differs_are_other_questions(one: str, other: str):
@@ -94,6 +97,8 @@ def test_to_be_told_of_a_thing_is_to_ask_what_it_is(told: str, one: str, other: 
         ("What is the difference between a virus and a germ?", "How does a virus differ from a germ?"),
         ("What is the area of a circle?", "How do I calculate the area of a circle?"),
         ("What is the best way to peel an egg?", "How do I peel an egg?"),
+        ("How is gout treated?", "What are the remedies for gout?"),
+        ("What does it cost to treat gout?", "How high is the cost of gout's treatment?"),
     ],
 )
 def test_the_same_question_of_a_thing_in_other_words_is_not(one: str, other: str):

@@ -18,7 +18,7 @@ from ..text.signature import ASKING, Signature
 _BEING: Final = frozenset("is are was were".split())
 _WHATS: Final = frozenset(("what's", "whats"))
 _DEFINING: Final = frozenset(("explain", "define", "describe"))
-_TELLING: Final = frozenset("tell know learn hear information info".split())
+_TELLING: Final = frozenset("tell show know learn hear information info".split())
 _TELLING_ME: Final = _TELLING.union(
     """can could would will you please give me us i we want need like to a bit
     more some something anything everything all""".split()
@@ -57,6 +57,12 @@ _FACETS: Final = lx.by_first(
     risk risks danger dangers|mistakes pitfalls"""
 )
 """Words of one meaning, by the first of them."""
+_ASPECTS: Final = lx.by_first(
+    """cause causes caused causing reason reasons|cure cures cured treat treated treating treatment treatments remedy
+    remedies|symptom symptoms|prevent prevents prevented preventing prevention|types kinds sorts varieties|
+    cost costs|safety|history origin origins|requirements prerequisites|size dimensions"""
+)
+"""Sides of a thing that may be asked for by a noun or a verb, each word by the first of its meaning."""
 _NAMED: Final = frozenset(_FACETS).union(("instead",))
 _LINKS: Final = frozenset("of to for in with from on and or".split())
 _BESIDE: Final = frozenset(map(stem, _NAMED.union(("common", "good"))))
@@ -86,7 +92,13 @@ def facets(a: Signature, b: Signature) -> bool:
             return mine.isdisjoint(theirs)
         if _alone(mine, a, b) or _alone(theirs, b, a):
             return True
+    if (mine := _aspects(a)) and (theirs := _aspects(b)) and mine.isdisjoint(theirs):
+        return True
     return _defines(a, b) or _defines(b, a) or _differ(a, b) or _differ(b, a)
+
+
+def _aspects(s: Signature) -> set[str]:
+    return {_ASPECTS[word] for word in _ASPECTS.keys() & s.vocabulary}
 
 
 def _named(s: Signature) -> bool:
