@@ -75,3 +75,14 @@ async def test_what_takes_longer_than_its_budget_is_stopped_and_a_timeout_of_its
     assert not faults.counts
     assert await faults.attempt("embed", fails(), 60) is Reason.FAULT
     assert faults.counts == {("embed", "TimeoutError"): 1}
+
+
+async def test_a_cancellation_of_other_work_is_a_stage_s_fault_and_an_interrupt_is_raised() -> None:
+    """As where a store waits for a connection of its own, which something else ended."""
+    faults, connection = Faults(ManualClock()), asyncio.get_running_loop().create_future()
+    connection.cancel()
+    assert await faults.attempt("store", connection, None) is Reason.FAULT
+    assert faults.counts == {("store", "CancelledError"): 1}
+    with pytest.raises(KeyboardInterrupt), faults.guard("store"):
+        raise KeyboardInterrupt
+    assert faults.counts == {("store", "CancelledError"): 1}

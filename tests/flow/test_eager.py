@@ -1,4 +1,4 @@
-"""What was started at once is cancelled as any task is, however soon."""
+"""What was started at once is a task as any other is: of its loop, listed, and cancelled however soon."""
 
 from __future__ import annotations
 
@@ -101,3 +101,59 @@ async def test_a_first_step_that_cancels_its_own_task_is_told_where_it_first_wai
             await task
     after, _ = starter.start(loop, asyncio.sleep(0, "done"))
     assert after is not None and await after == "done"
+
+
+async def test_a_call_that_waits_is_listed_among_the_tasks_of_its_loop_and_one_that_stands_ready_is_not() -> (
+    None
+):
+    """At the end of a loop what is listed is cancelled."""
+    loop, starter = asyncio.get_running_loop(), Starter()
+    await ready(starter, True)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    task, _ = starter.start(loop, asyncio.sleep(0, "done"))
+    assert asyncio.all_tasks() == {asyncio.current_task(), task}
+    assert task is not None and await task == "done"
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+def test_what_is_started_on_one_loop_after_another_is_a_task_of_the_loop_that_it_runs_on() -> None:
+    starter = Starter()
+
+    async def own() -> bool:
+        loop = asyncio.get_running_loop()
+
+        async def work() -> bool:
+            task = asyncio.current_task()
+            await asyncio.sleep(0)
+            return task is not None and task.get_loop() is loop and task is asyncio.current_task()
+
+        task, _ = starter.start(loop, work())
+        return task is not None and await task is True
+
+    loops = [asyncio.new_event_loop() for _ in range(2)]
+    for loop in (*loops, *loops):
+        assert loop.run_until_complete(own())
+    for loop in loops:
+        loop.close()
+
+
+async def test_those_who_follow_a_task_have_its_result_before_its_callbacks_and_nothing_where_it_fails() -> (
+    None
+):
+    loop, starter, told = asyncio.get_running_loop(), Starter(), []
+
+    async def work(fault: Exception | None) -> str:
+        await asyncio.sleep(0)
+        if fault is not None:
+            raise fault
+        return "done"
+
+    task, _ = starter.start(loop, work(None), [lambda result: told.append(("first", result)), told.append])
+    assert task is not None
+    task.add_done_callback(lambda done: told.append("callback"))
+    assert await task == "done"
+    failing, _ = starter.start(loop, work(LookupError()), [told.append])
+    assert failing is not None
+    with pytest.raises(LookupError):
+        await failing
+    assert told == [("first", "done"), "done", "callback"]

@@ -91,6 +91,15 @@ async def test_a_mailbox_that_overflows_holds_one_thing():
     assert await box.get() == 7
 
 
+async def test_who_reads_all_takes_each_item_once():
+    box: Mailbox[int] = Mailbox(10, -1)
+    for n in range(3):
+        box.put(n)
+    assert await box.get_all() == [0, 1, 2]
+    box.put(3)
+    assert await box.get_all() == [3]
+
+
 async def test_a_reader_that_is_cancelled_loses_nothing():
     box: Mailbox[int] = Mailbox(3, -1)
     reading = asyncio.create_task(box.get())

@@ -37,3 +37,67 @@ async def test_nobody_begins_beside_a_worker_that_is_at_work_on_another_loop() -
     await other
     assert await queue.drain() and written == [1, 2, 3]
     assert not beside and waiting == 2
+
+
+async def test_what_a_loop_that_ended_left_is_handled_where_another_resumes_though_nothing_more_is_offered() -> (
+    None
+):
+    written: list[int] = []
+    handled, begun = asyncio.Event(), threading.Event()
+
+    async def handle(batch: Sequence[int]) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.Event().wait()
+        written.extend(batch)
+        handled.set()
+
+    queue: WriteBack[int] = WriteBack(handle)
+
+    async def ends() -> None:
+        queue.offer(1, asyncio.get_running_loop())
+        await asyncio.to_thread(begun.wait)
+
+    async def called_off() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            queue.resume(asyncio.get_running_loop())
+
+    await asyncio.to_thread(asyncio.run, ends())
+    leaving = asyncio.create_task(called_off())
+    await asyncio.sleep(0)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert len(queue) == 1  # whoever leaves begins nothing
+    queue.resume(asyncio.get_running_loop())
+    async with asyncio.timeout(30):
+        await handled.wait()
+    assert written == [1]
+
+
+async def test_a_worker_that_was_cancelled_is_followed_by_another_on_the_same_loop() -> None:
+    """As where a program cancels every task that it finds, and goes on."""
+    written: list[int] = []
+    begun, handled = asyncio.Event(), asyncio.Event()
+
+    async def handle(batch: Sequence[int]) -> None:
+        if not begun.is_set():
+            begun.set()
+            await asyncio.Event().wait()
+        written.extend(batch)
+        if len(written) == 2:
+            handled.set()
+
+    queue: WriteBack[int] = WriteBack(handle)
+    queue.offer(1, asyncio.get_running_loop())
+    await begun.wait()
+    (worker,) = asyncio.all_tasks() - {asyncio.current_task()}
+    worker.cancel()
+    await asyncio.wait([worker])
+    queue.offer(2, asyncio.get_running_loop())
+    async with asyncio.timeout(30):
+        await handled.wait()
+    assert written == [1, 2]
