@@ -225,6 +225,15 @@ async def test_cache_if_is_a_veto_and_its_fault_keeps_nothing() -> None:
     assert outcome.answer == "answer 1" and outcome.stored is Reason.FAULT
 
 
+async def test_cache_if_admits_nothing_that_is_unfit() -> None:
+    gate = Gate(
+        lambda q: {"choices": [{"message": {"content": "cut"}, "finish_reason": "length"}]}, opened=True
+    )
+    ask = make(cache_if=lambda answer: True).wrap(gate, name="ask")
+    assert [(await ask.outcome("q")).stored for _ in range(2)] == [Reason.TRUNCATED] * 2
+    assert gate.calls == 2
+
+
 async def test_what_a_caller_does_to_an_answer_never_changes_the_cache() -> None:
     ask = make().wrap(Gate(lambda q: {"items": [1, {"a": []}]}, opened=True), name="ask")
     first = await ask("q")

@@ -57,6 +57,15 @@ async def test_every_request_has_a_line_hits_included(tmp_path: Path) -> None:
     assert len({t["scope"] for t in told}) == 1
 
 
+async def test_each_functions_requests_are_in_its_own_directory_once_the_layer_is_closed(
+    tmp_path: Path,
+) -> None:
+    async with CacheLayer(semantic=False) as layer:
+        for name in ("one", "two"):
+            await layer.wrap(Gate(opened=True), name=name, record=Trace(path=str(tmp_path / name)))(name)
+    assert [[t["question"] for t in lines(tmp_path / name)] for name in ("one", "two")] == [["one"], ["two"]]
+
+
 async def test_a_text_that_no_file_can_hold_takes_no_other_request_along(tmp_path: Path) -> None:
     layer = recording(tmp_path)
     ask = layer.wrap(Gate(opened=True), name="ask")

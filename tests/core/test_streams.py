@@ -242,6 +242,17 @@ async def test_the_owners_functions_read_one_list_of_a_streams_chunks() -> None:
     assert read[0] is read[1] and read[0] == ["0", "1", "2", "3", "4"] and source.started == 1
 
 
+async def test_a_stream_that_its_owner_vetoes_is_not_kept_and_counted() -> None:
+    source = Source_()
+    source.let()
+    layer = CacheLayer(policy=Policy(cache_if=lambda chunks: chunks[-1] != "4"), semantic=False)
+    stream = layer.wrap(source.stream, name="stream")
+    for started in (1, 2):
+        assert len(await collect(stream("p"))) == 5 and source.started == started
+        await settle()
+    assert layer.stats()["functions"]["stream"]["not_stored"] == {"vetoed": 2}
+
+
 @pytest.mark.parametrize("when", ["before", "in the same step", "after"])
 async def test_a_stream_whose_only_caller_leaves_around_its_beginning_is_left(when: str) -> None:
     source, gate = Source_(3 * READ_AHEAD), asyncio.Event()

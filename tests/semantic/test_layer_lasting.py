@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cachelayer import CacheLayer, ConfigurationError, Policy, Source
-from cachelayer.testing import WordEmbedder
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 
 LONG = "word " * 2000
 
@@ -66,6 +66,24 @@ async def test_every_kind_of_answer_survives_a_restart(tmp_path: Path) -> None:
             assert await life.all() == first
             assert life.layer.stats()["elsewhere"]["restored"] == 5
         assert life.calls == []
+
+
+@pytest.mark.parametrize("semantic", [True, False])
+async def test_time_goes_on_between_two_lives_and_what_expired_meanwhile_leaves_the_disk(
+    tmp_path: Path, semantic: bool
+) -> None:
+    clock, gate = ManualClock(), Gate(opened=True)
+    sources, told = [], []
+    for _ in range(3):
+        layer = CacheLayer(index=tmp_path, embedder=WordEmbedder(), clock=clock)
+        ask = layer.wrap(gate, name="ask", ttl=60, ttl_jitter=0, semantic=semantic)
+        async with layer:
+            sources.append((await ask.outcome("what is it")).source)
+            await layer.flush()
+            told.append([layer.stats()["elsewhere"][what] for what in ("restored", "discarded")])
+        clock.advance(40)
+    assert sources == [Source.BACKEND, Source.MEMORY, Source.BACKEND]
+    assert told == [[0, 0], [1, 0], [0, 1]]
 
 
 async def test_what_was_invalidated_or_erased_does_not_come_back(tmp_path: Path) -> None:
