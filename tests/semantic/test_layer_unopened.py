@@ -101,7 +101,9 @@ async def test_what_a_disk_refused_until_the_close_is_carried_out_at_the_next_st
     aside.rename(entries)
     for file in (sound, unwritable):
         os.close(file)
-    assert QUESTIONS[1] in await life.all()
+    async with life.layer:
+        assert life.layer.stats()["elsewhere"]["restored"] == 4  # all of them at the first start
+    assert QUESTIONS[1] in await Life(tmp_path, WordEmbedder()).all()  # nor did it stay on the disk
 
 
 def test_a_report_that_the_disk_refused_is_written_when_it_can_be(tmp_path: Path) -> None:
