@@ -95,9 +95,9 @@ class Recorder:
             self.written += len(kept)
             self.lost += len(made) - len(kept)
 
-    async def drain(self, timeout: float | None = None) -> bool:
-        """Write what is queued now; False if `timeout` seconds were not enough."""
-        return await self._queue.drain(timeout)
+    async def drain(self, timeout: float | None = None) -> None:
+        """Write what is queued now, for at most `timeout` seconds."""
+        await self._queue.drain(timeout)
 
     async def aclose(self, timeout: float) -> None:
         """Drain for at most `timeout` seconds and close the files; a later line opens another."""

@@ -282,10 +282,10 @@ class Tiers:
         if self.elsewhere is not None:
             self.elsewhere.gone(slot)
 
-    async def settle(self, timeout: float | None = None) -> bool:
+    async def settle(self) -> None:
         """Wait until what was answered is stored, findable and shadow-checked."""
         self.keeper.deferred.settle()
-        done = await self.writeback.drain(timeout)
+        await self.writeback.drain()
         await self.background.settle()
-        done = await self.writeback.drain(timeout) and done  # what waited for the model
-        return await self.recorder.drain(timeout) and done
+        await self.writeback.drain()  # what waited for the model
+        await self.recorder.drain()
