@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
+
+REFERENCES = 16
+"""Of one to another, one after the other; those that go round in a ring say nothing."""
 
 
 def canonical(value: Any, schema: Mapping[str, Any] | None, root: Mapping[str, Any] | None = None) -> Any:
@@ -17,7 +20,7 @@ def canonical(value: Any, schema: Mapping[str, Any] | None, root: Mapping[str, A
     root = schema if root is None else root
     schema = _resolved(schema or {}, root or {})
     kinds = schema.get("type")
-    if isinstance(value, Mapping) and (kinds == "object" or "properties" in schema):
+    if isinstance(value, Mapping) and "properties" in schema:
         return _object(value, schema, root)
     if isinstance(value, list | tuple) and kinds == "array":
         items = [canonical(one, schema.get("items"), root) for one in value]
@@ -52,18 +55,33 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any], root: Any) -> d
 
 def _null_matters(schema: Any, root: Any) -> bool:
     """Whether null says something that leaving the property out does not: it may be null, but is not by default."""
-    default = _resolved(schema, root or {}).get("default")
-    kinds = schema.get("type") if isinstance(schema, Mapping) else None
-    choices = schema.get("anyOf") if isinstance(schema, Mapping) else None
-    allowed = choices if isinstance(choices, list) else kinds if isinstance(kinds, list) else ()
-    return default is not None and ("null" in allowed or {"type": "null"} in allowed)
+    steps = list(_steps(schema, root or {}))
+    inner = _resolved(schema, root or {}).get("default")
+    default = next((step["default"] for step in steps if "default" in step), inner)
+    allowed = [
+        one for step in steps for field in ("anyOf", "type", "enum") for one in _listed(step.get(field))
+    ]
+    return default is not None and any(one in ("null", {"type": "null"}, None) for one in allowed)
+
+
+def _steps(schema: Any, root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """A schema and what it refers to, which keeps what stands beside its reference: a default, say."""
+    for _ in range(REFERENCES):
+        if not isinstance(schema, Mapping):
+            return
+        yield schema
+        schema = root.get("$defs", {}).get(str(schema.get("$ref")).removeprefix("#/$defs/"))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     """A schema without indirection: `$ref` into `$defs`, and the one choice beside null."""
-    seen = 0
-    while isinstance(schema, Mapping) and seen < 16:
-        seen += 1
+    for _ in range(REFERENCES):
+        if not isinstance(schema, Mapping):
+            break
         ref, choices = schema.get("$ref"), schema.get("anyOf")
         if isinstance(ref, str) and ref.startswith("#/$defs/"):
             schema = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})

@@ -52,6 +52,42 @@ def test_null_is_not_the_default_where_it_says_something_else(may_be_null: Any) 
     assert canonical({"limit": None}, schema) == {"limit": 10}  # a model's word for nothing
 
 
+NULL = {"type": "null"}
+COLOR, MAYBE = {"enum": ["red", "blue"], "type": "string"}, {"anyOf": [{"type": "string"}, NULL]}
+
+
+@pytest.mark.parametrize(
+    "color",
+    [
+        {"anyOf": [{"$ref": "#/$defs/Color"}, NULL]},
+        {"$ref": "#/$defs/Maybe"},
+        {"enum": ["red", "blue", None]},
+    ],
+)
+async def test_null_is_handed_on_where_the_default_stands_beside_a_reference(color: Any) -> None:
+    """As pydantic writes `color: Color | None = Color.red`."""
+    schema = {"properties": {"color": {**color, "default": "red"}}, "$defs": {"Color": COLOR, "Maybe": MAYBE}}
+
+    async def paint(color: str | None = "red") -> str:
+        return f"in {color}"
+
+    async with CacheLayer(semantic=False) as layer:
+        tool = layer.tools(paint, keep="pure", schema=schema)
+        assert [await tool(color=None), await tool(), await tool(color="red")] == [
+            "in None",
+            "in red",
+            "in red",
+        ]
+    assert canonical({"color": None}, {**schema, "properties": {"color": {"$ref": "#/$defs/Color"}}}) == {}
+
+
+def test_a_reference_to_itself_or_to_nothing_describes_nothing() -> None:
+    ring = {"properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}}
+    for schema in (ring, {**ring, "$defs": {}}, {"properties": {"x": True}}):
+        assert canonical({"x": 2.0}, schema) == {"x": 2.0}
+        assert canonical({"x": None}, schema) == {}
+
+
 async def test_a_tool_that_reads_runs_once_and_gets_its_canonical_arguments() -> None:
     calls: list[Any] = []
 
