@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -108,8 +109,11 @@ class InFlight:
         near: Sequence[tuple[Candidate, Flight]],
         max_error_rate: float,
     ) -> tuple[Flight | None, Decision]:
-        """The flight to join by the decider's rules, if any: each is an answer of its own, known for this moment."""
-        partition = near[0][1].partition
+        """The flight to join by the decider's rules, if any: each is an answer of its own, known for this moment.
+
+        Its answer is checked by nobody, as it is no entry's yet.
+        """
+        partition, query = near[0][1].partition, replace(query, checkable=False)
         try:
             for one, flight in near:
                 decider.stored(one.entry, function, partition, flight.query, f"\0in flight {one.entry}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.testing import ManualClock, WordEmbedder
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy
+from cachelayer.testing import Gate, ManualClock, WordEmbedder
 from cachelayer.types import Candidate, Query
 
 FIRST = "what is the way to the old station"
@@ -79,6 +80,26 @@ async def test_what_is_beyond_the_limit_speaks_neither_for_nor_against_the_estim
     assert before["checks"] == after["checks"] == 1
     assert before["interval"] == after["interval"]
     assert before["hits"] < after["hits"] == len(MANY)
+
+
+async def test_what_was_waited_for_is_never_checked_and_so_no_part_of_the_estimate() -> None:
+    gate, patient = Gate(), Budgets(embed="20s", search="20s", verify="20s")
+    policy = Policy(shadow=0.5, max_error_rate=0.5, budgets=patient)
+    layer = CacheLayer(embedder=WordEmbedder(), verifier=Sure(), policy=policy)
+    ask = layer.wrap(gate, name="ask")
+    async with layer:
+        callers = [asyncio.create_task(ask.outcome(question)) for question in (FIRST, *MANY)]
+        await gate.entered()
+        tier = layer._similar
+        assert tier is not None
+        while tier.inflight.joined < len(MANY):
+            await asyncio.sleep(0)
+        gate.open()
+        assert {outcome.answer for outcome in await asyncio.gather(*callers)} == {"answer 1"}
+        await layer.flush()
+        account = tier.decider._functions["ask"].account(0.5)  # type: ignore[attr-defined]
+    assert (account.ledger.hits, account.interval.checks, account.alarm.wealth) == (len(MANY), 0, 0.0)
+    assert not any(account.interval.hits.values()) and not tier.decider._pending  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("policy", [{"pure": False}, {"shadow_limit": 0, "shadow": 0}])
