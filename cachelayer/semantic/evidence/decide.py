@@ -14,7 +14,7 @@ from .judging import Judge, Judgement
 from .neighbours import Vector
 from .principals import Lesson
 from .risk import Prior
-from .scope import Account
+from .scope import Account, Scope
 from .wording import Signatures
 
 LIKELY: Final = 0.35
@@ -207,7 +207,7 @@ class EvidenceDecider(Checks):
         if judged is not None:
             self._teach(case, judged, truth)
         if served is not None:
-            self._checked(case, served, right=here.entries.get(served) == truth)
+            self._checked(case, served, right=_held(here, served, candidates) == truth)
         elif judged is not None and here.stopped:
             self._regain(fn, here, judged.risk, right)
 
@@ -273,6 +273,15 @@ class EvidenceDecider(Checks):
         here.retire(entry)
         self._leaving += here.leaving
         here.leaving.clear()
+
+
+def _held(here: Scope, served: int, candidates: Sequence[Candidate]) -> int | None:
+    """The id of the answer that was served, also of an entry that had to make room before its check was over."""
+    answer = here.entries.get(served)
+    if answer is None and served not in here.retired:
+        said = next((one.answer for one in candidates if one.entry == served), None)
+        return None if said is None else here.find(said)
+    return answer
 
 
 def _worth_reading(case: Case, chosen: Candidate, judged: Judgement, bound: float) -> bool:
