@@ -52,6 +52,15 @@ def test_a_past_that_looks_worse_now_does_not_keep_what_is_safe_from_being_serve
     assert ledger.admits(1e-4, calibration)
 
 
+def test_what_is_served_is_charged_as_it_was_taken_for() -> None:
+    ledger, calibration = Ledger(0.05), Calibration()
+    for _ in range(10):
+        ledger.serve(0.004, calibration)
+    ledger.serve_pair(0.01)
+    assert ledger.spent(calibration) == pytest.approx(10 * calibration.corrected(0.004) + 0.01)
+    assert ledger.hits == 11
+
+
 @given(st.lists(st.tuples(st.floats(1e-5, 0.5), st.booleans()), max_size=200))
 def test_what_was_served_is_never_charged_more_than_at_its_time(lessons: list[tuple[float, bool]]) -> None:
     ledger, calibration = Ledger(0.01), Calibration()

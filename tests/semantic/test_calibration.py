@@ -77,3 +77,12 @@ def test_it_returns_to_a_state_that_was_kept() -> None:
     assert calibration.factors != factors
     calibration.restore(kept)
     assert calibration.factors == pytest.approx(factors)
+
+
+def test_what_is_tempered_weighs_less_at_once() -> None:
+    calibration, start = taught(0.3, 0.5, 600, 1), Calibration().corrected(0.001)
+    sure = calibration.corrected(0.001)
+    calibration.temper(0.05)
+    assert start < calibration.corrected(0.001) < sure
+    calibration.temper(0.0)
+    assert calibration.corrected(0.001) == pytest.approx(start)

@@ -117,6 +117,7 @@ def test_a_contrast_learned_later_parts_a_wording_from_an_answer_that_it_was_tak
     assert here.entries[2] == first
     here.keep(3, no, vector(1, 0.15))
     assert here.entries[2] != first
+    assert (here.find(yes), here.find(reworded)) == (here.entries[1], here.entries[2])
 
 
 def test_labels_numbers_json_and_code_are_never_compared_by_meaning() -> None:
