@@ -149,6 +149,26 @@ async def test_what_a_tool_told_is_part_of_the_answer_and_of_decisions_made_on_i
         assert fresh.source is Source.BACKEND
 
 
+async def test_what_an_asynchronous_tool_told_from_the_cache_is_part_of_the_answer() -> None:
+    stock = {"hub": 3}
+
+    async def read(item: str) -> int:
+        return stock[item]
+
+    async with CacheLayer(semantic=False) as layer:
+        look = layer.tools(read, keep="1h", name="stock")
+
+        @layer.cached(semantic=False)
+        async def turn(question: str) -> str:
+            return f"{await look(item=question)} left"
+
+        assert await look(item="hub") == 3
+        assert await turn("hub") == "3 left"
+        stock["hub"] = 2
+        assert await layer.invalidate(tools=["stock"]) == 2
+        assert await turn("hub") == "2 left"
+
+
 async def test_what_a_tool_that_always_runs_told_is_part_of_the_answer_too() -> None:
     stock = {"hub": 3}
     async with CacheLayer(semantic=False) as layer:
