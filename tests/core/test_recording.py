@@ -238,8 +238,10 @@ def test_the_newest_is_kept_whatever_the_clock_tells(tmp_path: Path, step: float
     log = TrafficLog(Trace(path=str(tmp_path), max_bytes=64 * 1024, files=3), now=lambda: next(times))
     own = tmp_path / "traffic-of-march.jsonl"
     own.write_text("")
+    opened = len(os.listdir("/dev/fd"))
     for i in range(25):
         log.write([line_of({"i": i, "x": "y" * 40_000})])
+    assert len(os.listdir("/dev/fd")) <= opened + 1
     log.close()
     own.unlink()  # which the owner laid there
     assert [told["i"] for told in lines(tmp_path)] == [22, 23, 24]

@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from cachelayer import CacheLayer, ConfigurationError
 from cachelayer.exact.answers.usage import usage_of
 from cachelayer.observe.cost import Bill, Ledger, Price, Prices
-from cachelayer.observe.health import HitRate
+from cachelayer.observe.health import HitRate, LoopMeter
 from cachelayer.observe.histogram import SHOWN, Histogram
 from cachelayer.observe.stats import FunctionStats
 from cachelayer.observe.topn import TopN
+from cachelayer.testing import ManualClock
 
 SECONDS = st.lists(st.floats(2e-7, 90.0), min_size=1, max_size=200)
 
@@ -41,6 +42,30 @@ def test_quantiles_are_right_to_an_eighth(seconds: list[float], q: float) -> Non
     histogram.add_all(seconds)
     true = float(np.quantile(seconds, q, method="inverted_cdf"))
     assert true <= histogram.quantile(q) * (1 + 1e-9) and histogram.quantile(q) <= true * 1.126
+
+
+@given(SECONDS, SECONDS)
+def test_histograms_together_are_that_of_all(some: list[float], others: list[float]) -> None:
+    one, other, whole = Histogram(), Histogram(), Histogram()
+    for histogram, seconds in ((one, some), (other, others), (whole, some + others)):
+        histogram.add_all(seconds)
+    one.merge(other)
+    assert one.shown().below == whole.shown().below
+    assert one.summary() == pytest.approx(whole.summary())
+
+
+async def test_the_worst_stall_is_that_of_the_last_minute() -> None:
+    clock = ManualClock()
+    meter = LoopMeter(clock.monotonic, lambda: None, interval=1.0)
+    told = []
+    for late in (0.5, 3.0, 0.25, *[0.0] * 60):
+        clock.advance(1.0 + late)
+        meter._look()
+        told.append(meter.worst())
+    meter.stop()
+    assert told[:3] == [0.5, 3.0, 3.0] and told[58] == 3.0
+    assert told[62] == 0.25
+    assert meter.fold().summary()["count"] == 63
 
 
 @given(st.integers(1, 5000))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import stat
+import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cachelayer import CacheLayer, ConfigurationError, Policy
-from cachelayer.observe.quality import Hit, Quality, language_of, verdicts
+from cachelayer.cli.traces.intervals import wilson
+from cachelayer.observe.quality import Hit, Quality, language_of, share, verdicts
 from cachelayer.testing import WordEmbedder
 from cachelayer.types import Candidate, Query
 
@@ -99,10 +104,13 @@ async def test_a_verdict_of_wrong_removes_the_entry_and_counts(tmp_path: Path) -
     served = await ask.outcome(f"{RIGHT} please")
     await layer.flush()
     path = tmp_path / "doubts.jsonl"
+    trusted = layer._similar.decider._functions["ask"].pairs  # type: ignore[union-attr]
+    before = list(trusted.factors)
     layer.quality().export(path)
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({**row, "verdict": "wrong"}) + "\n" for row in rows))
     assert await layer.judge(path) == (0, 1)
+    assert max(trusted.factors) > max(before)  # hits as doubtful are trusted less
     assert await layer.judge(path) == (0, 0)  # a hit is judged once, however often its file is read
     assert layer.metrics() and layer.stats()["entries"] < 2
     assert rows[0]["id"] == served.id and await layer.report_wrong(served) is False
@@ -131,6 +139,46 @@ def test_a_scope_that_gets_worse_is_named_and_one_that_does_not_is_not() -> None
         quality.checked(hit(scope="steady"), right=n % 10 != 0)
         quality.checked(hit(scope="worse"), right=n % 10 != 0 if n < 150 else n % 2 == 0)
     assert [drift["scope"] for drift in quality.report()["drifted"]] == ["worse"]
+
+
+@pytest.mark.parametrize(("wrong", "drifted"), [(14, False), (15, True)])
+def test_a_scope_drifted_where_its_last_checks_are_three_standard_errors_worse(
+    wrong: int, drifted: bool
+) -> None:
+    quality = Quality()
+    for n in range(150):
+        quality.checked(hit(), right=n % 10 != 0 if n < 100 else n >= 100 + wrong)
+    told = [(drift["before"], drift["now"]) for drift in quality.report()["drifted"]]
+    assert told == ([(0.1, wrong / 50)] if drifted else [])
+
+
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_the_interval_of_a_slice_is_wilson_s(right: int, wrong: int) -> None:
+    told = share(Counter(hits=7, right=right, wrong=wrong))
+    assert (told["hits"], told["checks"], told["wrong"]) == (7, right + wrong, wrong)
+    assert (told["low"], told["high"]) == pytest.approx(wilson(wrong, right + wrong), abs=1e-4)
+
+
+def test_hits_and_checks_are_told_by_the_hour_and_by_how_sure_they_were() -> None:
+    quality, began = Quality(), int(time.time()) // 3600 * 3600
+    for confidence in (0.999, 0.97, 0.9, 0.9):
+        quality.served(hit(confidence=confidence))
+    quality.checked(hit(confidence=0.9), right=False)
+    report = quality.report()
+    assert sum(told["hits"] for told in report["hours"].values()) == 4
+    assert sum(told["wrong"] for told in report["hours"].values()) == 1
+    assert set(report["hours"]) <= {began, began + 3600}
+    told = {name: (of["hits"], of["wrong"]) for name, of in report["slices"]["confidence"].items()}
+    assert told == {">= 0.99": (1, 0), ">= 0.95": (1, 0), "< 0.95": (2, 1)}
+
+
+def test_where_there_are_too_many_slices_those_that_are_told_count_on() -> None:
+    quality = Quality(keep=0)
+    for _ in range(2):
+        for n in range(600):
+            quality.served(Hit(f"e{n}", f"f{n}", "s", "q", "q", "a", 0.9, 0.9))
+    functions = quality.report()["slices"]["function"]
+    assert 400 < len(functions) < 500 and {told["hits"] for told in functions.values()} == {2}
 
 
 @pytest.mark.parametrize(
