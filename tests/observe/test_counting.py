@@ -211,3 +211,19 @@ def test_a_price_file_that_cannot_be_read_names_file_and_field(tmp_path: object)
         file.write('{"models": {"m": {"prompt": -1}}}')
     with pytest.raises(ConfigurationError, match=r"price.prompt=-1"):
         Prices.load(path)
+
+
+async def test_the_hit_rate_that_is_shown_is_the_share_of_requests_answered_by_the_cache() -> None:
+    layer = CacheLayer(semantic=False, clock=(clock := ManualClock()))
+
+    @layer.cached(name="ask")
+    async def ask(question: str) -> str:
+        return question
+
+    metrics = layer.metrics()
+    metrics.render()
+    for question in "aabc":
+        await ask(question)
+    clock.advance(30)
+    assert 'cachelayer_hit_rate{window="recent"} 0.25\n' in metrics.render()[1].decode()
+    await layer.aclose()

@@ -214,3 +214,14 @@ def test_a_person_s_verdict_on_what_was_only_typed_differently_says_nothing_of_r
     assert (traffic.function.calibration.factors, traffic.function.pairs.factors) == factors
     traffic.decider.verdict("f", 0.99, False, "pair, read closely")
     assert traffic.function.calibration.factors == factors[0] and traffic.function.pairs.factors != factors[1]
+
+
+def test_an_entry_reported_wrong_is_not_served_where_another_holds_the_same_answer() -> None:
+    traffic = Traffic()
+    traffic.decider.stored(2, "f", b"", Query("and the gate", VECTOR), "turn the key")
+    traffic.decider.report_wrong(1)
+    assert traffic.here.known(FOUND) == []
+    assert traffic.decider.decide("f", b"", traffic.query(), FOUND, BOUND).entry is None
+    traffic.here.entries.pop(2)  # its answer was evicted, and seen again since
+    held = Candidate(2, 0.99, "and the gate", "turn the key")
+    assert [known.place for known in traffic.here.known([held])] == [0]
