@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from operator import mul
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -269,15 +269,3 @@ class Interval:
             return estimate, estimate
         low = 0.0 if kept[0] == self._RATES[0] else float(kept[0])
         return low, 1.0 if kept[-1] == self._RATES[-1] else float(kept[-1])
-
-    def export(self) -> dict[str, Any]:
-        return {
-            "hits": [self.hits[p] for p in _LEVELS],
-            "wrong": [self.wrong[p] for p in _LEVELS],
-            "checks": self.checks,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self.hits = dict(zip(_LEVELS, state["hits"], strict=True))
-        self.wrong = dict(zip(_LEVELS, state["wrong"], strict=True))
-        self.checks = state["checks"]
