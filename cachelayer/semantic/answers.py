@@ -21,7 +21,7 @@ READ_AFTER: Final = 0.0002
 ASKED: Final = 3
 """Answers that the owner's judge compares a new one with."""
 _CODE: Final = re.compile(
-    r"```|^\s*(?:def|class|import|SELECT|#include|function|const|public)\b|[;{}]\s*$", re.M
+    r"```|^[^\S\n]*(?:def|class|import|SELECT|#include|function|const|public)\b|[;{}][^\S\n]*$", re.M
 )
 _EDGE: Final = " \t\r\n.!?,;:\"'`*"
 
@@ -35,7 +35,7 @@ def normalize(answer: str) -> str:
     if text[:1] in "{[" and text[-1:] in "}]":
         try:
             return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     if _CODE.search(text):
         return text
