@@ -56,6 +56,22 @@ def test_the_same_words_in_another_context_are_not_served_at_ten_percent(what: s
         assert guard == "context"
 
 
+def long_talk(who: str, characters: int) -> tuple[Turn, ...]:
+    said = [f"{who} {' '.join(f'w{i}x{j}' for j in range(400))}"[:2000] for i in range(characters // 2000)]
+    return (*SHOP, *turns(*said))
+
+
+def test_conversations_too_long_to_be_compared_at_once_are_different_ones() -> None:
+    """Every word of one was compared with every word of the other: minutes and gigabytes for 160 turns of 2,000."""
+    verifier = PairVerifier()
+    for characters in (20_000, 300_000):
+        a, b = long_talk("i", characters), long_talk("you", characters)
+        one, other = Candidate(1, 1.0, "yes please", None, a), Candidate(2, 1.0, "yes please", None, b)
+        assert verifier.judge(Query("yes please", ZERO, a), [other]) == [(0.0, "context")]
+        assert verifier.judge(Query("yes please", ZERO, a), [one])[0][0] > 0.99
+    assert len(verifier._readings) <= 2, "none of their turns was read"
+
+
 SAID = [
     ("I got an email from the bank", "I got an email to the bank"),
     ("my income is over 3000 euros", "my income is up to 3000 euros"),

@@ -31,6 +31,10 @@ CLOSE: Final = 0.25
 """Similarity of words under which two turns are not aligned."""
 LONG: Final = 2000
 """Characters up to which a turn is read whole."""
+TURNS: Final = 160
+"""Turns up to which contexts are compared."""
+MOST: Final = 10_000
+"""Characters up to which they are: words are compared each with each, on the event loop."""
 SHORT: Final = 5
 """Words up to which a turn of the user is a reply."""
 EQUAL: Final = 8.0
@@ -82,6 +86,11 @@ def _ordered(a: Sequence[Said], b: Sequence[Said]) -> tuple[Sequence[Said], Sequ
         if x is not y and (role, x.signature.words) != (who, y.signature.words):
             return (a, b) if (role, x.signature.words) < (who, y.signature.words) else (b, a)
     return a, b
+
+
+def too_long(turns: Sequence[Turn]) -> bool:
+    """Whether comparing them would hold up others."""
+    return len(turns) > TURNS or sum(min(len(turn.text), LONG) for turn in turns) > MOST
 
 
 def serious(turns: Sequence[Turn], read: Callable[[str], Reading], *, alone: bool = False) -> list[Said]:

@@ -34,7 +34,7 @@ from ..text.repeats import LEAST as LEAST_WORDS
 from ..text.signature import Signature
 from ..text.words import Words, words
 from ..weights import load_judge
-from .contexts import Said, measures, serious, stands
+from .contexts import Said, measures, serious, stands, too_long
 from .features import features
 from .heads import behind_one_head
 from .late_interaction import CLOSER
@@ -63,8 +63,6 @@ COMPARED: Final = 2
 """Contexts compared for one request at most."""
 ENOUGH: Final = 0.95
 """Probability at which no further context is compared."""
-LONGEST: Final = 160
-"""Turns up to which contexts are compared."""
 
 
 def load() -> None:
@@ -215,7 +213,7 @@ class PairVerifier:
 
         `alone`: the last messages need no turn before them.
         """
-        if p < LEAST or len(mine) > LONGEST or len(other) > LONGEST:
+        if p < LEAST or too_long(mine) or too_long(other):
             return 0.0, guard or "context"
         a, b = (serious(turns, self._read, alone=alone) for turns in (mine, other))
         if (not a and not b) or _alike(a, b):
