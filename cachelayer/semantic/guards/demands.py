@@ -77,7 +77,7 @@ def languages(a: Signature, b: Signature) -> bool:
 
 def _turned(a: Signature, b: Signature) -> bool:
     """Of what `a` puts something into, `b` says that it is so already, or is what it is about."""
-    forms = list(_forms(a.words))
+    forms = frozenset(_forms(a.words))
     if not forms:
         return False
     mine, theirs = frozenset(pairwise(a.words)), frozenset(pairwise(b.words))
@@ -85,9 +85,9 @@ def _turned(a: Signature, b: Signature) -> bool:
         return "about" not in a.vocabulary
     return any(
         the in _DEFINITE and (the, thing) in mine and (small, form) not in theirs
-        for the, said, thing in zip(b.words, b.words[1:], b.words[2:], strict=False)
-        for small, form in forms
-        if form == said and _put(a.words[:_EARLY], small, form)
+        for the, form, thing in zip(b.words, b.words[1:], b.words[2:], strict=False)
+        for small in _INTO
+        if (small, form) in forms and _put(a.words[:_EARLY], small, form)
     )
 
 

@@ -14,7 +14,7 @@ from .signature import ASKING, QUESTION_WORDS
 
 _STOP: Final = re.compile(r"[.?!;:\n\u2026]+(?=[\s\"')\]\u201d]|$)")
 _PLAIN: Final = re.compile(
-    rf"\s*(?:{'|'.join(sorted(ASKING))})\b[^.?!;:,\n\u2026\u2013\u2014]*[.?!]*\s*$", re.IGNORECASE
+    rf"\s*(?:{'|'.join(sorted(ASKING))})\b[^.?!;:,\n\u2026\u2013\u2014]*+[.?!]*+\s*$", re.IGNORECASE
 )
 """One question and nothing else, unless something is linked to it."""
 _WORD: Final = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|,|\s[\u2013\u2014-]\s")
