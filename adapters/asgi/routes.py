@@ -24,7 +24,9 @@ _SEGMENT = "[!-.0-~]+"
 """What stands for `{name}` in a template: visible ASCII, so that no two spellings of a path are read as one."""
 
 _SAID = frozenset({"choices", "content", "output", "error"})
-"""One of them is in whatever a model's API answers; `{"status": "loading"}` is no answer."""
+"""One of them says something in whatever a model's API answers; `{"status": "loading"}` is no answer."""
+
+_CHOICE = frozenset({"message", "text", "delta", "finish_reason"})
 
 
 class Wanted(NamedTuple):
@@ -92,7 +94,9 @@ class Route:
             found = orjson.loads(whole)
         except orjson.JSONDecodeError:
             return Reason.INCOMPLETE
-        if self.openai and (not isinstance(found, dict) or _SAID.isdisjoint(found)):
+        if self.openai and (
+            not isinstance(found, dict) or not any(map(found.get, _SAID)) or not _chosen(found)
+        ):
             return Reason.INCOMPLETE
         return found
 
@@ -115,6 +119,14 @@ class JsonRoute(Route):
 
     def view_stream(self, stream: bytes) -> Any:
         return Reason.NOT_KEEPABLE
+
+
+def _chosen(answer: dict[str, Any]) -> bool:
+    """Whether an answer's choices, if it has any, are such."""
+    choices = answer.get("choices") or []
+    return isinstance(choices, list) and all(
+        isinstance(one, dict) and any(map(one.get, _CHOICE)) for one in choices
+    )
 
 
 def _template(path: str) -> re.Pattern[str] | None:

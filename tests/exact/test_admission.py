@@ -82,6 +82,7 @@ def test_a_whole_reply_of_a_server_that_has_no_word_for_ends_is_kept() -> None:
         {"error": "overloaded"},
         {**COMPLETION, "error": {"message": "lost", "code": 502}},
         {"object": "error", "message": "bad", "code": 400},
+        {**COMPLETION, "choices": [{**COMPLETION["choices"][0], "error": {"message": "lost", "code": 502}}]},
         [*STREAM[:2], {"error": {"message": "lost", "type": "server_error"}}],
         [*STREAM[:2], {"error": {"message": "lost", "type": "server_error"}}, *STREAM[2:]],
         ValueError("returned, not raised"),

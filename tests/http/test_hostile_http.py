@@ -123,7 +123,15 @@ async def test_a_resolver_that_fails_makes_requests_nobodys(upstream: Upstream, 
     assert len(upstream.requests) == 2
 
 
-@pytest.mark.parametrize("body", [b"[1]", b'"x"', b"7", b"null", b"{}", b'{"status":"loading"}'])
+@pytest.mark.parametrize(
+    "body",
+    [b"[1]", b'"x"', b"7", b"null", b"{}", b'{"status":"loading"}']
+    + [
+        b'{"choices":%b}' % choices
+        for choices in (b"null", b'"x"', b"{}", b"[null]", b"[[]]", b"[{}]", b"[7]")
+    ]
+    + [b'{"content":null}', b'{"output":[]}', b'{"choices":[{"text":null}]}'],
+)
 async def test_json_that_is_no_answer_is_not_kept(layer: CacheLayer, body: bytes) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await Upstream._reply(send, 200, body, [(b"content-type", b"application/json")])

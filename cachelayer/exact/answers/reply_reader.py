@@ -69,7 +69,7 @@ def ordinary(answer: Any) -> bool:
         content, end = message.get("content"), held.get("finish_reason")
         if type(content) is not str or not content or content.isspace():
             return False
-        if type(end) is not str or end != "stop" or message.get("refusal") is not None:
+        if type(end) is not str or end != "stop" or message.get("refusal") is not None or _is_error(held):
             return False
     return True
 
@@ -184,6 +184,7 @@ def _read_choices(reply: Reply, choices: list[Any]) -> None:
         message = of.get("delta") if message is None else message
         _read_body(reply, index, of if message is None else fields(message))
         _end(reply, index, word(of, "finish_reason"))
+        reply.failed = reply.failed or _is_error(of)
 
 
 def _end(reply: Reply, index: int, reason: str) -> None:
