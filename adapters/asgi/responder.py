@@ -127,7 +127,7 @@ class Responder:
 
     def _raw(self, principal: Principal) -> bytes:
         """The request as bytes: equal where the key is."""
-        whose = f"{principal.name}\0{self.vary}".encode()
+        whose = f"{principal.name}\0{self.vary}".encode("utf-8", "surrogatepass")
         query = self.scope.get("query_string", b"")
         prefix = b"%b%d,%d;%b%b" % (principal.credentials, len(whose), len(query), whose, query)
         if not query and not self.vary and self.served.hot is not None:

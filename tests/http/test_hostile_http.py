@@ -123,6 +123,14 @@ async def test_a_resolver_that_fails_makes_requests_nobodys(upstream: Upstream, 
     assert len(upstream.requests) == 2
 
 
+async def test_a_tenant_whose_name_no_utf_8_holds_is_one_like_others(
+    upstream: Upstream, layer: CacheLayer
+) -> None:
+    app = CacheLayerMiddleware(upstream, layer=layer, trust=True, principal=lambda scope: "\ud800")
+    told = [await Client(app).chat("x") for _ in range(3)]
+    assert [(one.status, one.hit) for one in told] == [(200, False), (200, False), (200, True)]
+
+
 @pytest.mark.parametrize(
     "body",
     [b"[1]", b'"x"', b"7", b"null", b"{}", b'{"status":"loading"}']
