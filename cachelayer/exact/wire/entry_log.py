@@ -248,7 +248,8 @@ class EntryLog:
             if self._file < 0:
                 return  # closed meanwhile: the file may be another process's by now
             aside, mark = self.path.with_name(self.path.name + ".new"), parts.new_mark()
-            file = os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_RDWR, 0o600)
+            aside.unlink(missing_ok=True)  # of a process that ended, or a link that leads elsewhere
+            file = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             try:
                 with open(os.dup(self._file), "rb", parts.AT_ONCE) as data:  # by the name it may be gone
                     spans = parts.copy_alive(data, file, mark)

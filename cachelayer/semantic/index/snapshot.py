@@ -79,7 +79,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def _for_the_owner(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 def read_snapshot(path: Path, dimension: int, digest: str) -> list[tuple[bytes, NDArray[np.int64], Vectors]]:
