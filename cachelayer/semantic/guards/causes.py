@@ -14,31 +14,18 @@ from ..text import lexicon as lx
 from ..text.lexemes import stem
 from ..text.signature import Signature
 
-
-def _phrases(said: str) -> dict[str, list[tuple[str, ...]]]:
-    """By their first words."""
-    found: dict[str, list[tuple[str, ...]]] = {}
-    for phrase in said.split(","):
-        first, *rest = phrase.split()
-        found.setdefault(first, []).append(tuple(rest))
-    return found
-
-
-_CAUSE: Final = _phrases(
+_CAUSE: Final = lx.phrases(
     "why,what causes,what caused,what triggers,what triggered,what leads to,what led to,what brings about,what makes,"
     "what made,comes about,come about,came about,cause of,causes of,cause and,causes and,reason for,reasons for,"
     "reason why,reasons why,reason behind,reasons behind,reasons and,because of what"
 )
-_EFFECT: Final = _phrases(
+_EFFECT: Final = lx.phrases(
     "result of,results of,what happens,what would happen,what will happen,effect of,effects of,effect on,effects on,"
     "effects and,consequence of,consequences of,consequences and,impact of,impacts of,impact on,outcome of,aftermath of"
 )
 _DOING: Final = ("do", "does", "did")
 _HINTS: Final = frozenset(_DOING).union(
-    max((first, *rest), key=len)
-    for said in (_CAUSE, _EFFECT)
-    for first, rests in said.items()
-    for rest in rests
+    max(phrase, key=len) for known in (_CAUSE, _EFFECT) for same in known.values() for phrase in same
 )
 """The longest word of each phrase."""
 _MAKING: Final = frozenset(
@@ -87,15 +74,8 @@ def _asks(s: Signature) -> str:
     return "" if cause == effect else "cause" if cause else "effect"
 
 
-def _says(s: Signature, phrases: dict[str, list[tuple[str, ...]]]) -> bool:
-    if s.vocabulary.isdisjoint(phrases.keys()):
-        return False
-    words = s.words
-    for i, word in enumerate(words):
-        for rest in phrases.get(word, ()):
-            if words[i + 1 : i + 1 + len(rest)] == rest:
-                return True
-    return False
+def _says(s: Signature, known: lx.Phrases) -> bool:
+    return any(lx.begun(s.words, i, known) for i, word in enumerate(s.words) if word in known)
 
 
 def _does_to(s: Signature) -> bool:

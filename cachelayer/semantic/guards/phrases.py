@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ..text import lexicon as lx
 from ..text.lexemes import stem
 from ..text.signature import Signature
 
@@ -58,9 +59,7 @@ def _side(phrases: str) -> frozenset[Phrase]:
 
 
 _SIDES: Final = tuple((_side(one), _side(other)) for one, other in _CONTRARY)
-_BY_FIRST: Final[dict[str, list[Phrase]]] = {}
-for _phrase in sorted({p for pair in _SIDES for side in pair for p in side}, key=len, reverse=True):
-    _BY_FIRST.setdefault(_phrase[0], []).append(_phrase)
+_BY_FIRST: Final = lx.phrases(",".join(said for pair in _CONTRARY for said in pair))
 _FIRST: Final = frozenset(_BY_FIRST)
 _STEMS: Final = frozenset(stem(word) for one, other in _SIDES for phrase in one | other for word in phrase)
 

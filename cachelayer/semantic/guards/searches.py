@@ -12,17 +12,17 @@ from itertools import pairwise
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.lexicon import begun, phrases
 from ..text.manners import earnest
 from ..text.signature import Signature
 
 _LONG: Final = 12
 """Words from which on a text says more than what is wanted."""
-_FRAMES: Final = tuple(
-    tuple(line.split())
-    for line in """are there any|do you have|have you got|what are some|what are some of|can you|could you|
-    would you|will you|i want|i need|i want to|i need to|i would like|i'd like|i would like to|i'd like to|i'm|i am|im|
-    can i get|can i find|can i see|can i buy|can i have|where can i|where do i find|where to|we need|we want|
-    i want you to|i would like you to|i'd like you to|let me|let's""".split("|")
+_FRAMES: Final = phrases(
+    """are there any,do you have,have you got,what are some,what are some of,can you,could you,
+    would you,will you,i want,i need,i want to,i need to,i would like,i'd like,i would like to,i'd like to,i'm,i am,im,
+    can i get,can i find,can i see,can i buy,can i have,where can i,where do i find,where to,we need,we want,
+    i want you to,i would like you to,i'd like you to,let me,let's"""
 )
 _CIVIL: Final = frozenset("hi hey hello please pls ok okay so and now just".split())
 TELLING: Final = frozenset(
@@ -85,5 +85,4 @@ def seeks(s: Signature) -> bool:
 def _unframed(words: Sequence[str]) -> Sequence[str]:
     """Without 'could you please', 'I'm looking for'."""
     at = earnest(words, _CIVIL)
-    longest = max((len(f) for f in _FRAMES if tuple(words[at : at + len(f)]) == f), default=0)
-    return words[at + longest :]
+    return words[at + begun(words, at, _FRAMES) :]

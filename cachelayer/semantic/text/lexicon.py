@@ -1,12 +1,30 @@
-"""Closed word classes of English that the guards read. Data only; words are lower-case."""
+"""Closed word classes of English that the guards read; words are lower-case."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
+
+
+Phrases = dict[str, list[tuple[str, ...]]]
+
+
+def phrases(text: str, at: int = 0) -> Phrases:
+    """Phrases, separated by commas, by their first (0) or last (-1) word, long ones first."""
+    found: Phrases = {}
+    for phrase in sorted({tuple(part.split()) for part in text.split(",")}, key=len, reverse=True):
+        found.setdefault(phrase[at], []).append(phrase)
+    return found
+
+
+def begun(words: Sequence[str], at: int, known: Phrases) -> int:
+    """How many words the longest phrase has that begins there; 0 if none does."""
+    found = known.get(words[at], ()) if at < len(words) else ()
+    return next((len(p) for p in found if tuple(words[at : at + len(p)]) == p), 0)
 
 
 def by_first(groups: str) -> dict[str, str]:

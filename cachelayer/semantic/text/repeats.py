@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final
 
 from .given import FOR_ME, for_me, given
-from .lexicon import CARDINALS
+from .lexicon import CARDINALS, begun, phrases
 from .manners import PLEASE, own, points_back, speaks_of_languages, wants
 from .signature import ASKING, asks
 from .spelling import LEAST as SLIPPED
@@ -36,18 +36,7 @@ NAME: Final = 12
 """Letters of a name at most that is greeted."""
 _CHANGING: Final = ("a", "e", "o")
 """First letters that forms change: 'aesthetic' / 'esthetic'."""
-Phrases = dict[str, list[tuple[str, ...]]]
-
-
-def _phrases(text: str, at: int) -> Phrases:
-    """Phrases, separated by commas, by their first (0) or last (-1) word, long ones first."""
-    found: Phrases = {}
-    for phrase in sorted((tuple(part.split()) for part in text.split(",")), key=len, reverse=True):
-        found.setdefault(phrase[at], []).append(phrase)
-    return found
-
-
-_OPENINGS: Final = _phrases(
+_OPENINGS: Final = phrases(
     "hi, hello, hey, heya, hiya, greetings, hi there, hello there, hey there, hi all, hello all, hi everyone,"
     "hello everyone, hi team, hello team, hey team, hi again, hello again, hi support, hello support,"
     "good morning, good afternoon, good evening, good day, dear support, dear team, dear support team,"
@@ -55,10 +44,9 @@ _OPENINGS: Final = _phrases(
     "quick question, a quick question, just a quick question, i have a question, i have a quick question,"
     "i am new here, i'm new here, im new here, thanks in advance, ok, okay, so, well, um, uh, hmm,"
     "hallo, guten tag, guten morgen, guten abend, hola, buenos días, buenas tardes, bonjour, bonsoir, salut,"
-    "ciao, buongiorno, buonasera, olá, bom dia, boa tarde",
-    0,
+    "ciao, buongiorno, buonasera, olá, bom dia, boa tarde"
 )
-_CLOSINGS: Final = _phrases(
+_CLOSINGS: Final = phrases(
     "thanks, thank you, thx, ty, cheers, thanks a lot, thank you so much, thank you very much, thanks so much,"
     "many thanks, thanks in advance, thank you in advance, many thanks in advance, please help, please help me,"
     "help please, please advise, kind regards, best regards, warm regards, best wishes, any help appreciated,"
@@ -117,11 +105,7 @@ _TYPED: Final = {
 }  # fmt: skip
 """Slips and short forms of short words."""
 _PASSED_OVER: Final = frozenset(
-    word
-    for phrases in (_OPENINGS, _CLOSINGS)
-    for same in phrases.values()
-    for phrase in same
-    for word in phrase
+    word for known in (_OPENINGS, _CLOSINGS) for same in known.values() for phrase in same for word in phrase
 ).union(PLEASE, FOR_ME, _EXPANDED, *_EXPANDED.values(), _TYPED, _TYPED.values())
 """Words that may go, come or be written otherwise."""
 
@@ -235,7 +219,7 @@ def _opening(words: list[str], text: str, spelling: Spelling | None) -> int:
     """How many words greet."""
     if words[0] in _NAMED and words[2] in ("team", "support") and _addressed(words[1], text, spelling):
         return 3  # "Hello Contoso team"
-    return next((len(p) for p in _OPENINGS.get(words[0], ()) if tuple(words[: len(p)]) == p), 0)
+    return begun(words, 0, _OPENINGS)
 
 
 def _addressed(word: str, text: str, spelling: Spelling | None) -> bool:
