@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..text.lexemes import stem
-from ..text.manners import earnest
+from ..text.manners import CIVIL, earnest, told
 from ..text.signature import Signature
 
 _ACTS: Final = tuple(
@@ -64,10 +64,7 @@ _NOUNS: Final = {
     )
 }
 """'Write a summary of it' is 'summarize it'."""
-_CIVIL: Final = frozenset(
-    "please pls plz kindly hi hey hello ok okay so now just help me us and then".split()
-)
-_ASKED: Final = frozenset("can could would will".split())
+_CIVIL: Final = CIVIL.union(("help", "me", "us"))
 _WANTED: Final = (("i", "want", "you", "to"), ("i", "need", "you", "to"), ("i'd", "like", "you", "to"))
 
 
@@ -84,11 +81,9 @@ def acts(a: Signature, b: Signature) -> bool:
 
 def _act(words: Sequence[str]) -> int:
     """The line of its verb, or -1."""
-    at = earnest(words, _CIVIL)
+    at = told(words, _CIVIL)
     if tuple(words[at : at + 4]) in _WANTED:
         at = earnest(words, _CIVIL, at + 4)
-    elif at + 1 < len(words) and words[at] in _ASKED and words[at + 1] == "you":
-        at = earnest(words, _CIVIL, at + 2)
     return _BY_VERB.get(words[at], -1) if at + 1 < len(words) else -1
 
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import stem
-from ..text.manners import earnest
+from ..text.manners import CIVIL, earnest
 from ..text.signature import Signature
 
 _BY_VERB: Final = lx.by_first(
@@ -40,7 +40,7 @@ _NOUNS: Final = {
 }
 _BEFORE: Final = frozenset("to i we you please just also now me us could can kindly not".split())
 """Words before a verb that is wished for."""
-_CIVIL: Final = frozenset("please pls hi hello hey ok okay so and thanks".split())
+
 _TALKING: Final = frozenset(("speak", "talk", "chat"))
 _SOMEBODY: Final = _TALKING.union(
     """speaking talking chatting contact contacting reach call calling phone phoning connect transfer human agent person
@@ -78,7 +78,7 @@ def _wanted(s: Signature) -> frozenset[str]:
 
 
 def _deeds(words: tuple[str, ...]) -> Iterator[str]:
-    start = earnest(words, _CIVIL)
+    start = earnest(words, CIVIL)
     for i, (before, word) in enumerate(pairwise(("", *words))):
         if word not in _BY_VERB or not (i == start or before in _BEFORE):
             continue

@@ -14,13 +14,10 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import CONDITIONS, POSSESSORS, PREPOSITIONS, stem
-from ..text.manners import earnest, speaks_of_languages
+from ..text.manners import CIVIL, PLEASE, REQUESTS, earnest, speaks_of_languages, told
 from ..text.signature import ASKING, Signature
 from .tenses import ended, rooted
 
-_CIVIL: Final = frozenset("please pls plz kindly hi hey hello ok okay so now just and then".split())
-_PLEASE: Final = frozenset("please pls plz".split())
-_REQUESTS: Final = frozenset("can could would will".split())
 _OBJECTS: Final = frozenset(
     "a an the this that these those all every both any another it up on off down out in".split()
 ).union(POSSESSORS)
@@ -37,7 +34,7 @@ _DONE: Final = frozenset(
 _FACTS: Final = _DONE.union(("do", "does", "should", "must", "shall"))
 """What a question begins with that wants to know; 'can I' may want it done."""
 _POLITE: Final = (("is", "it"), ("is", "there"), ("are", "there"), ("do", "you"), ("would", "you"))
-_OFFERED: Final = _REQUESTS.union(("do",))
+_OFFERED: Final = REQUESTS.union(("do",))
 _WAYS: Final = frozenset("way ways chance possible possibility option ok okay mind".split())
 _ASKS: Final = frozenset("why who who's when where".split())
 _ASKED: Final = frozenset("why who what how where whether who's what's how's where's".split())
@@ -47,7 +44,7 @@ _NO_VERBS: Final = frozenset("wheres whats hows whos whens whys".split()).union(
     lx.FUNCTION_WORDS, TELLING, ASKING, CONDITIONS, PREPOSITIONS
 )
 _SURE: Final = _NO_VERBS - TELLING
-_NEVER: Final = _SURE.difference(_CIVIL, _REQUESTS, _ME)
+_NEVER: Final = _SURE.difference(CIVIL, REQUESTS, _ME)
 """No text begins with these that wants something done."""
 _DEFINED: Final = (("what", "is", "a"), ("what", "is", "an"), ("what's", "a"), ("what's", "an"))
 _BEING: Final = (("what", "is"), ("what", "are"))
@@ -114,19 +111,19 @@ def _apart(orders: Signature, other: Signature) -> bool:
         return ordered(orders) != ""
     if asks == "how" and rest and rest[0] in _DONE:  # 'How was it graded?', but not 'How do I grade it?'
         return stem(ordered(orders)) in rooted(other.stems)
-    return _wished(orders, other) or (asks in _REQUESTS and _of_any(orders, other))
+    return _wished(orders, other) or (asks in REQUESTS and _of_any(orders, other))
 
 
 def _able(orders: Signature, other: Signature) -> bool:
     """'Please speak Spanish' / 'Can you speak Spanish?', 'Please keep my data' / 'Do you keep my data?'."""
-    verb, (asks, *rest) = orders.words[earnest(orders.words, _CIVIL) :][:1], other.words
+    verb, (asks, *rest) = orders.words[earnest(orders.words, CIVIL) :][:1], other.words
     if asks not in _OFFERED or rest[:1] != ["you"] or tuple(rest[1:2]) != verb:
         return False
-    if not _PLEASE.isdisjoint(rest):
+    if not PLEASE.isdisjoint(rest):
         return False
     if speaks_of_languages(rest[2:3]):
         return verb[0] in _TONGUES
-    if _PLEASE.isdisjoint(orders.vocabulary):
+    if PLEASE.isdisjoint(orders.vocabulary):
         return False  # 'ship to Norway?' may be short for the question
     return asks == "do" or (verb[0] in _SERVICES and _OBJECTS.isdisjoint(rest))
 
@@ -184,7 +181,7 @@ def _shown(orders: Signature, other: Signature) -> bool:
     words = other.words
     if words[:2] not in _BEING or _SHOWING.isdisjoint(orders.vocabulary):
         return False
-    at = earnest(orders.words, _CIVIL)
+    at = earnest(orders.words, CIVIL)
     if orders.words[at] not in _SHOWING or not _MINE.isdisjoint(orders.words[at + 1 : at + 2]):
         return False
     if len(other.content) > _SHORT or not _SAYS_WHICH.isdisjoint(words):
@@ -194,10 +191,8 @@ def _shown(orders: Signature, other: Signature) -> bool:
 
 def ordered(s: Signature, never: frozenset[str] = _NO_VERBS) -> str:
     """The verb of a text that wants something done, none of `never`, or ''."""
-    words, objects = s.words, _OBJECTS
-    at = earnest(words, _CIVIL)
-    if words[at : at + 1] and words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",):
-        at, objects = earnest(words, _CIVIL, at + 2), _MINE  # 'can you drink the water?' orders nothing
+    words, at = s.words, told(s.words)
+    objects = _OBJECTS if at == earnest(words, CIVIL) else _MINE  # 'can you drink the water?' orders nothing
     if at + 1 >= len(words) or words[at] in never or not _ASKED.isdisjoint(s.vocabulary):
         return ""
     if s.question == "other":  # 'Startups in Peru: is it wise to join one?'

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.lexemes import stem
+from ..text.manners import CIVIL
 from ..text.reading import Reading
 from ..text.signature import ASKING
 
@@ -28,7 +29,7 @@ _ORDERS: Final = frozenset(
     joking""".split()
 )
 """With which an order to whoever answers begins."""
-_CIVIL: Final = frozenset("please pls plz kindly and then but so now just also only first ok okay".split())
+_CIVIL: Final = CIVIL.union(("also", "but", "first", "only"))
 _YOU: Final = frozenset(("you", "you're", "your"))
 _WORKED: Final = frozenset(
     "continue complete finish make fix count type spell edit change skip do get give".split()

@@ -13,7 +13,7 @@ from typing import Final
 
 from ..text.lexemes import stem
 from ..text.lexicon import begun, phrases
-from ..text.manners import earnest
+from ..text.manners import CIVIL, earnest
 from ..text.signature import Signature
 
 _LONG: Final = 12
@@ -24,7 +24,7 @@ _FRAMES: Final = phrases(
     can i get,can i find,can i see,can i buy,can i have,where can i,where do i find,where to,we need,we want,
     i want you to,i would like you to,i'd like you to,let me,let's"""
 )
-_CIVIL: Final = frozenset("hi hey hello please pls ok okay so and now just".split())
+
 TELLING: Final = frozenset(
     """what what's whats which how how's why why's when when's where where's whether who who's whom whose if because
     since than that that's while as is are am was were be been being do does did done has had have having can could
@@ -84,5 +84,5 @@ def seeks(s: Signature) -> bool:
 
 def _unframed(words: Sequence[str]) -> Sequence[str]:
     """Without 'could you please', 'I'm looking for'."""
-    at = earnest(words, _CIVIL)
+    at = earnest(words, CIVIL)
     return words[at + begun(words, at, _FRAMES) :]

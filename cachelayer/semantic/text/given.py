@@ -10,9 +10,8 @@ from itertools import pairwise
 from typing import Final
 
 from .lexicon import OWN_ACTS
-from .manners import PLEASE, earnest
+from .manners import PLEASE, told
 
-_REQUESTS: Final = frozenset("can could would will".split())
 FOR_ME: Final = ("for", "me")
 _THIS: Final = frozenset("this these my the following".split())
 _TEXTS: Final = frozenset(
@@ -30,10 +29,7 @@ _ORDERING: Final = OWN_ACTS.union(
 
 def given(words: list[str], text: str) -> list[str]:
     """What `words`, those of `text`, order to be done with a text that is not shown, without 'could you please'."""
-    start = earnest(words, PLEASE)
-    if start + 1 < len(words) and words[start] in _REQUESTS and words[start + 1] == "you":
-        start = earnest(words, PLEASE, start + 2)
-    order = words[start:]
+    order = words[told(words, PLEASE) :]
     if not order or order[0] not in _ORDERING or _SHOWN.search(text):
         return []
     return order if any(this in _THIS and what in _TEXTS for this, what in pairwise(order)) else []

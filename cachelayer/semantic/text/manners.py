@@ -11,6 +11,10 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Final
 
 PLEASE: Final = frozenset("please pls plz kindly".split())
+CIVIL: Final = PLEASE.union("hi hey hello thanks ok okay so now just and then".split())
+"""Before an order these say nothing."""
+REQUESTS: Final = frozenset("can could would will".split())
+"""'Can you' may order."""
 _THANKS: Final = PLEASE.union(
     """thanks thanx thx ty tysm cheers thank help advise regards wishes danke dank bitte gracias favor merci plaît
     grazie favore obrigado obrigada""".split()
@@ -45,6 +49,14 @@ _FULL: Final = frozenset(".!?;\n")
 def earnest(words: Sequence[str], civil: Set[str], start: int = 0) -> int:
     """Where the first word from `start` on stands that is none of `civil`; the number of words, where none does."""
     return next((i for i in range(start, len(words)) if words[i] not in civil), len(words))
+
+
+def told(words: Sequence[str], civil: Set[str] = CIVIL) -> int:
+    """Where what is to be done stands, if they order: behind 'please', 'could you please'."""
+    at = earnest(words, civil)
+    if at + 1 < len(words) and words[at] in REQUESTS and words[at + 1] == "you":
+        return earnest(words, civil, at + 2)
+    return at
 
 
 def speaks_of_languages(words: Iterable[str]) -> bool:
