@@ -8,6 +8,10 @@ import os
 import textwrap
 from itertools import groupby
 from pathlib import Path
+from typing import TypeAlias
+
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What a command adds itself to."""
 
 
 class Help(argparse.HelpFormatter):

@@ -11,16 +11,12 @@ import time
 from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..errors import CacheLayerError, MissingExtra
 from ..exact.redis import Finding
-from . import checks
+from . import arguments, checks
 from .terminal import say
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _MARK = {"ok": "ok     ", "advice": "advice ", "problem": "PROBLEM"}
 _FEATURES = (
@@ -34,7 +30,7 @@ _FEATURES = (
 _FAISS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs", "faiss-gpu-cu12")
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `doctor`."""
     parser = subparsers.add_parser(
         "doctor",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
-
 from ..adapters.tensorrt_llm.__main__ import register as register_commands
 from . import arguments
 
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+_DESCRIPTION = """\
+Helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU: profiles are computed from the model's own
+config.json."""
 
 _EXAMPLES = """\
 examples:
@@ -21,13 +19,12 @@ examples:
     --parameters 8.03e9 --form yaml"""
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `trtllm` and its own commands."""
     parser = subparsers.add_parser(
         "trtllm",
         help="TensorRT-LLM: engine settings for a model and a GPU, with reasons",
-        description="Helps to run TensorRT-LLM behind the cache. Nothing here needs a GPU: profiles are computed from "
-        "the model's own config.json.",
+        description=_DESCRIPTION,
         epilog=_EXAMPLES,
         formatter_class=arguments.Help,
     )

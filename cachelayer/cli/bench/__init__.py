@@ -16,12 +16,8 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import arguments
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
 Sends the requests in a file to a cached function or an OpenAI-style endpoint, without the cache and with it: at the
@@ -59,7 +55,7 @@ For load tests of any HTTP service there are general tools (AIPerf for LLM serve
 misses."""
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `bench`. Its function is `args.run`, which takes `args` and returns the exit status."""
     parser = subparsers.add_parser(
         "bench",

@@ -9,13 +9,9 @@ words, page     results as text, as HTML
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from .. import arguments
 from ..traces import options
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
 Recommends settings for your own traffic and says what to expect from them. The trace is split: settings are chosen
@@ -37,7 +33,7 @@ examples:
   cachelayer calibrate pairs.jsonl.gz --target 0.05 --json settings.json"""
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `calibrate`."""
     parser = subparsers.add_parser(
         "calibrate",

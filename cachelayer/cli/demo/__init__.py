@@ -25,8 +25,6 @@ from .. import arguments
 if TYPE_CHECKING:
     from .run import Options
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
 _DESCRIPTION = """\
 Puts two thousand questions to a help desk through the cache, many at a time, and checks every answer.
 
@@ -49,7 +47,7 @@ examples:
   cachelayer demo --backend http://127.0.0.1:8000/v1 --model m --requests 200"""
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `demo`. Its function is `args.run`, which takes `args` and returns the exit status."""
     parser = subparsers.add_parser(
         "demo",

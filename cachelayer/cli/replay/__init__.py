@@ -9,13 +9,9 @@ words, page     results as text, as HTML
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from .. import arguments
 from ..traces import options
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
 Replays a trace, request by request and from an empty cache, through real cache layers in any number of
@@ -39,7 +35,7 @@ examples:
     --call-cost 0.004 --json figures.json"""
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `replay`."""
     parser = subparsers.add_parser(
         "replay",

@@ -21,12 +21,9 @@ import argparse
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import arguments
-
-if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """
 examples:
@@ -60,7 +57,7 @@ answers. SIGTERM gives running streams [server] drain to finish, then stops.
 """
 
 
-def register(subparsers: Subparsers) -> None:
+def register(subparsers: arguments.Subparsers) -> None:
     """Add `serve`."""
     parser = subparsers.add_parser(
         "serve",
