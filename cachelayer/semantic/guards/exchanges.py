@@ -80,8 +80,8 @@ def addressed(a: Signature, b: Signature) -> bool:
     pair = frozenset(_only(a.words, b.words))
     if pair not in _PERSONAL or (pair == _SENT and _WRITING.isdisjoint(a.vocabulary)):
         return False
-    at = next(i for i, word in enumerate(a.words) if word in pair and b.words[i] in pair) + 1
-    who = next((word for word in a.words[at:] if word not in _WHOSE), "")
+    (at,) = apart(a.words, b.words)
+    who = next((word for word in a.words[at + 1 :] if word not in _WHOSE), "")
     return who in PEOPLE or stem(who) in a.names
 
 
@@ -109,12 +109,16 @@ def opposed(a: Signature, b: Signature) -> bool:
     return bool(other) and other[0] in ANTONYMS.get(one, ()) and _FILLED.isdisjoint(a.vocabulary)
 
 
+def apart(left: Sequence[str], right: Sequence[str]) -> list[int]:
+    """The places where they differ; none if one is longer."""
+    if len(left) != len(right):
+        return []
+    return [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
+
+
 def _only(left: Sequence[str], right: Sequence[str]) -> tuple[str, ...]:
     """What stands in the one place where they differ; () where that is not one."""
-    if len(left) != len(right):
-        return ()
-    apart = [pair for pair in zip(left, right, strict=True) if pair[0] != pair[1]]
-    return apart[0] if len(apart) == 1 else ()
+    return (left[at[0]], right[at[0]]) if len(at := apart(left, right)) == 1 else ()
 
 
 def _several(one: Signature, many: Signature) -> bool:
@@ -206,12 +210,10 @@ def _contents_trade(a: Signature, b: Signature) -> bool:
 
 def _traded(left: Sequence[str], right: Sequence[str]) -> tuple[int, int] | None:
     """The places, no neighbours, of the two words that stand in each other's place, if all others are equal."""
-    if len(left) != len(right):
+    at = apart(left, right)
+    if len(at) != 2 or at[1] - at[0] < 2:
         return None
-    apart = [i for i, (x, y) in enumerate(zip(left, right, strict=True)) if x != y]
-    if len(apart) != 2 or apart[1] - apart[0] < 2:
-        return None
-    i, k = apart
+    i, k = at
     return (i, k) if (left[i], left[k]) == (right[k], right[i]) else None
 
 
@@ -221,7 +223,5 @@ def _links(s: Signature) -> int:
 
 def lettered(a: Signature, b: Signature) -> bool:
     """A single letter, or two, stand in the place of others: 'is group a full' / 'is group b full', 'from a to b'."""
-    if len(a.words) != len(b.words):
-        return False
-    differ = [(x, y) for x, y in zip(a.words, b.words, strict=True) if x != y]
-    return 1 <= len(differ) <= 2 and all(len(x) == len(y) == 1 for x, y in differ)
+    at = apart(a.words, b.words)
+    return 1 <= len(at) <= 2 and all(len(a.words[i]) == len(b.words[i]) == 1 for i in at)

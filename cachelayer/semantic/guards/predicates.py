@@ -12,6 +12,7 @@ from typing import Final
 
 from ..text.lexemes import POSSESSORS
 from ..text.signature import Signature
+from .exchanges import apart
 
 _BE: Final = frozenset("am is are was were be i'm he's she's it's we're they're you're".split())
 _HAVE: Final = frozenset("have has had".split())
@@ -76,13 +77,11 @@ def _like(being: Signature, doing: Signature) -> bool:
 
 
 def _gets(a: Signature, b: Signature) -> bool:
-    if len(a.words) != len(b.words):
+    if len(places := apart(a.words, b.words)) != 1:
         return False
-    apart = [i for i, (one, other) in enumerate(zip(a.words, b.words, strict=True)) if one != other]
-    if len(apart) != 1:
-        return False
-    one, other = _GOT.get(a.words[apart[0]]), _GOT.get(b.words[apart[0]])
-    return None not in (one, other) and one != other and _GIVEN_TO.isdisjoint(a.words[apart[0] + 1 :][:1])
+    (at,) = places
+    one, other = _GOT.get(a.words[at]), _GOT.get(b.words[at])
+    return None not in (one, other) and one != other and _GIVEN_TO.isdisjoint(a.words[at + 1 : at + 2])
 
 
 def _asked(others: Signature, own: Signature) -> bool:
