@@ -9,17 +9,11 @@ from __future__ import annotations
 from typing import Final
 
 from ..text.lexemes import NONE, POSSESSORS, stem
+from ..text.lexicon import AUXILIARIES
 from ..text.signature import QUESTION_WORDS, Signature
 
-_ASKING: Final = frozenset(
-    "is are was were am do does did can could will would should may must has have had".split()
-)
-_SUBJECTS: Final = frozenset(
-    "i you we they he she it there the a an this that these those any".split()
-).union(POSSESSORS)
 _PEOPLE: Final = frozenset("i you we they he she it there".split())
-
-
+_SUBJECTS: Final = _PEOPLE.union(POSSESSORS, "the a an this that these those any".split())
 _LINKING: Final = ("if", "before", "after", "until", "because")
 
 
@@ -51,7 +45,7 @@ def _asks(words: tuple[str, ...], at: int) -> bool:
     if words[at] in QUESTION_WORDS or words[at] == "then":
         return True
     return (
-        words[at] in _ASKING
+        words[at] in AUXILIARIES
         and words[at - 1] not in _PEOPLE
         and not _SUBJECTS.isdisjoint(words[at + 1 : at + 2])
     )

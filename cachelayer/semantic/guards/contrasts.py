@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Final
 
 from ..text.lexemes import stem
-from ..text.lexicon import FUNCTION_WORDS, NEGATIONS
+from ..text.lexicon import AUXILIARIES, FUNCTION_WORDS, NEGATIONS
 from ..text.signature import Signature
 
 _JOINING: Final = frozenset("but though although yet and while whereas or".split())
 _APART: Final = frozenset(("not", "without", "no"))
-_HELPING: Final = frozenset(
-    """am is are was were be been do does did have has had can could will would should must may might i'm it's he's
-    she's we're they're you're that's there there's""".split()
+_HELPING: Final = AUXILIARIES.union(
+    "be been i'm it's he's she's we're they're you're that's there there's".split()
 )
 """'Not' behind one of these denies all of its clause: 'the fan is not on'."""
 _NEAR: Final = 2

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text.lexemes import stem
+from ..text.lexicon import AUXILIARIES
 from ..text.signature import Signature
 from .targets import COUNTING, LIGHT, MEASURED, PEOPLE, POPULATION, WHAT, phrase
 
@@ -18,9 +19,6 @@ _MANY: Final = frozenset(("many", "number"))
 _EARLY: Final = 7
 """Words among which a text says that it counts."""
 _LEADING: Final = LIGHT | COUNTING | MEASURED | {POPULATION}
-_AUXILIARIES: Final = frozenset(
-    "is are was were do does did has have had can could will would should may might must".split()
-)
 
 
 def counts(a: Signature, b: Signature) -> bool:
@@ -41,7 +39,7 @@ def counts(a: Signature, b: Signature) -> bool:
 def _chosen(words: tuple[str, ...]) -> str:
     """The stem of 'team' in 'which team did'; '' of what only leads to something else."""
     for word, noun, after in zip(words[:4], words[1:], words[2:], strict=False):
-        if word in WHAT and after in _AUXILIARIES and noun not in _AUXILIARIES:
+        if word in WHAT and after in AUXILIARIES and noun not in AUXILIARIES:
             found = stem(noun)
             return "" if found in _LEADING else found
     return ""

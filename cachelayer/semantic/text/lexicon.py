@@ -46,6 +46,10 @@ FUNCTION_WORDS: Final = _words(
     already again even up out off down over under through back"""
 )
 
+AUXILIARIES: Final = _words(
+    "am is are was were do does did have has had can could may might must shall should will would"
+)
+
 NEGATIONS: Final = _words(
     """not no nor never none nothing nobody nowhere neither n't without unless cannot cant dont doesnt didnt isnt
     arent wasnt werent wont wouldnt couldnt shouldnt havent hasnt hadnt aint unable refuse refuses

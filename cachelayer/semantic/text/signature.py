@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from .lexemes import NONE, Lexemes
+from .lexicon import AUXILIARIES
 from .marks import capitals, faceless, formal, odd, parted, rows
 from .scanning import Scan, named, tokens
 from .spoken import joined
@@ -75,9 +76,7 @@ _HOW: Final = ("how", "how's")
 _WH: Final = {w: w.removesuffix("'s") for w in (
     *(w + s for w in ("who", "whose", "what", "when", "where", "why", "which", "how") for s in ("", "'s")),
 )} | {"whom": "who", "whom's": "who"}  # fmt: skip
-_YES_NO: Final = frozenset(
-    "is are was were do does did can could will would should has have may might must shall am".split()
-)
+_YES_NO: Final = AUXILIARIES - {"had"}
 _TIMES: Final = frozenset("time day date year month case cases situation situations circumstances".split())
 _NOUNS: Final = dict.fromkeys("cost costs price fee fees value".split(), "price") | {
     "reason": "why",
