@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from ..text import lexicon as lx
+from ..text.manners import LANGUAGES
 from ..text.signature import Signature
 from .moods import TELLING
 
@@ -53,11 +54,6 @@ def _few(word: str) -> bool:
     return word in ("a", "one", "single", "few") or word in lx.CARDINALS or word.isdigit()
 
 
-_LANGUAGES: Final = frozenset(
-    """arabic bengali bulgarian cantonese chinese croatian czech danish dutch english finnish french german greek hebrew
-    hindi hungarian indonesian irish italian japanese korean latin malay mandarin norwegian persian polish portuguese
-    romanian russian serbian spanish swahili swedish thai turkish ukrainian urdu vietnamese welsh""".split()
-)
 _OF_A_TEXT: Final = frozenset(
     "summarize summarise describe explain paraphrase rephrase outline discuss review comment read draw".split()
 )
@@ -81,7 +77,7 @@ def _turned(a: Signature, b: Signature) -> bool:
     if not forms:
         return False
     mine, theirs = frozenset(pairwise(a.words)), frozenset(pairwise(b.words))
-    if any(("about", form) in theirs and form in _LANGUAGES for small, form in forms if small == "in"):
+    if any(("about", form) in theirs and form in LANGUAGES for small, form in forms if small == "in"):
         return "about" not in a.vocabulary
     return any(
         the in _DEFINITE and (the, thing) in mine and (small, form) not in theirs
@@ -102,4 +98,4 @@ def _put(order: tuple[str, ...], small: str, form: str) -> bool:
     """Whether that is what is ordered: 'the letter in Italian' may be one that is so already, but not to be told so."""
     if small in ("to", "into") or not _CHANGED.isdisjoint(order):
         return True
-    return not _OF_A_TEXT.isdisjoint(order) and (small == "as" or form in _LANGUAGES)
+    return not _OF_A_TEXT.isdisjoint(order) and (small == "as" or form in LANGUAGES)

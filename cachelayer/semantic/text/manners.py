@@ -30,13 +30,15 @@ _OBJECTS: Final = frozenset(
 )
 """Behind one of these stands what it is about."""
 _JOINING: Final = frozenset("and or nor but und oder y o et ou e".split())
-_LANGUAGES: Final = frozenset(
-    """language languages sprache sprachen idioma idiomas langue langues lingua lingue língua arabic bengali bulgarian
-    cantonese chinese croatian czech danish dutch english finnish french german greek hebrew hindi hungarian indonesian
-    irish italian japanese korean latin malay mandarin norwegian persian polish portuguese romanian russian serbian
-    spanish swahili swedish thai turkish ukrainian urdu vietnamese welsh englisch deutsch französisch spanisch
-    italienisch inglés español alemán francés italiano anglais allemand espagnol italien français inglese spagnolo
-    tedesco francese inglês espanhol alemão francês portugués portugais português""".split()
+LANGUAGES: Final = frozenset(
+    """arabic bengali bulgarian cantonese chinese croatian czech danish dutch english finnish french german greek hebrew
+    hindi hungarian indonesian irish italian japanese korean latin malay mandarin norwegian persian polish portuguese
+    romanian russian serbian spanish swahili swedish thai turkish ukrainian urdu vietnamese welsh""".split()
+)
+_TONGUES: Final = LANGUAGES.union(
+    """language languages sprache sprachen idioma idiomas langue langues lingua lingue língua englisch deutsch
+    französisch spanisch italienisch inglés español alemán francés italiano anglais allemand espagnol italien français
+    inglese spagnolo tedesco francese inglês espanhol alemão francês portugués portugais português""".split()
 )
 _KNOWING: Final = frozenset(
     "out tell know ask see check say says decide sure wonder wondering understand find care matter mind unsure".split()
@@ -61,7 +63,7 @@ def told(words: Sequence[str], civil: Set[str] = CIVIL) -> int:
 
 def speaks_of_languages(words: Iterable[str]) -> bool:
     """Whether one of the lower-case `words` names a language."""
-    return not _LANGUAGES.isdisjoint(words)
+    return not _TONGUES.isdisjoint(words)
 
 
 def points_back(words: list[str]) -> bool:
