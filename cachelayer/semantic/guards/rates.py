@@ -21,7 +21,7 @@ _REGULAR: Final = {
     "annually": "year",
 }  # fmt: skip
 _COUNTS: Final = {"once": 1, "twice": 2, "thrice": 3}
-_EACH: Final = frozenset(("a", "an", "per", "every", "each"))
+EACH: Final = frozenset(("a", "an", "per", "every", "each"))
 _EVERY: Final = frozenset(("every", "each"))
 _SKIPPED: Final = {"other": 2, "second": 2, "third": 3, "fourth": 4}
 _HINTS: Final = _EVERY.union(_REGULAR, _COUNTS, ("times", "per"))
@@ -42,7 +42,7 @@ def _rates(words: tuple[str, ...]) -> Iterator[Fraction]:
             yield 1 / _DAYS[_REGULAR[word]]
             continue
         times, behind = _times(words, i)
-        if times and words[behind : behind + 1] and words[behind] in _EACH:
+        if times and words[behind : behind + 1] and words[behind] in EACH:
             yield from (times / days for days in _span(words, behind + 1))
         elif word in _EVERY and not _counted(words, i):
             yield from (1 / days for days in _span(words, i + 1))

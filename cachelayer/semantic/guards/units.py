@@ -11,6 +11,7 @@ from typing import Final
 
 from ..text import lexicon as lx
 from ..text.signature import Signature
+from .rates import EACH
 
 _VAGUE: Final = frozenset("am pm a.m p.m o'clock times degree degrees second secs sec".split())
 """No unit, or something else as well."""
@@ -31,15 +32,12 @@ _RIVALS: Final = {
 }
 _WORDS: Final = frozenset(_UNITS)
 _NUMBERS: Final = frozenset(lx.CARDINALS).union(lx.MULTIPLIERS)
-
-
 _RATES: Final = {
     "hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "yearly": "year", "annual": "year",
     "annually": "year", "annum": "year",
 }  # fmt: skip
 _PERIODS: Final = frozenset(_RATES.values())
 _RATED: Final = frozenset(_RATES).union(("per",))
-_PER: Final = frozenset("a an per each every".split())
 
 
 def units(a: Signature, b: Signature) -> bool:
@@ -74,7 +72,7 @@ def _rates(words: tuple[str, ...]) -> Iterator[str]:
     for i, word in enumerate(words):
         if word in _RATES:
             yield _RATES[word]
-        elif i and words[i - 1] in _PER and (word in _UNITS or words[i - 1] == "per"):
+        elif i and words[i - 1] in EACH and (word in _UNITS or words[i - 1] == "per"):
             yield _UNITS.get(word, word)
 
 

@@ -19,7 +19,7 @@ LONGEST: Final = 600
 """Characters up to which a text is looked at."""
 
 
-def _any(patterns: str) -> str:
+def any_of(patterns: str) -> str:
     """One pattern a line."""
     return "(?:" + "|".join(line.strip() for line in patterns.strip().splitlines()) + ")"
 
@@ -46,7 +46,7 @@ _NOW = r"(?!(?:when|if|whether)\b)"
 _GREETING = rf"""(?:hi+|hey+|hello+|heya|hiya|yo|greetings|good (?:morning|afternoon|evening|day))
 (?: (?:there|all|everyone|everybody|guys|folks|team|again))?\s*
 (?:[,.!;\u2013\u2014-]+\s|{_NEXT}|(?=(?:sorry|hope|quick|just|thanks|please|pls|any)\b))""".replace("\n", "")
-_ASIDE = _any(rf"""
+_ASIDE = any_of(rf"""
     (?:excuse|pardon) me
     (?:so )?sorry(?: (?:to|for) (?:bother|bothering|disturb|disturbing|trouble)(?: you)?)?
     (?:i )?hope (?:you(?:'re| are)|this finds you|all is) (?:doing )?(?:well|fine|ok|okay|good|great)
@@ -65,7 +65,7 @@ _ASIDE = _any(rf"""
     if possible
     dear (?:sir|madam|sir or madam|all|team|support|assistant|friends?)
 """)
-_PUTTING_OFF = _any(rf"""
+_PUTTING_OFF = any_of(rf"""
     {_COULD}(?:help me (?:out )?(?:and )?)?(?:tell|show|advise|explain to) (?:me|us) {_PLEASE}
     {_COULD}check (?:for (?:me|us) )?\b
     {_COULD}let (?:me|us) know {_PLEASE}{_NOW}
@@ -92,7 +92,7 @@ _FIRST: Final = re.compile(
 )
 _THEN: Final = re.compile(rf"(?:and|so|but|also|now)(?:,)? {_NEXT}", re.IGNORECASE)
 """What may join a question to what was cut before it."""
-_CLOSING = _any(rf"""
+_CLOSING = any_of(rf"""
     (?:(?:so )?many )?(?:thanks+|thanx|thx|ty|tysm|cheers|thank (?:you+|u))
     (?:thanks|thank you|thx) (?:a (?:lot|bunch|million|ton)|so much|very much|again)
     (?:many )?(?:thanks|thank you|thx)(?: (?:so|very) much)? in advance

@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-
-def _any(lines: str) -> str:
-    return "(?:" + "|".join(line.strip() for line in lines.strip().splitlines()) + ")"
-
+from .asked import any_of
 
 BESIDE: Final = frozenset(
     """app apps website websites site sites page pages webpage homepage online web faq faqs manual documentation docs
@@ -81,7 +78,7 @@ _DOING: Final = _words(
 _TRIED: Final = _words(
     "tried trying looked looking searched searching googled googling waited waiting spent reading read"
 )
-_SCENE: Final = re.compile(_any(rf"""
+_SCENE: Final = re.compile(any_of(rf"""
     {_AM}{_FEELING}\b(?: (?:about|with|by|of|at|from|and))?
     {_AM}(?:a |an )?(?:complete |total |absolute )?{_NEW}\b(?: (?:to|at|with))?
     {_AM}(?:a |an |your )?{_VERY}(?:big |huge |loyal |regular |frequent |happy |long-time )*{_BUYER}\b
@@ -130,7 +127,7 @@ _OWNED: Final = _words(
     forgotten noticed feel"""
 )
 _WISHED: Final = _words("want wanted wanna need needed wish hope plan intend like love prefer appreciate")
-_THING: Final = re.compile(_any(rf"""
+_THING: Final = re.compile(any_of(rf"""
     {_HAVE}{_OWNED}\b
     {_ID}(?:would )?{_WISHED}\b
     {_I}(?:was going|have to)\b
@@ -141,8 +138,7 @@ _THING: Final = re.compile(_any(rf"""
     (?:the|these|those|my) (?=\w+ (?:is|are) {_VERY}{_STRANGE}$)
 """))  # fmt: skip
 """What must be about a thing that the question names."""
-_YOU: Final = "you"
-_REFUSING: Final = frozenset("no not never yes without".split())
+_NO_SCENE: Final = frozenset("no not never yes without you".split())
 
 
 def scene(text: str) -> tuple[list[str], bool] | None:
@@ -155,6 +151,6 @@ def scene(text: str) -> tuple[list[str], bool] | None:
     if found is None and (found := _THING.match(text)) is None:
         return None
     rest = text[found.end() :].split()
-    if not _REFUSING.isdisjoint(rest) or _YOU in rest:
+    if not _NO_SCENE.isdisjoint(rest):
         return None
     return rest, thing

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from .lexicon import CARDINALS
 from .particles import joined
 from .phrasebook import BEGIN, END, phrasebook
 from .repeats import SPELLED
+from .written import COUNTS
 
 PASSES: Final = 3
 """How often a text is read for phrases at most: what one line makes, another may know."""
 _ASKS: Final = "?"
-_NOT_COUNTING: Final = frozenset("dozen twice thrice couple double triple".split())
-FORMS: Final = {word: str(n) for word, n in CARDINALS.items() if 1 < n <= 20 and word not in _NOT_COUNTING}
+FORMS: Final = {word: n for word, n in COUNTS.items() if int(n) <= 20}
 """Words that are written otherwise wherever they stand."""
 _RATES: Final = {"day": "daily", "night": "nightly", "week": "weekly", "month": "monthly", "year": "yearly"}
 _PAID: Final = frozenset(

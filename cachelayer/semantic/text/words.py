@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..weights import load_arrays
-from .lexemes import Lexemes
+from .lexemes import NONE, Lexemes
 from .lexicon import without_prefix
 from .opposites import ANTONYMS
 from .spelling import Rare, Spelling
@@ -22,7 +22,6 @@ Floats = NDArray[np.float32]
 SAME, KIN, OPPOSITE, KIND, SIBLING, SLIP, OTHER = range(7)
 """Relations: a shared sense; derived from one another; opposites; one is a kind of the other; two of a kind; a slip of
 the pen; nothing known."""
-_NONE: Final[frozenset[str]] = frozenset()
 
 
 class Words:
@@ -104,7 +103,7 @@ def _of(pairs: NDArray[np.int32], at: int) -> frozenset[int]:
 def opposites(word: str) -> frozenset[str]:
     """Words known to say the opposite, and what is left without a negative prefix: 'lock' of 'unlock'."""
     bases = without_prefix(word)
-    plain = ANTONYMS.get(word, _NONE)
+    plain = ANTONYMS.get(word, NONE)
     return plain.union([base for base in bases if len(base) > 3]) if bases else plain
 
 

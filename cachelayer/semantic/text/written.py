@@ -25,13 +25,13 @@ _SAID: Final = (
 _ALONE: Final = r"(?<![\w.,/:-])"
 _NUMBER: Final = r"\d+(?:[.,]\d+)*"
 _WHOLE: Final = rf"(?<![\d.,])({_NUMBER})"
-_COUNTS: Final = {
+COUNTS: Final = {
     word: str(n)
     for word, n in CARDINALS.items()
     if n and word not in ("couple", "double", "triple", "twice", "thrice", "dozen")
 }
-_COUNT: Final = "|".join(_COUNTS)
-_GOES_ON: Final = _COUNTS.keys() | MULTIPLIERS.keys() | {"and", "point", "one"}
+_COUNT: Final = "|".join(COUNTS)
+_GOES_ON: Final = COUNTS.keys() | MULTIPLIERS.keys() | {"and", "point", "one"}
 
 _ALWAYS: Final = re.compile(
     r"\b24 ?[/x] ?7\b|\btwenty[- ]four[ -/]seven\b|\b(?:a?round) the clock\b"
@@ -135,7 +135,7 @@ def written(text: str) -> str:
     text = moments(figured(text, said), said)
     if _BLANK.search(text):
         text = _BLANKS.sub(_digits, text)
-    if not _COUNTABLE.isdisjoint(said) and not _COUNTS.keys().isdisjoint(said):
+    if not _COUNTABLE.isdisjoint(said) and not COUNTS.keys().isdisjoint(said):
         text = _COUNTED.sub(_counted, text)
     for gate, pattern, rewrite in _STEPS:
         if not gate.isdisjoint(said):
@@ -179,7 +179,7 @@ def _counted(found: re.Match[str]) -> str:
 
 def _below(found: re.Match[str]) -> str:
     said = found[2] or found[4]
-    return f"{found[1] or ''}-{_COUNTS[said.lower()] if said else ''}"
+    return f"{found[1] or ''}-{COUNTS[said.lower()] if said else ''}"
 
 
 def _bits(found: re.Match[str]) -> str:
