@@ -14,9 +14,8 @@ from typing import Final
 from ..text import lexicon as lx
 from ..text.lexemes import stem
 from ..text.signature import ASKING, Signature
+from .inquiries import MEASURED, WHATS, behind_what
 
-_BEING: Final = frozenset("is are was were".split())
-_WHATS: Final = frozenset(("what's", "whats"))
 _DEFINING: Final = frozenset(("explain", "define", "describe"))
 _TELLING: Final = frozenset("tell show know learn hear information info".split())
 _TELLING_ME: Final = _TELLING.union(
@@ -25,9 +24,9 @@ _TELLING_ME: Final = _TELLING.union(
 )
 _PREAMBLE: Final = 8
 """Words within which 'about' comes in 'I would like to know more about'."""
-_OPENING: Final = _WHATS.union(_DEFINING, ("what",))
+_OPENING: Final = WHATS.union(_DEFINING, ("what",))
 _ORDERING: Final = _DEFINING.union("give show tell write make create list name describe compare".split())
-_ASKED: Final = ASKING.union(_ORDERING, _WHATS)
+_ASKED: Final = ASKING.union(_ORDERING, WHATS)
 _ARTICLES: Final = frozenset(("a", "an"))
 _DEFINITE: Final = _ARTICLES.union("the my our your".split())
 _LONGEST: Final = 3
@@ -74,7 +73,6 @@ _OWNING: Final = frozenset("of for with to behind".split())
 _ARE: Final = ("what", "are")
 _INSTANCES: Final = {stem("example")}
 _LISTS: Final = frozenset("list name give show tell".split())
-_COUNTED: Final = frozenset(("how many", "price", "how long", "how far", "how old", "how often"))
 _DIFFERENCES: Final = frozenset(("difference", "differences"))
 _COMPARING: Final = frozenset(
     """distinguish distinction distinct same similar similarities unlike vs versus
@@ -121,7 +119,7 @@ def _alone(asked: set[str], one: Signature, other: Signature) -> bool:
     said, thing = one.stems - _BESIDE - _FRAMING, other.stems - _FRAMING
     if other.question in _COURSES and asked <= _APART:
         return said <= other.stems
-    if not thing or not thing <= said or other.question in _COUNTED or other.question == "why":
+    if not thing or not thing <= said or other.question in MEASURED or other.question == "why":
         return False
     if asked <= _WEIGHED and other.question == "yesno":
         return False  # 'Should I lease it?' may ask for the advantages
@@ -159,13 +157,6 @@ def _does(one: Signature, other: Signature) -> bool:
     if _DOING.isdisjoint(verb) or _PERSONS.isdisjoint(other.words[1:3]):
         return False
     return one.stems < other.stems and stem(verb[0]) not in one.stems and _WAYS.isdisjoint(one.vocabulary)
-
-
-def behind_what(words: Sequence[str]) -> int:
-    """How many words "what's" or "what is" are, which `words` begin with; 0 if they do not."""
-    if words[0] in _WHATS:
-        return 1
-    return 2 if words[0] == "what" and not _BEING.isdisjoint(words[1:2]) else 0
 
 
 def _thing(s: Signature) -> frozenset[str]:

@@ -7,13 +7,14 @@ One more: 'Who wrote Hamlet?' / 'Who wrote Hamlet? When?', 'When do you open?' /
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..text.lexemes import PREPOSITIONS
 from ..text.signature import QUESTION_WORDS, Signature
 from .permissions import matter
 
-_MEASURED: Final = {
+MEASURED: Final = {
     "how long": frozenset(("long", "longer", "quick", "quickly", "fast", "soon", "time")),
     "how often": frozenset(("often", "frequently", "regularly", "every", "daily", "weekly", "monthly")),
     "how far": frozenset(("far", "near", "close")),
@@ -26,12 +27,13 @@ _MEASURED: Final = {
 }
 """What measures tell, and with which words one may ask for them by yes or no: 'Does it take long?'."""
 _REASON, _MOMENT = "why", "when"
-_UNLIKE_WHO: Final = frozenset((_MOMENT, *_MEASURED))
-_OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *_MEASURED))
-_BEING: Final = frozenset(("is", "are", "was", "were"))
+_UNLIKE_WHO: Final = frozenset((_MOMENT, *MEASURED))
+_OTHERS: Final = frozenset((_MOMENT, "who", "whose", "where", *MEASURED))
+WHATS: Final = frozenset(("what's", "whats"))
+BEING: Final = frozenset(("is", "are", "was", "were"))
 _MAY: Final = frozenset(("can", "could", "should"))
 _PERSONS: Final = frozenset(("i", "we", "you"))
-_FACTS: Final = _BEING.union(("does", "did", "has"))
+_FACTS: Final = BEING.union(("does", "did", "has"))
 _IMPERSONAL: Final = frozenset("there possible anything something anybody anyone".split())
 """'Is there something I can take?' is 'What can I take?'."""
 _IF: Final = (("what", "happens", "if"), ("what", "happens", "when"))
@@ -101,7 +103,7 @@ def _apart(one: Signature, other: Signature) -> bool:
         return False
     if other.question == _REASON:
         return True
-    if one.words[0] in _BEING and one.words[1:2] == ("there",):
+    if one.words[0] in BEING and one.words[1:2] == ("there",):
         return False  # 'Is there a fee?' is 'How high is the fee?'
     if other.question == _MOMENT:
         return one.dates <= other.dates  # 'is it on Monday' may be 'when is it'
@@ -113,7 +115,7 @@ def _apart(one: Signature, other: Signature) -> bool:
         if one.words[0] in _FACTS and _IMPERSONAL.isdisjoint(one.words[:4]) and _may(other.words):
             return True
         return one.words[1:2] != ("you",) and _defined(other) and other.stems < one.stems
-    return other.question in _MEASURED and _MEASURED[other.question].isdisjoint(one.vocabulary)
+    return other.question in MEASURED and MEASURED[other.question].isdisjoint(one.vocabulary)
 
 
 def _weighing(s: Signature) -> bool:
@@ -132,7 +134,7 @@ def _placed(one: Signature, other: Signature) -> bool:
     """'Is the gym good?' / 'Where is the gym?', where the first says of no place."""
     if other.question != "where" or other.words[0] not in ("where", "where's") or not other.stems < one.stems:
         return False
-    return one.words[0] in _BEING and one.words[1] in _OWNED and _NEARBY.isdisjoint(one.vocabulary)
+    return one.words[0] in BEING and one.words[1] in _OWNED and _NEARBY.isdisjoint(one.vocabulary)
 
 
 def _weighed(s: Signature) -> bool:
@@ -143,11 +145,16 @@ def _weighed(s: Signature) -> bool:
 def _defined(s: Signature) -> bool:
     """'What is migraine?', 'What are the Alps?'."""
     words = s.words
-    start = (
-        1 if words[0] == "what's" else 2 if words[0] == "what" and words[1:2] and words[1] in _BEING else 0
-    )
+    start = behind_what(words)
     named = words[start + 1 :] if words[start : start + 1] and words[start] in _POINTING else words[start:]
     return start > 0 and len(named) == len(s.content) <= _LONGEST
+
+
+def behind_what(words: Sequence[str]) -> int:
+    """How many words "what's" or "what is" are, which `words` begin with; 0 if they do not."""
+    if words[0] in WHATS:
+        return 1
+    return 2 if words[0] == "what" and not BEING.isdisjoint(words[1:2]) else 0
 
 
 def _single(s: Signature) -> bool:

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from ..text.signature import Signature
-from .facets import behind_what
+from .inquiries import BEING, behind_what
 
 _TELLING: Final = frozenset("my our i i've we someone somebody there".split())
-_BEING: Final = frozenset("is are was were".split())
 _OWNED: Final = frozenset("my our the".split())
 _WISHING: Final = frozenset(
     "want need would like love wish looking trying hope can't cannot how i'd please".split()
@@ -38,7 +37,7 @@ def reports(a: Signature, b: Signature) -> bool:
 def _tells(s: Signature) -> bool:
     if s.question or s.words[0] not in _TELLING or len(s.words) > _LONGEST:
         return False
-    if s.words[0] == "there" and _BEING.isdisjoint(s.words[1:2]):
+    if s.words[0] == "there" and BEING.isdisjoint(s.words[1:2]):
         return False
     return _WISHING.isdisjoint(s.words[:5])
 
@@ -53,7 +52,7 @@ def _asks_else(told: Signature, other: Signature) -> bool:
         return "you" in other.words[1:3]
     if other.question not in _ASKING or shared == other.stems:
         return False
-    return other.words[0] not in _BEING or _THERE.isdisjoint(other.words[1:2])
+    return other.words[0] not in BEING or _THERE.isdisjoint(other.words[1:2])
 
 
 def _asks_value(s: Signature) -> bool:
