@@ -8,28 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-_R20 = (
-    1.0,
-    1.12,
-    1.25,
-    1.4,
-    1.6,
-    1.8,
-    2.0,
-    2.24,
-    2.5,
-    2.8,
-    3.15,
-    3.55,
-    4.0,
-    4.5,
-    5.0,
-    5.6,
-    6.3,
-    7.1,
-    8.0,
-    9.0,
-)
+_R20 = "1 1.12 1.25 1.4 1.6 1.8 2 2.24 2.5 2.8 3.15 3.55 4 4.5 5 5.6 6.3 7.1 8 9".split()
 _LOWEST, _DECADES = -7, 9  # from 0.1 us to 100 s
 _EDGES = np.array([float(f"{m}e{_LOWEST + d}") for d in range(_DECADES) for m in _R20])
 
