@@ -46,7 +46,7 @@ def spans(a: Signature, b: Signature) -> bool:
     if _LENGTHS.isdisjoint(a.vocabulary) or _LENGTHS.isdisjoint(b.vocabulary):
         return False
     mine, theirs = _spans(a), _spans(b)
-    return bool(mine and theirs) and mine != theirs and len(mine | theirs) == 2
+    return bool(mine and theirs) and mine != theirs
 
 
 def _spans(s: Signature) -> frozenset[str]:

@@ -46,7 +46,7 @@ def _sides(words: tuple[str, ...]) -> tuple[set[str], set[str]]:
             clause, negated = set(), word in _APART
         elif word in _NOT:
             negated = True
-        if word not in FUNCTION_WORDS and word not in _APART:
+        if word not in FUNCTION_WORDS:
             clause.add(stem(word))
         before = word
     return so, denied

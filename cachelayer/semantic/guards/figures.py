@@ -117,8 +117,6 @@ def _outside(old: Signature, late: Signature) -> bool:
 
 def _steps(words: Sequence[str]) -> int:
     """How often the same is said of what it was said of: 'that borders a state that borders'; 1 if once."""
-    if sum(word in _RELATIVE for word in words) < 2:
-        return 1
     said = Counter(
         stem(what) for word, what in pairwise(words) if word in _RELATIVE and what not in lx.FUNCTION_WORDS
     )

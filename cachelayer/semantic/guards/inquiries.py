@@ -132,7 +132,7 @@ def _may(words: tuple[str, ...]) -> bool:
 
 def _placed(one: Signature, other: Signature) -> bool:
     """'Is the gym good?' / 'Where is the gym?', where the first says of no place."""
-    if other.question != "where" or other.words[0] not in ("where", "where's") or not other.stems < one.stems:
+    if other.words[0] not in ("where", "where's") or not other.stems < one.stems:
         return False
     return one.words[0] in BEING and one.words[1] in _OWNED and _NEARBY.isdisjoint(one.vocabulary)
 

@@ -83,8 +83,8 @@ def moods(a: Signature, b: Signature) -> bool:
     """One text wants it done and the other wants to know of it, or one asks whether it is so as the other says."""
     if not a.words or not b.words or a.words[0] == b.words[0]:
         return False
-    if "yesno" in (a.question, b.question) and "" in (a.question, b.question) and _same_words(a, b):
-        return True
+    if {a.question, b.question} == {"yesno", ""} and sorted(a.words) == sorted(b.words):
+        return True  # 'Should it come soon?' / 'It should come soon.'
     return _wants(a, b) or _wants(b, a)
 
 
@@ -92,11 +92,6 @@ def _wants(a: Signature, b: Signature) -> bool:
     if _shown(a, b):
         return True
     return a.words[0] not in _NEVER and (_apart(a, b) or _able(a, b) or _makes(a, b))
-
-
-def _same_words(a: Signature, b: Signature) -> bool:
-    """'Should it come soon?' / 'It should come soon.'"""
-    return len(a.words) == len(b.words) and sorted(a.words) == sorted(b.words)
 
 
 def _apart(orders: Signature, other: Signature) -> bool:
@@ -131,7 +126,7 @@ def _able(orders: Signature, other: Signature) -> bool:
 def _of_any(orders: Signature, other: Signature) -> bool:
     """'Cancel my order' / 'Can you cancel orders?'."""
     verb, words = ordered(orders), other.words
-    if not verb or words[2:3] != (verb,) or not POSSESSORS.keys().isdisjoint(words[2:]):
+    if words[2:3] != (verb,) or not POSSESSORS.keys().isdisjoint(words[2:]):
         return False
     mine = {stem(thing) for whose, thing in pairwise(orders.words) if whose in _MINE}
     return any(stem(thing) in mine and thing not in orders.vocabulary for thing in words[3:5])

@@ -72,8 +72,6 @@ def phrases(a: Signature, b: Signature) -> bool:
         return False
     mine, theirs = _phrases(a.words), _phrases(b.words)
     mine, theirs = mine - theirs, theirs - mine
-    if not mine or not theirs:
-        return False
     said = frozenset(stem(w) for phrase in mine | theirs for w in phrase)
     if not (a.stems ^ b.stems) <= said:
         return False

@@ -117,7 +117,7 @@ def _joined_by_and(a: Signature, b: Signature) -> bool:
 
 def quantifiers(a: Signature, b: Signature) -> bool:
     """'all' against 'some', 'only' added or dropped, 'except', 'both'."""
-    return a.quantifiers != b.quantifiers and not (a.quantifiers ^ b.quantifiers) <= {"just", "many"}
+    return not (a.quantifiers ^ b.quantifiers) <= {"just", "many"}
 
 
 def modality(a: Signature, b: Signature) -> bool:

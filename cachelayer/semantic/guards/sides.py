@@ -26,7 +26,7 @@ _POLES: Final = frozenset(word for axis in _AXES for pole in axis for word in po
 def sides(a: Signature, b: Signature) -> bool:
     """Both texts name poles of an axis, and not the same ones."""
     left, right = a.vocabulary & _POLES, b.vocabulary & _POLES
-    return bool(left and right) and left != right and any(_apart(axis, left, right) for axis in _AXES)
+    return bool(left and right) and any(_apart(axis, left, right) for axis in _AXES)
 
 
 def _apart(axis: tuple[frozenset[str], ...], left: frozenset[str], right: frozenset[str]) -> bool:

@@ -25,7 +25,7 @@ _SHARES: Final = frozenset(("%", "percent"))
 
 def sums(a: Signature, b: Signature) -> bool:
     """A share is added or taken off, or a number counts another thing."""
-    if len(a.numbers) < 2 or len(b.numbers) < 2 or [n for n, _ in a.numbers] != [n for n, _ in b.numbers]:
+    if len(a.numbers) < 2 or [n for n, _ in a.numbers] != [n for n, _ in b.numbers]:
         return False
     if _shares(a) and _shares(b) and _course(a) != _course(b):
         return True

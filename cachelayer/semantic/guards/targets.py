@@ -76,7 +76,7 @@ def targets(a: Signature, b: Signature) -> bool:
     if a.stems.isdisjoint(b.stems) or not _may_name(a) or not _may_name(b):
         return False
     mine, theirs = _target(a), _target(b)
-    if mine is None or theirs is None or mine == theirs or not mine.words | theirs.words:
+    if mine is None or theirs is None:
         return False
     if mine.kind == theirs.kind:
         return _disjoint(mine, theirs, a, b)
