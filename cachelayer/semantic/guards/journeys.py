@@ -27,7 +27,7 @@ _LEADING: Final = frozenset("to into in at out via for".split())
 _ASKING: Final = frozenset(
     """flight flights fly flies flying flew plane planes transport transportation travel travels traveling travelling
     trip trips leave leaves leaving depart departs departing departure departures take takes catch board run runs serve
-    service operate list display available availability information info detail details option options possible book
+    service operate list display available availability information detail details option options possible book
     booking reserve buy purchase look looking see interested plan wish much provide explain describe learn hear type
     types kinds all every ticket tickets seat seats using use between time times
     long hour hours duration many""".split()

@@ -42,7 +42,7 @@ IDLE: Final = frozenset(
         good best better great nice top popular favorite favourite place places spot spots site sites shop shops
         store stores website websites service services company option options choice choices offer offers deal
         deals selection result results item items product products type types variety varieties brand brands
-        idea ideas tip tips example examples recipe recipes dish food information info detail details name names
+        idea ideas tip tips example examples recipe recipes dish food information detail details name names
         color colour playlist game music song songs genre radio appointment year account contact contacts new
         latest current currently right today existing other another more different various all every many much
         serve serves serving sell sells selling sold offering provide provides exist exists play playing open

@@ -117,7 +117,7 @@ _FAR: Final = 80
 _BEGINS: Final = frozenset(
     """hi hey hello heya hiya yo greetings good dear excuse pardon so sorry i i'm i've i'd do hope just a quick
     quickly simple small silly dumb stupid random got thanks out curious no pretty if forgive please pls plz
-    thx ty cheers many great ok okay perfect cool alright right well oh ah i
+    thx ty cheers many great ok okay perfect cool alright right well oh ah
     kindly possibly maybe perhaps can could would will cud wud tell remind advise go inform let does any wondering
     want wanted need wish like may might my""".split()
 )

@@ -120,8 +120,8 @@ UNITS: Final = {
     "kb", "mb": "mb", "gb": "gb", "tb": "tb", "kbps": "kbps", "mbps": "mbps", "hz": "hz", "khz": "khz",
     "mhz": "mhz", "ghz": "ghz", "w": "watt", "watt": "watt", "watts": "watt", "kw": "kw", "kwh": "kwh", "v":
     "volt", "volt": "volt", "volts": "volt", "mph": "mph", "kph": "kph", "celsius": "celsius", "fahrenheit":
-    "fahrenheit", "degree": "degree", "degrees": "degree", "k": "k", "am": "am", "pm": "pm", "a.m": "am",
-    "p.m": "pm", "o'clock": "clock", "times": "times", "x": "times", "inr": "inr", "rupee": "inr", "rupees":
+    "fahrenheit", "degree": "degree", "degrees": "degree", "k": "k", "am": "am", "pm": "pm",
+    "o'clock": "clock", "times": "times", "x": "times", "inr": "inr", "rupee": "inr", "rupees":
     "inr", "mbit": "mbit", "gbit": "gbit", "gbps": "gbps", "mb/s": "mb/s", "gb/s": "gb/s", "kb/s": "kb/s",
 }  # fmt: skip
 
@@ -197,26 +197,23 @@ PLEASANTRIES: Final = GREETINGS | _words(
     that this was are be been being for of to all and one minute second just on wait really morning afternoon
     evening day
     there how today going doing no at time anytime happy hear help like what can do may any more questions ask asking
-    kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything may
-    assist assistance"""
+    kind indeed too take isn't weather we let's again bit back here with hope bothering from else anything assist
+    assistance"""
 )
 """A turn of these alone, one of GREETINGS among them, changes no answer that comes later."""
 _SMALL_TALK: Final = _words(
-    """
-    actually after afternoon always amazing anyway apologies apologize baby bark barking bear been before
-    believe best better bit bored bother bothered break breakfast busy came carry cat cats children clear clears
-    clever cloudy coffee cold come coming continue crazy day days dear desk dinner dog dogs door doorbell drink
-    easier easy eat enjoy enjoying enough evening everybody everyone everything excited exciting expect expected
-    fair fast feel feeling finish finished focus forgive forward freezing friend friends fun funny glad going
-    grab grabbing guess ha hang happy hard heard hehe helpful here home honestly hope hot hurry imagine
-    impressive inside interrupt interrupted interruption joke joking keyboard kid kidding kids kind knew later
-    life listen listening little long longer looking looks loud lunch made make making man mean minutes morning
-    much must neighbor neighbour nervous never night noise noisy nothing now office only oops outside over
-    patience patient perfect phew phone pretty proud quick quickly rain raining rainy ready return returned rude
-    rush said same saying seconds seems sleepy slow slowly smart snack snow snowing snowy soon sound sounds
-    start stay such sun sunny sunshine tea then thinking though thought tired today tonight too totally true
-    typing typo typos ugh understand understood wait waiting warm water way weather week weekend welcome while
-    whoa wind windy wish worry wow yay"""
+    """actually after always amazing anyway apologies apologize baby bark barking bear before believe best better bored
+    bother bothered break breakfast busy came carry cat cats children clear clears clever cloudy coffee cold come
+    coming continue crazy days dear desk dinner dog dogs door doorbell drink easier easy eat enjoy enjoying enough
+    everybody everyone everything excited exciting expect expected fair fast feel feeling finish finished focus
+    forgive forward freezing friend friends fun funny grab grabbing guess ha hang hard heard helpful home honestly hot
+    hurry imagine impressive inside interrupt interrupted interruption joke joking keyboard kid kidding kids knew
+    later life listen listening little long longer looking looks loud lunch made make making man mean minutes neighbor
+    neighbour nervous night noise noisy office only oops outside patience patient phew phone pretty proud quick
+    quickly rain raining rainy ready return returned rude rush said same saying seconds seems sleepy slow slowly smart
+    snack snow snowing snowy soon sound sounds start stay such sun sunny sunshine tea thinking though thought tired
+    tonight totally true typing typo typos ugh understand waiting warm water week weekend whoa wind windy wish worry
+    yay"""
 )
 CHATTER: Final = FUNCTION_WORDS | PLEASANTRIES | _SMALL_TALK
 """A turn of these alone may be chatter: left out where the other conversation says nothing in its place."""

@@ -26,7 +26,7 @@ _OBJECTS: Final = frozenset(
     reads reading reply replies respond responds song songs film movie track album band poem novel episode
     sticker banner mug slogan hashtag emoji gif meme caption greeting greetings für ohne von ein eine einen der
     die das den dem lied para con sin de por en un una el la los las canción pour avec sans une le les des
-    chanson per di uno il lo gli canzone com sem um uma os as música""".split()
+    chanson per di uno il lo gli canzone com sem um uma os música""".split()
 )
 """Behind one of these stands what it is about."""
 _JOINING: Final = frozenset("and or nor but und oder y o et ou e".split())

@@ -23,9 +23,9 @@ _ASKING: Final = frozenset(
 _NEVER: Final = frozenset(
     """contrasena contrasenas telefono telefonos numero numeros tambien aqui asi dia dias direccion espana ultimo ultima
     todavia despues linea pagina codigo credito metodo rapido facil dificil espanol
-    reinitialiser telephone numero probleme problemes apres deja meme etre creer recuperer telecharger verifier securite
+    reinitialiser telephone probleme problemes apres deja meme etre creer recuperer telecharger verifier securite
     identite delai delais credit ecran fenetre aout francais francaise facon garcon lecon recu ca
-    voce nao entao endereco cartao codigo perche piu puo citta
+    voce nao entao endereco cartao perche piu puo citta
     fur uber konnen konnte mochte mochten zuruck zurucksetzen andern loschen bestatigen gebuhr gebuhren offnen
     uberweisen uberweisung ubertragen kundigen kundigung schlussel gultig verfugbar prufen spater taglich gegenuber
     osterreich""".split()
