@@ -24,7 +24,7 @@ def slot(a: Reading, b: Reading, table: Words) -> bool:
     shortest, longest = min(len(left), len(right)), max(len(left), len(right))
     if shortest < LONG or shortest < SHARED * longest or left == right:
         return False
-    first, last = _shared(left, right, shortest)
+    first, last = shared(left, right)
     if first + last < SHARED * longest:
         return False
     mine, theirs = _content(left[first : len(left) - last]), _content(right[first : len(right) - last])
@@ -37,9 +37,9 @@ def slot(a: Reading, b: Reading, table: Words) -> bool:
     return bool(lone or other)
 
 
-def _shared(left: Sequence[str], right: Sequence[str], shortest: int) -> tuple[int, int]:
-    """How many words are equal from the beginning, and from the end."""
-    first = last = 0
+def shared(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
+    """How many words are equal from the beginning, and of the rest from the end."""
+    first, last, shortest = 0, 0, min(len(left), len(right))
     while first < shortest and left[first] == right[first]:
         first += 1
     while last < shortest - first and left[-1 - last] == right[-1 - last]:

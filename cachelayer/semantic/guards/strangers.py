@@ -15,6 +15,7 @@ from typing import Final
 from ..text.lexemes import stem
 from ..text.reading import Reading
 from ..text.words import KIN, OPPOSITE, SAME, Words, slip
+from .slots import shared
 
 _AGAIN: Final = frozenset(
     map(
@@ -53,12 +54,7 @@ def _hyphened(words: frozenset[str]) -> Iterator[list[str]]:
 
 def _apart(x: list[str], y: list[str], table: Words) -> bool:
     """They begin or end alike, and the rest of both is no other word for the same."""
-    first = last = 0
-    least = min(len(x), len(y))
-    while first < least and stem(x[first]) == stem(y[first]):
-        first += 1
-    while last < least - first and stem(x[-1 - last]) == stem(y[-1 - last]):
-        last += 1
+    first, last = shared([*map(stem, x)], [*map(stem, y)])
     rest, other = x[first : len(x) - last], y[first : len(y) - last]
     if not (first or last) or not (rest or other):
         return False

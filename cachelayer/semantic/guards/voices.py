@@ -12,6 +12,7 @@ from ..text import lexicon as lx
 from ..text.lexemes import POSSESSORS, PREPOSITIONS, stem
 from ..text.signature import Signature
 from .moods import TELLING
+from .slots import shared
 
 _BEING: Final = frozenset("am is are was were be been being got isn't aren't wasn't weren't".split())
 _ASKING: Final = frozenset("do does did don't doesn't didn't will would can could should may must".split())
@@ -58,9 +59,7 @@ def voices(a: Signature, b: Signature) -> bool:
 def _in_place(left: Sequence[str], right: Sequence[str]) -> bool:
     """In texts of any length, the same but for one place: 'Ann sued the city' / 'Ann was sued by the city'."""
     left, right = (left, right) if "by" in right else (right, left)
-    first = next((i for i, (x, y) in enumerate(zip(left, right, strict=False)) if x != y), len(left))
-    ending = zip(reversed(left[first:]), reversed(right[first:]), strict=False)
-    last = next((i for i, (x, y) in enumerate(ending) if x != y), len(left) - first)
+    first, last = shared(left, right)
     does, suffers = left[first : len(left) - last], right[first : len(right) - last]
     if not 1 <= len(does) <= 2 < len(suffers) <= 4 or suffers[0] not in _BEING or suffers[-1] != "by":
         return False
