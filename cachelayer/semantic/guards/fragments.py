@@ -11,7 +11,7 @@ from typing import Final
 from ..text.lexemes import stem
 from ..text.manners import earnest
 from ..text.signature import Signature
-from .searches import IDLE, TELLING, seeks
+from .searches import IDLE, NEVER_SOUGHT, seeks
 
 _AGREEING: Final = frozenset("yes yeah yep yup yea".split())
 _OPENING: Final = _AGREEING.union(
@@ -50,7 +50,7 @@ def _replies(part: Signature, whole: Signature) -> bool:
         return False
     if _of_it(words):
         return not (seeks(whole) and whole.stems <= part.stems)
-    if words[0] not in _NAMING or not TELLING.isdisjoint(words) or seeks(whole):
+    if words[0] not in _NAMING or not NEVER_SOUGHT.isdisjoint(words) or seeks(whole):
         return False
     return part.stems < whole.stems and not whole.stems - part.stems <= _GENERAL
 

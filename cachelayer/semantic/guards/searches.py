@@ -25,7 +25,7 @@ _FRAMES: Final = phrases(
     i want you to,i would like you to,i'd like you to,let me,let's"""
 )
 
-TELLING: Final = frozenset(
+NEVER_SOUGHT: Final = frozenset(
     """what what's whats which how how's why why's when when's where where's whether who who's whom whose if because
     since than that that's while as is are am was were be been being do does did done has had have having can could
     would should must shall may might will won't wont didn't don't dont doesn't isn't aren't wasn't weren't can't
@@ -79,7 +79,7 @@ def _said(s: Signature) -> frozenset[str]:
 
 def seeks(s: Signature) -> bool:
     """Whether it names things, or orders something to be done with them."""
-    return len(s.words) <= _LONG and s.english and TELLING.isdisjoint(_unframed(s.words))
+    return len(s.words) <= _LONG and s.english and NEVER_SOUGHT.isdisjoint(_unframed(s.words))
 
 
 def _unframed(words: Sequence[str]) -> Sequence[str]:

@@ -5,7 +5,7 @@ A `Reading` is what every comparison of two texts looks at. It is built in these
 reading         the text and what is made of it: start here; `Reading`
 reading_cache   the last texts read
 asked           the text without greetings and polite phrases around the question
-  manners         are thanks at the end the writer's own, or what is asked about?
+  manners         where does it begin in earnest? are thanks at its end the writer's own, or what is asked about?
   direct          indirect questions as direct ones: 'where I can park' is 'where can I park'
   characters      characters of other keyboards; whether a text asks about how something is written
 signature       numbers, dates, names, negation, the kind of question: what a vector blurs

@@ -1,8 +1,9 @@
-"""Whether thanks at the end of a text are its writer's own or what is asked about: 'Play the song Thank You'.
+"""Manners around a request: where it begins in earnest, and whether thanks at its end are its writer's own.
 
-Behind a stop they are the writer's own. Without one they are where nothing before them wants for an object ('What is
-French for', 'a card with', 'the song'), and where no question mark makes them a part of the question. Texts that name
-a language speak of words: 'How is it in Spanish, thank you'.
+They may be what is asked about: 'Play the song Thank You'. Behind a stop they are the writer's own. Without one they
+are where nothing before them wants for an object ('What is French for', 'a card with', 'the song'), and where no
+question mark makes them a part of the question. Texts that name a language speak of words: 'How is it in Spanish, thank
+you'.
 """
 
 from __future__ import annotations
