@@ -62,6 +62,7 @@ _MORE, _LESS = (
     frozenset("less fewer lower shorter younger".split()),
 )
 _DEGREES: Final = _MORE | _LESS
+_MOST: Final = (("at", "most"), ("up", "to"))
 _AHEAD: Final = frozenset("tomorrow next noon midnight".split())
 _NEARLY: Final = frozenset("almost nearly virtually practically".split())
 _SURELY: Final = frozenset("sure surely certainly definitely guaranteed necessarily inevitably".split())
@@ -154,19 +155,11 @@ def _aims(s: Signature) -> frozenset[str]:
 
 
 def _bound(before: str, word: str) -> str:
-    if word in _FLOORS or _compared(before, word, _MORE) or (before, word) == ("at", "least"):
+    if word == "than":
+        return "floor" if before in _MORE else "ceiling" if before in _LESS else ""
+    if word in _FLOORS or (before, word) == ("at", "least"):
         return "floor"
-    if (
-        word in _CEILINGS
-        or _compared(before, word, _LESS)
-        or (before, word) in (("at", "most"), ("up", "to"))
-    ):
-        return "ceiling"
-    return ""
-
-
-def _compared(before: str, word: str, than: frozenset[str]) -> bool:
-    return word == "than" and before in than
+    return "ceiling" if word in _CEILINGS or (before, word) in _MOST else ""
 
 
 def _counts(word: str) -> bool:
@@ -188,8 +181,6 @@ def contrary(a: Signature, b: Signature) -> bool:
 
 
 _CAN: Final = frozenset("can could may might should must shall".split())
-
-
 _DONE: Final = frozenset("has had did was were".split())
 
 
