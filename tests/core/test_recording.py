@@ -57,9 +57,7 @@ async def test_every_request_has_a_line_hits_included(tmp_path: Path) -> None:
     assert len({t["scope"] for t in told}) == 1
 
 
-async def test_each_functions_requests_are_in_its_own_directory_once_the_layer_is_closed(
-    tmp_path: Path,
-) -> None:
+async def test_once_closed_each_functions_requests_are_in_its_own_directory(tmp_path: Path) -> None:
     async with CacheLayer(semantic=False) as layer:
         for name in ("one", "two"):
             await layer.wrap(Gate(opened=True), name=name, record=Trace(path=str(tmp_path / name)))(name)
