@@ -9,6 +9,8 @@
   data/paws_qqp/dev_and_test.tsv;
 * SICK (Marelli et al., LREC 2014): captions of pictures that entail one another, or do not; SICK.txt in
   kkalouli/SICK-processing. Errors of one half were read;
+* TREC CAsT (Dalton et al., 2019 to 2022; daltonj/treccastweb): questions of one conversation, as its organisers rewrote
+  them to stand alone. Edits of one of them were fitted to, as one of the sources of train_pairs; pairs were not;
 * requests told apart by what they mean: outside_requests.py.
 """
 
@@ -40,7 +42,7 @@ _MISLABELLED = "Order does matter"
 """Its pairs ('is Ann punching Bob' / 'is Bob punching Ann') are traps, and marked as the same."""
 _COMPARING = "Order does not matter for comparison"
 """Of whose pairs some take the opposite answer ('are A louder than B' / 'are B louder than A'); these are left out."""
-_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider", "nlupp")
+_TOLD_APART = ("paws", "atis", "overnight", "sick", "spider", "nlupp", "cast")
 """Sources whose kinds say so."""
 _LEFT_OUT = ("Irrelevant preamble", "Reflexivity", _COMPARING)
 """Whose pairs are equal, or told apart by a preamble that may matter."""
@@ -179,6 +181,41 @@ def sick(path: Path, rng: random.Random) -> Iterator[Pair]:
         yield from rng.sample(found[kind], min(600, len(found[kind])))
 
 
+_CAST = (
+    "2020/2020_manual_evaluation_topics_v1.0.json",
+    "2021/2021_manual_evaluation_topics_v1.0.json",
+    "2022/2022_evaluation_topics_flattened_duplicated_v1.0.json",
+    "2019/data/evaluation/evaluation_topics_annotated_resolved_v1.0.tsv",
+    "2019/data/training/train_topic_sample_annotated_resolved_v1.0.tsv",
+)
+_OF_ONE_TOPIC = 25
+
+
+def cast(path: Path, rng: random.Random) -> Iterator[Pair]:
+    """Questions of one conversation: the same thing, and something else is asked of it."""
+    topics = (asked for name in _CAST for _, asked in sorted(_topics(path / name).items()))
+    for number, asked in enumerate(topics):
+        both = [(a, b) for i, a in enumerate(asked) for b in asked[i + 1 :]]
+        for a, b in rng.sample(both, min(_OF_ONE_TOPIC, len(both))):
+            yield Pair(a, b, False, "cast" if number % 2 else f"cast{READ}", "report", "cast")
+
+
+def _topics(path: Path) -> dict[str, list[str]]:
+    """By the topic's number, each of its questions once."""
+    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    text = path.read_text("utf-8")
+    if path.suffix == ".tsv":
+        for line in text.splitlines():
+            turn, question = line.split("\t")
+            found[turn.split("_")[0]][" ".join(question.split())] = None
+    else:
+        for topic in json.loads(text):
+            for turn in topic["turn"]:
+                if question := turn.get("manual_rewritten_utterance"):
+                    found[str(topic["number"])][" ".join(question.split())] = None
+    return {number: list(asked) for number, asked in found.items()}
+
+
 READERS = {
     "checklist": checklist,
     "boolq": boolq,
@@ -190,4 +227,5 @@ READERS = {
     "sick": sick,
     "spider": spider,
     "nlupp": nlupp,
+    "cast": cast,
 }
