@@ -19,6 +19,8 @@ from cachelayer.semantic.guards.inquiries import questions
         ("When does the store open?", "When and where does the store open?"),
         ("Can I return shoes?", "Can I return shoes? If so, how?"),
         ("how do I reset my password", "how do I reset my password where"),
+        ("My garage door stopped working. Why?", "How much does it cost to repair a garage door?"),
+        ("My parcel is late. Why?", "How long does a parcel take?"),
     ],
 )
 def test_a_further_question_is_another_request(one: str, other: str) -> None:

@@ -50,6 +50,8 @@ _NEARBY: Final = PREPOSITIONS.union(
 )
 _ASKING: Final = frozenset("who whom when where why how which".split())
 _COURSES: Final = frozenset(("how", "when", "where"))
+_UNREASONED: Final = _COURSES.union(MEASURED)
+"""What asks for no reason, and is told without one."""
 _LINKS: Final = frozenset(("and", "or"))
 _TRAILING: Final = frozenset(("exactly", "please", "then"))
 _KNOWN: Final = frozenset(
@@ -77,7 +79,7 @@ def _further(one: Signature, other: Signature, asked: frozenset[str]) -> bool:
     if "how" in asked and "come" in other.vocabulary:
         asked |= {_REASON}
     more = _alone(one.words) - asked
-    return bool(more - {_REASON}) or (bool(more) and other.question in _COURSES)
+    return bool(more - {_REASON}) or (bool(more) and other.question in _UNREASONED)
 
 
 def _alone(words: tuple[str, ...]) -> set[str]:
