@@ -224,6 +224,16 @@ async def test_a_shared_scope_needs_the_apps_word_for_each_credential() -> None:
     assert not (await client.chat("x", headers={**headers, "x_tenant": "globex"})).hit
 
 
+async def test_a_resolver_that_only_says_yes_makes_nobody_share(caplog: pytest.LogCaptureFixture) -> None:
+    app = Whoami({"Bearer a", "Bearer b"})
+    resolver: Any = lambda scope: True  # noqa: E731  # what its type forbids
+    client = Client(CacheLayerMiddleware(app, layer=CacheLayer(semantic=False), principal=resolver), key=None)
+    for who in ("Bearer a", "Bearer b") * 3:
+        answer = await client.chat("x", headers={"authorization": who})
+        assert text_of(answer) == f"for {who}" and not answer.hit
+    assert "stage principal failed with TypeError" in caplog.text
+
+
 def test_what_processes_share_needs_one_secret(upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
     layer = CacheLayer(semantic=False, store="redis://127.0.0.1:1/0")
     with pytest.raises(ConfigurationError, match="secret"):
