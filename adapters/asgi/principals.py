@@ -192,7 +192,7 @@ class Principals:
                 return Principal(f"own:{digest.hex()}", True, digest)
             return Principal(None, False, digest) if self._public else None
         found = self._resolver(scope)
-        name = await found if inspect.isawaitable(found) else found
+        name: object = await found if inspect.isawaitable(found) else found
         if name is True:  # a predicate would make one tenant of all
             raise TypeError("principal= gave True: return the tenant's name, or None")
         if name:
