@@ -111,9 +111,10 @@ class InFlight:
     ) -> tuple[Flight | None, Decision]:
         """The flight to join by the decider's rules, if any: each is an answer of its own, known for this moment.
 
-        Its answer is checked by nobody, as it is no entry's yet.
+        Its answer is checked by nobody, as it is no entry's yet. `before` stays the request itself, under which the
+        verifier remembers what it judged of a pair.
         """
-        partition, query = near[0][1].partition, replace(query, checkable=False)
+        partition, query = near[0][1].partition, replace(query, checkable=False, before=query.first)
         try:
             for one, flight in near:
                 decider.stored(one.entry, function, partition, flight.query, f"\0in flight {one.entry}")
