@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+_DEFINED = "#/$defs/"
 REFERENCES = 16
 """Of one to another, one after the other; those that go round in a ring say nothing."""
 
@@ -70,7 +71,15 @@ def _steps(schema: Any, root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if not isinstance(schema, Mapping):
             return
         yield schema
-        schema = root.get("$defs", {}).get(str(schema.get("$ref")).removeprefix("#/$defs/"))
+        schema = _referred(schema, root)
+
+
+def _referred(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Any:
+    """What its `$ref` into `$defs` leads to, {} if to nothing; None without one."""
+    ref = schema.get("$ref")
+    if not isinstance(ref, str) or not ref.startswith(_DEFINED):
+        return None
+    return root.get("$defs", {}).get(ref.removeprefix(_DEFINED)) or {}
 
 
 def _listed(value: Any) -> list[Any]:
@@ -82,9 +91,9 @@ def _resolved(schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     for _ in range(REFERENCES):
         if not isinstance(schema, Mapping):
             break
-        ref, choices = schema.get("$ref"), schema.get("anyOf")
-        if isinstance(ref, str) and ref.startswith("#/$defs/"):
-            schema = root.get("$defs", {}).get(ref.removeprefix("#/$defs/"), {})
+        referred, choices = _referred(schema, root), schema.get("anyOf")
+        if referred is not None:
+            schema = referred
         elif isinstance(choices, list):
             some = [one for one in choices if isinstance(one, Mapping) and one.get("type") != "null"]
             if len(some) != 1:
