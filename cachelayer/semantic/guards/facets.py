@@ -1,4 +1,4 @@
-"""Guard: of the same thing, something else is asked: what it is, an example of it, what may replace it.
+"""Guard: of the same thing, something else is asked: what it is, all there is to tell, an example, its causes or costs.
 
 'What is a webhook?' / 'How do I set up a webhook?', 'Give me an example of a lease' / 'When do I need a lease?', 'the
 benefits of fasting' / 'the risks of fasting', 'Can I use soda instead of baking powder?' / 'What is the difference
