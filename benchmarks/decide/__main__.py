@@ -21,6 +21,8 @@ def main() -> int:
     ablate.add(commands)
     table.add(commands)
     args = parser.parse_args()
+    if out := getattr(args, "out", None):  # sooner than after minutes of work
+        (out.parent if out.suffix else out).mkdir(parents=True, exist_ok=True)
     status: int = args.run(args)
     return status
 

@@ -46,6 +46,10 @@ def test_the_least_is_not_the_most(one: str, other: str):
         ("open before 9 or 11", "open before 9 or before 11"),
         ("the highest number of 5 players", "the tallest of 5 players"),
         ("rooms with a bed for at most as many as 3", "rooms for 3"),
+        ("what happened in 2004?", "the events of 2004"),
+        ("a business for under 5 lakhs", "a business for at most 5 lakhs"),
+        ("villages with up to 3 shops", "a village that has at most 3 shops"),
+        ("toys for kids over 5", "toys for kids of at least 5"),
     ],
 )
 def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
@@ -68,6 +72,11 @@ def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
         ("who left in 2004 at the latest?", "members who left no earlier than 2004"),
         ("who was born before or during 1990?", "people with a birthday before 1990"),
         ("who owns at the least two cars?", "owners of fewer than two cars"),
+        ("who was born after 2004?", "people who were born in 2004"),
+        ("which flats were listed before january 2?", "flats listed on january 2nd"),
+        ("who finished school by 2004?", "which pupils left after 2004?"),
+        ("books that have over two authors", "which books have at least two authors?"),
+        ("villages with under 3 shops", "a village that has at most 3 shops"),
     ],
 )
 def test_a_number_that_is_included_is_not_left_out_and_one_that_is_bounded_is_not_just_that_many(

@@ -24,6 +24,7 @@ from cachelayer.semantic.text.signature import signature
         ("every plan but Basic has chat", "the Basic plan has chat"),
         ("which is the last but one stop?", "which is the last stop?"),
         ("everyone but my boss knows", "my boss knows"),
+        ("is it served on days other than Monday?", "do you serve it on Monday?"),
     ],
 )
 def test_what_is_not_so_is_no_part_of_what_is(one: str, other: str):
@@ -45,6 +46,8 @@ def test_what_is_not_so_is_no_part_of_what_is(one: str, other: str):
         ("I checked all the cables but no luck", "I checked all the cables, no luck"),
         ("I called everybody but nobody answered", "I called everybody and nobody answered"),
         ("it is good for nothing but", "it is good for nothing"),
+        ("are there ways other than surgery?", "which ways are there?"),
+        ("who other than Tom knows it?", "who knows it besides Tom?"),
     ],
 )
 def test_the_same_in_another_order_is_let_pass(one: str, other: str):

@@ -12,6 +12,7 @@ OTHER = [
     ("total sales by region in 2023", "average sales by region in 2023"),
     ("what is the average rent in Berlin", "what is the maximum rent in Berlin"),
     ("revenue by month", "cumulative revenue by month"),
+    ("how long does a trip take", "what is the average time of a trip"),
     ("how many people live in South Dakota", "what is the population density of South Dakota"),
     ("give me the cities in Texas", "what are the major cities in Texas"),
     ("which state has the most rivers", "which state has the most major rivers"),
@@ -26,6 +27,8 @@ OTHER = [
 SAME = [
     ("total sales by region", "sum of sales per region"),
     ("the largest number of users", "the maximum number of users"),
+    ("how much does an elephant weigh", "what does the average adult elephant weigh"),
+    ("the average rent in Oslo", "what is the rent in Oslo usually"),
     ("cumulative revenue by month", "running total of revenue by month"),
     ("which state is the most dense", "which state has the highest population density"),
     (

@@ -13,6 +13,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   agents          who acts: I / you or others
   amounts         how much, how long
   causes          causes / consequences
+  comparisons     longer than a thing / as long as it / shorter
   conditions      condition and consequence exchanged
   contrasts       what is so and what is not exchanged
   counts          how many of what
@@ -26,6 +27,7 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   habits          how it is / how it used to be
   inquiries       whether / why / when / how
   journeys        flights and rides, of which one names something more or else
+  kinds           other members of one kind: dogs / cats, car insurance / pet insurance
   moods           a question / an order
   permissions     allowed / required / advisable
   persons         two persons trade places
@@ -35,12 +37,12 @@ relations       small words that relate things: 'from the bank' / 'to the bank';
   rates           how often
   reports         what happened / a question
   searches        searches and orders, of which one says more
-  sides           another end or side: start / end, left of / below
+  sides           another end or side: start / end, left of / below, 3 m wide / 3 m high
   statements      long statements with other words
   sums            15% of 80 / 80 plus 15%
   targets         what one asks for, the other mentions or counts
   tenses          when it happens
-  thresholds      at least / more than / just as many
+  thresholds      at least / more than / just as many, before / in 2004
   units           units without a number
 
 Asked by the verifier alone, under names of their own:

@@ -1,7 +1,7 @@
 """Guards: what is so and what is not are exchanged, or what is excepted is meant.
 
 'It rings but does not light up' / 'it lights up but does not ring', 'is anything but water allowed' / 'is water
-allowed'.
+allowed', 'is it served on days other than Monday' / 'on Monday'.
 """
 
 from __future__ import annotations
@@ -29,11 +29,23 @@ def contrasts(a: Signature, b: Signature) -> bool:
         one, other = _excepts(a), _excepts(b)
         if one != other and _EXCEPTING.isdisjoint((b if one else a).vocabulary):
             return True
+    if _others(a, b) or _others(b, a):
+        return True
     if not a.negations or a.negations != b.negations or a.stems != b.stems:
         return False
     (so, denied), (so_too, denied_too) = _sides(a.words), _sides(b.words)
     mine, theirs = denied - denied_too, denied_too - denied
     return bool(mine and theirs) and mine <= so_too and theirs <= so
+
+
+def _others(a: Signature, b: Signature) -> bool:
+    """Others than a thing, and the thing itself."""
+    if "other" not in a.vocabulary or not _EXCEPTING.isdisjoint(b.vocabulary):
+        return False
+    words = a.words
+    at = next((i for i in range(len(words) - 1) if words[i : i + 2] == ("other", "than")), -1)
+    thing = next((w for w in words[at + 2 :] if w not in FUNCTION_WORDS), "") if at >= 0 else ""
+    return thing != "" and (thing in b.vocabulary or stem(thing) in b.stems)
 
 
 def _sides(words: tuple[str, ...]) -> tuple[set[str], set[str]]:

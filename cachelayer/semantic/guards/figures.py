@@ -1,8 +1,9 @@
 """Guard: of the same data, another figure, its course, or other rows.
 
-'Total sales by region' / 'average sales by region', 'revenue by month' / 'cumulative revenue by month', 'the population
-of Texas' / 'its population density', 'the cities of Texas' / 'the major cities of Texas', 'orders older than 30 days' /
-'orders of the last 30 days', 'states that border Texas' / 'states that border a state that borders Texas'.
+'Total sales by region' / 'average sales by region', 'how long is a trip' / 'how long is the average trip', 'revenue by
+month' / 'cumulative revenue by month', 'the population of Texas' / 'its population density', 'the cities of Texas' /
+'the major cities of Texas', 'orders older than 30 days' / 'orders of the last 30 days', 'states that border Texas' /
+'states that border a state that borders Texas'.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 from ..text import lexicon as lx
 from ..text.lexemes import stem
 from ..text.signature import Signature
+from .persons import PEOPLE
 
 _MADE: Final = lx.by_first(
     """total sum|average avg|median|maximum max highest largest|minimum min lowest smallest|number count many|
@@ -26,6 +28,9 @@ _OTHERWISE: Final = {
     "density": frozenset(("dense", "densely", "densest", "densities")),
 }
 """Words that make another figure of one, and what else says so."""
+_MEAN: Final = frozenset(
+    "average averages averaged avg mean median typical typically usual usually normal general".split()
+)
 _NARROWING: Final = frozenset(
     "major big large small recent new popular active inactive open closed paid unpaid pending overdue".split()
 )
@@ -49,22 +54,36 @@ _PERSONS: Final = frozenset("i you we they".split())
 _VALUES: Final = frozenset(("what", "how many", "price", "when", "how long"))
 _DOING: Final = frozenset(("how", "yesno"))
 _RELATIVE: Final = frozenset(("that", "which"))
+_AVERAGED: Final = "average"
+_NO_FIGURES: Final = PEOPLE.union(
+    "person people human humans adult american citizen man woman men women guy joe user family household".split()
+)
+"""Of whom the average one does what all do."""
 _TELLING: Final = frozenset().union(_OTHERWISE, _NARROWING, _AGED)
 """Of which one at least is there where `_narrows` finds anything."""
 
 
 def figures(a: Signature, b: Signature) -> bool:
-    """Another figure, a narrower list, the other side of a window of time, one step more from thing to thing, or how
-    a figure changed."""
+    """Another figure, a narrower list, the other side of a window of time, the average of what is asked for itself, one
+    step more from thing to thing, or how a figure changed."""
     if not a.vocabulary.isdisjoint(_MADE) and not b.vocabulary.isdisjoint(_MADE):
         mine, theirs = _made(a), _made(b)
         if mine - theirs and theirs - mine:
             return True
     if _either(a, b, _TELLING) and _narrows(a, b):
         return True
+    if _averages(a, b) or _averages(b, a):
+        return True
     if _either(a, b, _RELATIVE) and _steps(a.words) != _steps(b.words):
         return True
     return _either(a, b, _COURSE) and (_changed(a, b) or _changed(b, a))
+
+
+def _averages(a: Signature, b: Signature) -> bool:
+    """The average of something, and the thing itself."""
+    if _AVERAGED not in a.vocabulary or not _MEAN.isdisjoint(b.vocabulary):
+        return False
+    return _NO_FIGURES.isdisjoint(a.words[a.words.index(_AVERAGED) + 1 :][:2])
 
 
 def _either(a: Signature, b: Signature, words: frozenset[str]) -> bool:

@@ -17,6 +17,7 @@ from .acts import acts
 from .agents import agents
 from .amounts import both, degrees, spans
 from .causes import causes
+from .comparisons import comparisons
 from .conditions import conditions, mirrored
 from .contrasts import contrasts
 from .counts import counts
@@ -30,6 +31,7 @@ from .fragments import fragments
 from .habits import habits
 from .inquiries import inquiries, questions
 from .journeys import journeys
+from .kinds import kinds
 from .moods import moods
 from .permissions import duties, opening, permissions
 from .persons import actors, swapped
@@ -45,7 +47,7 @@ from .statements import statements
 from .sums import sums
 from .targets import targets
 from .tenses import rooted, tenses, wishes
-from .thresholds import compared, thresholds
+from .thresholds import thresholds
 from .units import units
 from .voices import voices
 
@@ -239,9 +241,9 @@ def _parts(words: Sequence[str]) -> tuple[set[tuple[str, str]], set[tuple[str, s
 
 ANYWHERE: Final[tuple[Guard, ...]] = (
     inquiries, questions, permissions, demands, moods, acts, opposed, owners, selves, conditions, mirrored,
-    phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, compared, both, wishes,
+    phrases, causes, duties, units, doers, heads, rates, spans, sides, thresholds, comparisons, both, wishes,
     habits, degrees, deeds, talks, trades, lettered, actors, contrasts, swapped, journeys, statements, targets,
-    agents, furthered, figures, facets, pointing, sums, reports, voices,
+    agents, furthered, figures, facets, pointing, sums, reports, kinds, voices,
 )  # fmt: skip
 """What tells two texts apart though they share few words."""
 NEARBY: Final[tuple[Guard, ...]] = (

@@ -1,7 +1,7 @@
 """Guard: the texts bound a number from another side, or one of them includes it or does not bound it at all.
 
-'At least two' / 'more than two', 'less than two', 'two'; 'before 2004' / '2004 or earlier', 'after 2004'; 'one or
-two' / 'two'; 'less time than the first' / 'more time than the first'. Sides of a day are compared in `relations`.
+'At least two' / 'more than two', 'less than two', 'two'; 'before 2004' / '2004 or earlier', 'after 2004', 'in 2004';
+'one or two' / 'two'. Sides of a day are compared in `relations`, and what is measured by a thing in `comparisons`.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..text import lexicon as lx
-from ..text.lexemes import stem
 from ..text.signature import Signature
 
-_EXCLUDED, _INCLUDED, _TIMED, _LOOSE = range(4)
-"""'More than', 'at least', 'after', 'over': the last may mean either, and is often left away with prices."""
+_EXCLUDED, _INCLUDED, _TIMED, _LOOSE, _DATED = range(5)
+"""'More than', 'at least', 'after', 'over': the last may mean either, and is often left away with prices. And 'on'."""
 _Bound = tuple[bool, int] | None
 """Whether the number is the least, and how it bounds; None if it does not."""
-_ABOVE: Final = "more greater higher longer older larger bigger taller heavier later".split()
-_BELOW: Final = "less lesser fewer lower shorter younger smaller lighter cheaper earlier".split()
-_THAN: Final = dict.fromkeys(_ABOVE, True) | dict.fromkeys(_BELOW, False)
+_ABOVE: Final = "more greater higher longer older larger bigger taller heavier later further farther".split()
+_BELOW: Final = (
+    "less lesser fewer lower shorter younger smaller lighter cheaper earlier nearer closer".split()
+)
+THAN: Final = dict.fromkeys(_ABOVE, True) | dict.fromkeys(_BELOW, False)
 _AT: Final = ("on", "in", "at", "during")
 _BEFORE: Final[dict[str, tuple[bool, int]]] = {
-    **{f"{word} than": (above, _EXCLUDED) for word, above in _THAN.items()},
-    **{f"{word} than or equal to": (above, _INCLUDED) for word, above in _THAN.items()},
-    **{f"{word} or equal to": (above, _INCLUDED) for word, above in _THAN.items()},
-    **dict.fromkeys("over above exceeding exceed exceeds".split(), (True, _LOOSE)),
-    **dict.fromkeys(("under", "below", "up to"), (False, _LOOSE)),
-    **{"after": (True, _TIMED), "before": (False, _TIMED), "prior to": (False, _TIMED)},
+    **{f"{word} than": (above, _EXCLUDED) for word, above in THAN.items()},
+    **{f"{word} than or equal to": (above, _INCLUDED) for word, above in THAN.items()},
+    **{f"{word} or equal to": (above, _INCLUDED) for word, above in THAN.items()},
+    **dict.fromkeys("over above beyond from exceeding exceed exceeds".split(), (True, _LOOSE)),
+    **dict.fromkeys(("under", "below", "up to", "within"), (False, _LOOSE)),
+    **{"after": (True, _TIMED), "since": (True, _TIMED)},
+    **dict.fromkeys(("before", "prior to", "by", "until", "till"), (False, _TIMED)),
     **dict.fromkeys(("at least", "at the least", "minimum", "minimum of"), (True, _INCLUDED)),
     **dict.fromkeys(("at most", "at the most", "maximum", "maximum of"), (False, _INCLUDED)),
     **{phrase: (True, _INCLUDED) for at in _AT for phrase in (f"{at} or after", f"after or {at}")},
     **{phrase: (False, _INCLUDED) for at in _AT for phrase in (f"{at} or before", f"before or {at}")},
 }
-_MOMENTS: Final = {"before": False, "after": True}
-_COMPARING: Final = frozenset(("than", *_MOMENTS))
+_THINGLESS: Final = lx.FUNCTION_WORDS.union(lx.UNITS, lx.MULTIPLIERS)
 _LONGEST: Final = max(len(phrase.split()) for phrase in _BEFORE)
-_BEHIND: Final = dict.fromkeys(
+BEHIND: Final = dict.fromkeys(
     "more above over older up longer later after greater higher".split(), True
 ) | dict.fromkeys("less fewer under below younger shorter earlier before lower".split(), False)
 """'4 stars or more', '12 and under', '2004 or later'."""
@@ -44,13 +45,15 @@ _LAST: Final = {
     ("minimum",): True, ("at", "least"): True, ("at", "the", "least"): True, ("at", "the", "earliest"): True,
     ("maximum",): False, ("at", "most"): False, ("at", "the", "most"): False, ("at", "the", "latest"): False,
 }  # fmt: skip
+_ONWARD: Final = frozenset(("onwards", "onward"))
 _LASTS: Final = frozenset(phrase[-1] for phrase in _LAST)
+_ARTICLES: Final = frozenset(("the", "a"))
 _LINKS: Final = frozenset(("or", "and"))
-_NOT: Final = frozenset(
+NOT: Final = frozenset(
     "no not isn't aren't wasn't don't doesn't didn't never nor nothing without cannot can't won't shouldn't".split()
 )
 _HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split()).union(
-    _BEHIND, _LASTS, ("between", "one")
+    BEHIND, _LASTS, ("between", "one")
 ) - frozenset("to in on of at or equal the during".split())
 
 
@@ -66,29 +69,11 @@ def thresholds(a: Signature, b: Signature) -> bool:
     return any(value in theirs and _apart(bound, theirs[value]) for value, bound in mine.items())
 
 
-def compared(a: Signature, b: Signature) -> bool:
-    """Less than a thing, or before it, in one text; more than the same, or after it, in the other."""
-    if _COMPARING.isdisjoint(a.vocabulary) or _COMPARING.isdisjoint(b.vocabulary):
-        return False
-    mine, theirs = dict(_measures(a.words)), dict(_measures(b.words))
-    return any(theirs.get(thing, above) != above for thing, above in mine.items())
-
-
-def _measures(words: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-    """What something is compared with, and whether it is more, or later."""
-    for i, word in enumerate(words):
-        above = _MOMENTS.get(word)
-        if word == "than":
-            at = next((k for k in range(i - 1, max(i - 4, -1), -1) if words[k] in _THAN), -1)
-            above = _THAN[words[at]] != (words[max(at - 1, 0)] in _NOT) if at >= 0 else None
-        thing = next((w for w in words[i + 1 : i + 5] if w not in lx.FUNCTION_WORDS), "")
-        if above is not None and thing and not thing[0].isdigit():
-            yield stem(thing.removesuffix("'s")), above
-
-
 def _apart(one: _Bound, other: _Bound) -> bool:
     if one is None or other is None:
         return one != other and (one or other or (True, _LOOSE))[1] in (_EXCLUDED, _INCLUDED)
+    if _DATED in (one[1], other[1]):
+        return one[1] != other[1] and _LOOSE not in (one[1], other[1])
     if one[0] != other[0]:
         return True
     return (one[1] == _INCLUDED) != (other[1] == _INCLUDED) and _LOOSE not in (one[1], other[1])
@@ -97,7 +82,7 @@ def _apart(one: _Bound, other: _Bound) -> bool:
 def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
     """Numbers and how they are bounded; none of a text that denies something else."""
     words, last, before = s.words, len(s.words), None
-    denied, hinted = sum(word in _NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
+    denied, hinted = sum(word in NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
     for i, word in enumerate(words):
         value = str(lx.CARDINALS.get(word, word))
         if not value[0].isdigit():
@@ -105,19 +90,42 @@ def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
         bound, turned = _said_before(words, i)
         if bound is None and i > 1 and words[i - 1] in _LINKS:
             bound = (False, _INCLUDED) if words[i - 2] == "one" else before if 0 <= i - last <= 3 else None
+        if bound and bound[1] == _LOOSE and _few(words, i, value):
+            bound = bound[0], _EXCLUDED
+        if not _ONWARD.isdisjoint(words[i + 1 : i + 3]):
+            bound = True, _INCLUDED
         bound = bound or _said_behind(words[i + 1 : i + 5])
         last, before = i, bound
         if denied == turned and (bound is not None or not hinted):
-            yield value, bound
+            yield value, bound or _dated(words, i)
+
+
+def _few(words: Sequence[str], at: int, value: str) -> bool:
+    """Of few things 'over two' is 'more than two'; of money, and of years of age, it often means two as well."""
+    of = words[at + 1 : at + 2]
+    return len(value) == 1 and bool(of) and _THINGLESS.isdisjoint(of) and words[at - 1] != "to"
+
+
+def _dated(words: Sequence[str], at: int) -> _Bound:
+    """'On the 2nd', 'in 2004'."""
+    year = len(words[at]) == 4 and words[at].startswith(("19", "20"))
+    at = _first(words, at)
+    return (True, _DATED) if at and (words[at - 1] == "on" or (year and words[at - 1] == "in")) else None
+
+
+def _first(words: Sequence[str], at: int) -> int:
+    """Where a date begins: 'january 2', 'the 2nd'."""
+    while at and (words[at - 1] in lx.MONTHS or words[at - 1] in _ARTICLES):
+        at -= 1
+    return at
 
 
 def _said_before(words: tuple[str, ...], at: int) -> tuple[_Bound, bool]:
     """What the words before a number say, and whether that is denied."""
-    while at and (words[at - 1] in lx.MONTHS or words[at - 1] == "the"):
-        at -= 1
+    at = _first(words, at)
     for n in range(min(_LONGEST, at), 0, -1):
         if bound := _BEFORE.get(" ".join(words[at - n : at])):
-            turned = at > n and words[at - n - 1] in _NOT
+            turned = at > n and words[at - n - 1] in NOT
             return (
                 not bound[0],
                 _EXCLUDED if bound[1] == _INCLUDED else _INCLUDED,
@@ -132,6 +140,6 @@ def _said_behind(words: Sequence[str]) -> _Bound:
             said = (_LAST.get(tuple(words[max(i - n, 0) : i + 1])) for n in range(3))
             return next(((above, _INCLUDED) for above in said if above is not None), None)
         if word in _LINKS and i + 1 < len(words):
-            above = _BEHIND.get(words[i + 1])
+            above = BEHIND.get(words[i + 1])
             return None if above is None else (above, _INCLUDED)
     return None

@@ -101,7 +101,7 @@ _PAIRS: Final = """
     inhibit/promote inhibits/promotes inhibitor/promoter agonist/antagonist hypoglycemia/hyperglycemia
     hypothyroidism/hyperthyroidism hypotension/hypertension hypothermia/hyperthermia systolic/diastolic vein/artery
     veins/arteries chronic/acute obese/underweight vegetarian/carnivore
-    vegan/vegetarian
+    vegan/vegetarian first/final first/latest total/single overall/single altogether/single within/beyond before/once
 """
 _SIDES: Final = """
     cause causes reason reasons origin origins trigger triggers / effect effects consequence consequences
