@@ -176,11 +176,17 @@ def _array(value: Any) -> Tree:
         raise NotKeyable(f"numpy array of dtype {value.dtype}")
     if type(value) is not np.memmap and getattr(value, "__dict__", None):  # a mask, a unit
         raise NotKeyable(f"{_name(type(value))}, whose numbers are not all that it holds")
-    return [
-        value.dtype.str if value.dtype.names is None else repr(value.dtype),
-        list(value.shape),
-        base64.b64encode(np.ascontiguousarray(value).tobytes()).decode(),
-    ]
+    flat = np.ascontiguousarray(value).reshape(-1)
+    if flat.dtype.names is not None:  # what lies between the fields is not theirs
+        fields, flat = flat, np.zeros(flat.shape, flat.dtype)
+        flat[...] = fields
+    return [_dtype(value.dtype), list(value.shape), base64.b64encode(flat.tobytes()).decode()]
+
+
+def _dtype(dtype: np.dtype[Any]) -> str:
+    """Of records, and of types that other packages define (bfloat16, float8), `str` tells no more than the width."""
+    own = dtype.kind != "V" and dtype.type.__module__ == "numpy"
+    return dtype.str if own else f"{dtype.str} {dtype!r}"
 
 
 def _scalar(value: np.generic) -> Tree:
@@ -188,7 +194,7 @@ def _scalar(value: np.generic) -> Tree:
         raise NotKeyable(f"numpy scalar of dtype {value.dtype}")
     plain = value.item()
     if isinstance(value, np.datetime64 | np.timedelta64 | np.void) or isinstance(plain, np.generic):
-        return _tag("scalar", [repr(value.dtype), base64.b64encode(value.tobytes()).decode()])
+        return _tag("scalar", _array(np.asarray(value)))
     return tree(plain)
 
 
