@@ -24,7 +24,7 @@ TYPES += [
 ]
 BYTES = st.sampled_from([bytes(8), b"\1" + bytes(7), bytes(7) + b"\1"])
 TIMES = st.sampled_from([1, 2, 128, 129, 500])
-"""Of eight bytes each."""
+"""Of eight bytes each: as they are up to 1,024, as a digest above."""
 AS: list[Callable[[bytes], Any]] = [bytes, bytearray, memoryview, lambda data: array.array("f", data)]
 
 
@@ -69,6 +69,11 @@ def test_what_lies_between_the_fields_of_a_record_is_no_part_of_it(key: Callable
     other["f1"] = 1
     assert key(one) != key(other)
     assert key(one[["f0", "f2"]]) == key(other[["f0", "f2"]])
+
+
+@pytest.mark.parametrize("make", [*AS, np.frombuffer])
+def test_large_data_leaves_the_room_to_the_answers(make: Callable[[bytes], Any]) -> None:
+    assert len(encode(argument(make(bytes(1 << 20))))) < 256
 
 
 @pytest.mark.parametrize("dtype", ["S0", "<U0", "V0", "f4"])
