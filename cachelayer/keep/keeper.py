@@ -30,6 +30,7 @@ _log = logging.getLogger("cachelayer")
 BACKEND, MEMORY, REDIS, STALE = Source.BACKEND, Source.MEMORY, Source.REDIS, Source.STALE
 ABSENT, EXPIRED, NO_CACHE, OFF = Reason.ABSENT, Reason.EXPIRED, Reason.NO_CACHE, Reason.OFF
 """Each look at an enum's member costs 0.1 us in Python 3.11."""
+_LARGE = "an answer, with its arguments, is larger than max_item_bytes={:,}: raise it, or return less"
 
 
 class Keeper(Holdings):
@@ -279,11 +280,12 @@ class Keeper(Holdings):
             self._warned.add(function.name)
             _log.warning("calls of %s are not cached: %.300s", function.name, fault)
 
-    @staticmethod
-    def refuse(call: Call, landing: Landing, reason: Reason) -> None:
-        """Note why an answer is not kept."""
-        landing.stored = reason
-        call.function.stats.kept_out[reason] += 1
+    def refuse(self, call: Call, landing: Landing, reason: Reason) -> None:
+        """Note why an answer is not kept; if it is too large, as its function's others may be, the log says so."""
+        function, landing.stored = call.function, reason
+        function.stats.kept_out[reason] += 1
+        if reason is Reason.OVERSIZE and not function.quiet:
+            self.tell(function, _LARGE.format(function.policy.max_item_bytes))
 
     def _link(self, call: Call, slot: Slot) -> None:
         """Let the call's raw form lead straight to its entry next time."""

@@ -114,6 +114,27 @@ def test_a_plain_stream_too_large_to_keep_is_not_held_while_it_is_read() -> None
     assert layer.stats()["functions"][stream.function.name]["not_stored"] == {"oversize": 1}
 
 
+def test_the_log_says_once_of_a_function_that_its_answers_are_too_large_and_what_to_raise(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    layer = CacheLayer(policy=Policy(max_item_bytes=10_000), semantic=False)
+
+    @layer.cached(name="picture")
+    def picture(size: int) -> bytes:
+        return bytes(size)
+
+    @layer.cached(name="stream")
+    def stream(size: int) -> Iterator[bytes]:
+        yield bytes(size)
+
+    for size in (20_000, 30_000):
+        assert len(picture(size)) == len(b"".join(stream(size))) == size
+    why = "an answer, with its arguments, is larger than max_item_bytes=10,000: raise it, or return less"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"calls of {name} are not cached: {why}" for name in ("picture", "stream")
+    ]
+
+
 def test_readers_of_a_plain_stream_too_large_to_keep_each_get_all_of_it() -> None:
     layer = CacheLayer(policy=Policy(max_item_bytes=1_000), semantic=False)
 
