@@ -58,6 +58,11 @@ class Later:
         return generator()
 
 
+class Tensor:
+    def __array__(self) -> Any:
+        raise NotImplementedError
+
+
 def generator() -> Iterator[int]:
     yield 1
 
@@ -211,8 +216,10 @@ def test_share_hands_out_the_very_object_but_not_what_can_be_used_once() -> None
         (Later(), "make the function async, await it there and return the result"),
         ({"stream": Events()}, "return a list of what it yields, or cache a generator that yields it"),
         (Manager(), "cache what is called inside it, since each caller enters its own"),
+        ({"logits": Tensor()}, "return what numpy.asarray makes of it, or set share=True"),
+        (np.ma.masked_array([1], [True]), "return a plain value, or set share=True"),
     ],
-    ids=["file", "iterator", "awaitable", "stream", "manager"],
+    ids=["file", "iterator", "awaitable", "stream", "manager", "tensor", "masked"],
 )
 def test_what_to_return_in_place_of_what_cannot_be_kept_fits_what_it_is(value: Any, instead: str) -> None:
     with pytest.raises(NotKeepable, match=instead):

@@ -46,6 +46,8 @@ OF_REQUEST = "pass the parts on which the answer depends (of a request its path,
         (lambda: make_mocked_request("GET", "/a"), f"{OF_REQUEST}; else name it in"),
         (lambda: StarletteRequest({"type": "http", "headers": []}), f"{OF_REQUEST}; else name it in"),
         (lambda: iter(["text"]), "pass a list of what it yields; else name it in"),
+        (lambda: Tensor(), "pass what numpy.asarray makes of it; else name it in"),
+        (lambda: [Tensor()], "pass what numpy.asarray makes of it; else name it in"),
         (lambda: Awaited(), "await it first and pass the result; else name it in"),
     ],
 )
@@ -66,6 +68,11 @@ class Aiohttp(UserDict[str, Any]):
     """A mapping whose items say nothing of what was asked: each request was answered with the first one's answer."""
 
     async def read(self) -> bytes:
+        raise NotImplementedError
+
+
+class Tensor:
+    def __array__(self) -> Any:
         raise NotImplementedError
 
 

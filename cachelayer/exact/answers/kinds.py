@@ -205,7 +205,15 @@ def instead(cls: type, *, once: bool) -> str:
         return "return a list of what it yields, or cache a generator that yields it"
     if not hasattr(cls, "close") and any(hasattr(cls, name) for name in ("__enter__", "__aenter__")):
         return "cache what is called inside it, since each caller enters its own"
+    if like_array(cls):
+        return "return what numpy.asarray makes of it, or set share=True"
     return "return a plain value, or set share=True"
+
+
+def like_array(cls: type | None) -> bool:
+    """Whether numpy reads values of a class, none of its own, as arrays: tensors, columns, pictures."""
+    own = cls is not None and issubclass(cls, np.ndarray)
+    return not own and any(hasattr(cls, name) for name in ("__array__", "__array_interface__"))
 
 
 def _streams(cls: type) -> bool:

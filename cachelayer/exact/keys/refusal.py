@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..answers.kinds import like_array
 from .canonical import NotKeyable, is_read
 
 _HOLDERS = (dict, list, tuple, set, frozenset)
@@ -45,4 +46,6 @@ def _instead(kind: type | None) -> str:
         )
     if hasattr(kind, "__next__") or hasattr(kind, "__anext__"):
         return "pass a list of what it yields; else "
+    if like_array(kind):
+        return "pass what numpy.asarray makes of it; else "
     return ""
