@@ -36,6 +36,11 @@ def test_rag_cites_documents_and_an_edit_reaches_what_was_built_on_them() -> Non
     assert re.search(r"^backend .*60 days. \[returns v2\]", told, re.M)
 
 
+def test_a_classifier_sees_each_picture_once_in_each_release() -> None:
+    told = run("classifier.py").splitlines()
+    assert [line.rpartition(" ")[2] for line in told] == ["100", "10", "memory"] * 2
+
+
 def test_an_agent_reads_from_the_cache_and_acts_every_time() -> None:
     assert run("agent_tools.py").rstrip().endswith("calls: model 3, stock 3, order 2")
 
