@@ -192,14 +192,14 @@ class Keeper(Holdings):
         if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
             return None
         now = self.clock.monotonic()
-        offset = now - wall
+        offset = now - max(wall, record.created)  # a clock set back lengthens no lifetime
         tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
         slot = self._slot(
             call,
             frozen,
             tags,
             record.seconds,
-            min(record.created, wall) + offset,
+            record.created + offset,
             record.fresh_until + offset,
             entry,
         )

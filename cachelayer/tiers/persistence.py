@@ -94,7 +94,8 @@ class Persistence(Elsewhere):
         directory.tell(self.log, self._reports)
         now = self.arrivals.clock.time()
         keeper.ids_from(int(now * 1e6))
-        alive = {e.id: e for e in kept if e.record.stale_until > now and e.id <= keeper.first_id}
+        timely = (e for e in kept if e.record.created <= now < e.record.stale_until)
+        alive = {e.id: e for e in timely if e.id <= keeper.first_id}
         await self._discard([entry.id for entry in kept if entry.id not in alive])
         directory.drop(keeper, held - alive.keys())
         indexed = set(self._index.ids().tolist())

@@ -89,6 +89,21 @@ async def test_a_stale_answer_from_the_store_stands_in_for_a_failing_backend() -
     assert outcome.source is Source.STALE and outcome.answer == "answer 1"
 
 
+async def test_memory_keeps_what_a_clock_that_is_ahead_dated_no_longer_than_its_lifetime() -> None:
+    shelf, clock = Shelf(), ManualClock(0)
+    ahead, behind = (CacheLayer(store=shelf, semantic=False, clock=c) for c in (ManualClock(36_000), clock))
+    asks = [layer.wrap(Gate(opened=True), name="ask", ttl=60, ttl_jitter=0) for layer in (ahead, behind)]
+    async with ahead, behind:
+        await asks[0]("q")
+        await ahead.flush()
+        assert (await asks[1].outcome("q")).source is Source.REDIS
+        shelf.held.clear()
+        clock.advance(59)
+        assert (await asks[1].outcome("q")).source is Source.MEMORY
+        clock.advance(2)
+        assert (await asks[1].outcome("q")).source is Source.BACKEND
+
+
 def test_similar_answers_need_memory() -> None:
     with pytest.raises(ConfigurationError, match="max_bytes=0: similar answers are served from memory"):
         Policy(max_bytes=0, semantic=True)

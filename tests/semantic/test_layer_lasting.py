@@ -86,6 +86,22 @@ async def test_time_goes_on_between_two_lives_and_what_expired_meanwhile_leaves_
     assert told == [[0, 0], [1, 0], [0, 1]]
 
 
+@pytest.mark.parametrize("semantic", [True, False])
+async def test_a_clock_that_was_set_back_between_two_lives_lengthens_no_lifetime(
+    tmp_path: Path, semantic: bool
+) -> None:
+    """By ids alone, which tell when a life began, an answer made hours later was believed."""
+    clock, sources = ManualClock(), []
+    for later in (36_000, 3600):
+        async with CacheLayer(index=tmp_path, embedder=WordEmbedder(), clock=clock) as layer:
+            ask = layer.wrap(Gate(opened=True), name="ask", ttl=60, ttl_jitter=0, semantic=semantic)
+            clock.advance(later)
+            sources.append((await ask.outcome("what is it")).source)
+            await layer.flush()
+        clock.advance(-35_000)
+    assert sources == [Source.BACKEND, Source.BACKEND]
+
+
 async def test_what_was_invalidated_or_erased_does_not_come_back(tmp_path: Path) -> None:
     life = Life(tmp_path)
     async with life.layer:
