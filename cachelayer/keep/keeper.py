@@ -187,7 +187,7 @@ class Keeper(Holdings):
     ) -> Slot | None:
         """Keep in memory what another process made, or this one before a restart under the id `entry`.
 
-        None if it cannot be kept. `wall`: now, in Unix seconds.
+        None if it cannot be kept or was declared invalid since the call. `wall`: now, in Unix seconds.
         """
         if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
             return None
@@ -204,8 +204,10 @@ class Keeper(Holdings):
             entry,
         )
         slot.tokens, slot.origin = record.tokens, record.id or slot.origin
-        memory = call.function.memory
+        memory, since = call.function.memory, call.since
         with self.lock:
+            if since != self.epoch and self.invalidated_since(since, tags, slot.scope, call.digest):
+                return None
             held = memory.at(call.digest)
             if held is None or held.created <= slot.created:
                 memory.put(slot, now)

@@ -43,9 +43,6 @@ class Upkeep:
         gone = await self._keeper.forget(**what)
         if self._shared is not None:
             await self._shared.invalidations.invalidate([*tags, *implied_by(scope)])
-            gone += await self._keeper.forget(
-                **what
-            )  # some may have been read back before the store was told
         return gone + await self._tell(what, physically=False)
 
     async def _matching(self, what: Any) -> int:
@@ -59,8 +56,12 @@ class Upkeep:
         return len(found)
 
     async def _tell(self, what: Any, *, physically: bool) -> int:
-        """Carry out an invalidation outside memory; returns how many entries went that were not in memory yet."""
+        """Carry out the rest of an invalidation that the store knows of; returns how many entries went.
+
+        In memory, those that were read back before the store was told; and what was not in memory yet.
+        """
         tiers = self._engine.tiers
+        gone = 0 if self._shared is None else await self._keeper.forget(**what)
         if physically:
             self._forget_texts()
             for tier in tiers.every:
@@ -70,9 +71,9 @@ class Upkeep:
         declared = self._keeper.declared(**what)  # with the scopes that exist by now
         if physically:
             tiers.apart.drop(owners_of(declared))
-        return (
-            0 if tiers.elsewhere is None else await tiers.elsewhere.forgotten(declared, physically=physically)
-        )
+        if tiers.elsewhere is not None:
+            gone += await tiers.elsewhere.forgotten(declared, physically=physically)
+        return gone
 
     async def erase(self, tenant: str, dry_run: bool) -> int:
         """See `CacheLayer.erase`."""

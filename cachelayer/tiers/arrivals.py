@@ -130,15 +130,12 @@ class Arrivals:
         item, keeper = arrival.item, self.keeper
         call = Call(function, (), {}, None, _never)
         call.tenant, call.canonical = item.tenant, item.canonical
-        call.digest = keeper.digest(item.canonical)
+        call.digest, call.since = keeper.digest(item.canonical), arrival.epoch
         held = keeper.peek(call)
         if held is not None and held.id == arrival.id:
             return held
         answer = (function.codec or self.codec).decode(arrival.record.payload)
-        with keeper.lock:
-            if keeper.epoch != arrival.epoch and keeper.invalidated_since(arrival.epoch, *arrival.marks):
-                return None
-            return keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
+        return keeper.adopt(call, arrival.record, answer, self.clock.time(), arrival.id)
 
     async def _take(self, function: Function, arrival: Arrival) -> bool:
         item, slot = arrival.item, self._kept(function, arrival)

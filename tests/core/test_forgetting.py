@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from shelf import SlowShelf
 
-from cachelayer import CacheLayer, ConfigurationError, Reason, Source
+from cachelayer import Budgets, CacheLayer, ConfigurationError, Policy, Reason, Source
 from cachelayer.testing import Gate
 from cachelayer.tiers.implied import implied, scope_of
 
@@ -68,6 +69,44 @@ async def test_what_was_forgotten_while_an_answer_was_made_counts_however_much_w
     await forget(layer, ask)
     gate.open()
     assert (await asking).stored is Reason.INVALIDATED and layer.stats()["entries"] == 0
+
+
+@pytest.mark.parametrize(
+    "forget",
+    [
+        lambda layer, ask: ask.invalidate("q"),
+        lambda layer, ask: layer.invalidate(tags=["mine"]),
+        lambda layer, ask: layer.invalidate(scope={"tenant": "acme"}),
+        lambda layer, ask: layer.invalidate(scope={"function": "ask"}),
+        lambda layer, ask: layer.erase(tenant="acme"),
+        lambda layer, ask: layer.erase(),
+    ],
+    ids=["call", "tag", "tenant", "function", "erase", "erase all"],
+)
+@pytest.mark.parametrize("late", [True, False])
+async def test_what_is_read_from_the_store_while_it_is_forgotten_is_gone_once_it_is_forgotten(
+    forget: Callable[[CacheLayer, Any], Awaitable[int]], late: bool
+) -> None:
+    """It came after all was cleared (`late`), or between memory and store: it stayed in memory."""
+    shelf, policy = SlowShelf(), Policy(budgets=Budgets(store="1h"))
+    here, there = (CacheLayer(store=shelf, semantic=False, policy=policy) for _ in range(2))
+    ask, elsewhere = (layer.wrap(Gate(opened=True), name="ask", tags=["mine"]) for layer in (here, there))
+    async with here, there:
+        with here.scope(tenant="acme"), there.scope(tenant="acme"):
+            await elsewhere("q")
+            await there.flush()
+            if late:
+                shelf.giving.clear()
+                asking = asyncio.create_task(ask.outcome("q"))
+                await asyncio.sleep(0)
+            forgetting = asyncio.ensure_future(forget(here, ask))
+            await shelf.told.wait()
+            outcome = None if late else await ask.outcome("q")
+            shelf.hearing.set()
+            await forgetting
+            shelf.giving.set()
+            assert (outcome or await asking).source is Source.REDIS
+            assert (await ask.outcome("q")).source is Source.BACKEND
 
 
 @pytest.mark.parametrize("by_tag", [True, False])

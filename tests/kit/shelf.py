@@ -1,4 +1,4 @@
-"""A store of one's own, in a dict."""
+"""Stores of one's own, in a dict."""
 
 from __future__ import annotations
 
@@ -58,6 +58,28 @@ class Shelf:
         yield _nothing()
 
     async def aclose(self) -> None: ...
+
+
+class SlowShelf(Shelf):
+    """Gives what it held when it was asked once `giving` is set, and forgets once `hearing` is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.giving, self.told, self.hearing = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.giving.set()
+
+    async def get(self, key: bytes, canonical: bytes, budget: float | None = None) -> Record | None:
+        found = self.held.get(key)
+        await self.giving.wait()
+        return found
+
+    async def invalidate(self, *, tags: Sequence[str] = (), scopes: Sequence[bytes] = ()) -> None:
+        await self.delete([key for key, one in self.held.items() if {*one.tags} & {*tags}])
+
+    async def delete(self, keys: Sequence[bytes]) -> int:
+        self.told.set()
+        await self.hearing.wait()
+        return await super().delete(keys)
 
 
 async def _nothing() -> AsyncIterator[Any]:
