@@ -45,7 +45,10 @@ class Additions:
         texts = [self._reading.text(document) for document in documents]
         if tiers.similar is None or None in texts:
             return await upkeep.invalidate([corpus_tag(self._corpus), ANYTHING], None, False)
-        keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))  # what is being made now is not kept
+        if tiers.shared is not None:  # what other processes hold cannot be compared from here
+            await tiers.shared.invalidations.invalidate([corpus_tag(self._corpus), ANYTHING])
+        # neither what is being made now nor what was read from the store before it was told is kept
+        keeper.declare(tags=frozenset([corpus_tag(self._corpus)]))
         new = await self._vectors([text for text in texts if text is not None])
         outdated = []
         for memory, slot in self._slots():
@@ -60,8 +63,6 @@ class Additions:
             keeper.drop(memory, slot)
         tags = [*(answer_tag(slot.digest) for _, slot in outdated), ANYTHING]
         gone = len(outdated) + await keeper.forget(tags=frozenset(tags))
-        if tiers.shared is not None:  # what other processes hold cannot be compared from here
-            await tiers.shared.invalidations.invalidate([corpus_tag(self._corpus), ANYTHING])
         # nor what is on disk and was not taken in yet
         return gone + await tiers.carry_out(
             keeper.declared(tags=frozenset([corpus_tag(self._corpus), *tags]))

@@ -1,0 +1,47 @@
+"""Documents that are added while others read results from a shared store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from shelf import SlowShelf
+
+from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.testing import WordEmbedder
+
+
+@pytest.mark.parametrize("late", [True, False])
+async def test_a_result_that_is_read_from_the_store_while_a_document_is_added_to_it_is_gone_once_it_is_added(
+    late: bool,
+) -> None:
+    """It came after memory was looked through (`late`), or between memory and store: it stayed in memory."""
+    shelf, texts = SlowShelf(), {"hub": "lights of the hub", "lock": "the lock of a door"}
+    policy = Policy(budgets=Budgets(store="1h", embed="1h"))
+
+    async def ranked(query: str, k: int = 2) -> list[dict[str, Any]]:
+        words = set(query.split())
+        best = sorted(texts, key=lambda id: -len(words & set(texts[id].split())))
+        return [{"id": id, "text": texts[id]} for id in best[:k]]
+
+    here, there = (CacheLayer(store=shelf, embedder=WordEmbedder(), policy=policy) for _ in range(2))
+    search, elsewhere = (layer.retrieval(ranked, name="search", semantic=False) for layer in (here, there))
+    async with here, there:
+        await elsewhere("lights")
+        await there.flush()
+        if late:
+            shelf.giving.clear()
+            asking = asyncio.create_task(search.outcome("lights"))
+            await asyncio.sleep(0)
+        else:
+            assert (await search.outcome("lights")).source is Source.REDIS
+        texts["new"] = "lights"
+        adding = asyncio.create_task(search.added(["lights"]))
+        await shelf.told.wait()
+        outcome = None if late else await search.outcome("lights")
+        shelf.hearing.set()
+        await adding
+        shelf.giving.set()
+        assert len((outcome or await asking).answer) == 2
+        assert (await search.outcome("lights")).source is Source.BACKEND
