@@ -21,7 +21,7 @@ from cachelayer.cli.serve.config import load
 from cachelayer.cli.traces.intervals import exact
 from cachelayer.cli.traces.read import Asked, Trace
 from cachelayer.cli.traces.rows import TraceError
-from cachelayer.cli.traces.tally import MISS, RIGHT, WRONG, Tally
+from cachelayer.cli.traces.tally import EXACT, FILLED, MISS, RIGHT, WRONG, Tally
 
 
 def test_a_stream_is_cut_in_time() -> None:
@@ -71,6 +71,21 @@ def run(bound: float, right: int, wrong: int, *, later_wrong: int = 0) -> Tally:
     return Tally(
         f"{bound}", "layer", bound, [*first, *([WRONG] * later_wrong), *([MISS] * (1000 - later_wrong))]
     )
+
+
+@given(st.lists(st.tuples(st.integers(MISS, FILLED), st.booleans()), max_size=30), st.integers(0, 30))
+def test_what_is_counted_on_both_sides_of_the_cut_is_what_is_counted_in_all(
+    told: list[tuple[int, bool]], cut: int
+) -> None:
+    """What was answered differently in the trace was counted on neither side."""
+    whole = Tally("run", "layer", path=[code for code, _ in told])
+    for place, (code, odd) in enumerate(told):
+        if odd and code in (RIGHT, EXACT):
+            (whole.checked if code == RIGHT else whole.changed).append(place)
+    parts = [whole.part(0, cut).plain(), whole.part(cut).plain()]
+    counts = {name: count for name, count in whole.plain().items() if isinstance(count, int)}
+    assert len(counts) == 7
+    assert counts == {name: sum(part[name] for part in parts) for name in counts}
 
 
 def test_the_choice_spares_most_among_those_that_keep_the_target_for_sure() -> None:

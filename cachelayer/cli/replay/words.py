@@ -90,7 +90,7 @@ def notes(found: Replayed) -> Iterator[str]:
         "Thresholds serve the nearest earlier request of the same scope; the one in hindsight is the best that keeps "
         f"wrong answers to {found.bound:.1%}, chosen with the labels of this same trace. The oracle knows every answer."
     )
-    changed = max((run.changed for run in found.rows), default=0)
+    changed = max((len(run.changed) for run in found.rows), default=0)
     if changed:
         yield (
             f"{changed:,} exact repeats were answered differently in the trace: a sampled backend, or facts that "

@@ -52,7 +52,7 @@ class _Threshold:
         repeat = self.known.get(text)
         if repeat is not None:
             tally.path[place] = EXACT if one.counted else FILLED
-            tally.changed += asked[repeat].truth != one.truth
+            tally.changed += [place] if asked[repeat].truth != one.truth else []
             return
         if one.counted and len(near):
             held = np.where(self.kept[near], cosines, -2.0)

@@ -163,7 +163,7 @@ class Run:
                 tally.mistakes.append(Mistake(place, outcome.answer, outcome.similarity, outcome.confidence))
         elif outcome.match == "exact":
             tally.path.append(EXACT)
-            tally.changed += not right
+            tally.changed += [] if right else [place]
         else:
             tally.path.append(MISS)
             if "similar" in outcome.misses:

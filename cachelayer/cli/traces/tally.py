@@ -36,8 +36,8 @@ class Tally:
     """One of MISS .. FILLED for each request."""
     checked: list[int] = field(default_factory=list)
     """Places of similar hits that were asked again in the background."""
-    changed: int = 0
-    """Exact repeats that the trace answered differently than before."""
+    changed: list[int] = field(default_factory=list)
+    """Places of exact repeats that the trace answered differently than before."""
     mistakes: list[Mistake] = field(default_factory=list)
     confidences: list[tuple[int, float, bool]] = field(default_factory=list)
     """(place, confidence, right) of each similar answer."""
@@ -102,6 +102,7 @@ class Tally:
         return Tally(
             self.name, self.kind, self.bound, self.path[start:stop],
             [i for i in self.checked if start <= i < stop],
+            [i for i in self.changed if start <= i < stop],
             mistakes=[m for m in self.mistakes if start <= m.asked < stop],
             confidences=[c for c in self.confidences if start <= c[0] < stop],
             state=self.state,
@@ -115,5 +116,5 @@ class Tally:
             "hit": self.hit, "hit_interval": self.hit_interval,
             "error": self.error, "error_interval": self.error_interval,
             "share_wrong": self.share_wrong, "share_wrong_interval": self.share_wrong_interval,
-            "exact_answered_differently": self.changed, "state": self.state,
+            "exact_answered_differently": len(self.changed), "state": self.state,
         }  # fmt: skip
