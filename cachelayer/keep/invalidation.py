@@ -29,7 +29,7 @@ class Invalidation:
         """Whether an answer under these tags, scope and key was declared invalid."""
         if self.everything or digest == self.digest or scope in self.scopes or not self.tags.isdisjoint(tags):
             return True
-        return bool(self.wanted and scope) and any(within(scope, wanted) for wanted in self.wanted)
+        return bool(scope) and any(within(scope, wanted) for wanted in self.wanted)
 
 
 def within(scope: bytes, wanted: Wanted) -> bool:
