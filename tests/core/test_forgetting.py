@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -107,6 +108,46 @@ async def test_what_is_read_from_the_store_while_it_is_forgotten_is_gone_once_it
             shelf.giving.set()
             assert (outcome or await asking).source is Source.REDIS
             assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+class Deaf(SlowShelf):
+    """Its news end once `deaf` is set: what is invalidated elsewhere is not heard of."""
+
+    def __init__(self, *, checks: bool) -> None:
+        super().__init__()
+        self.checks, self.deaf = checks, asyncio.Event()
+
+    @asynccontextmanager
+    async def changes(self) -> AsyncIterator[AsyncIterator[Any]]:
+        await self.deaf.wait()
+        raise ConnectionError
+        yield  # type: ignore[unreachable]
+
+
+@pytest.mark.parametrize("checks", [True, False])
+@pytest.mark.parametrize("read", [True, False])
+async def test_what_is_made_or_read_from_the_store_while_its_news_are_lost_does_not_stay_in_memory(
+    read: bool, checks: bool
+) -> None:
+    shelf, gate, policy = Deaf(checks=checks), Gate(opened=read), Policy(budgets=Budgets(store="1h"))
+    async with CacheLayer(store=shelf, semantic=False, policy=policy) as there:
+        if read:
+            await there.wrap(gate, name="ask")("q")
+    async with CacheLayer(store=shelf, semantic=False, policy=policy) as here:
+        ask = here.wrap(gate, name="ask")
+        if read:
+            shelf.giving.clear()
+        asking = asyncio.create_task(ask.outcome("q"))
+        await (asyncio.sleep(0) if read else gate.entered())
+        epoch = here._keeper.epoch
+        shelf.deaf.set()
+        while here._keeper.epoch == epoch:
+            await asyncio.sleep(0)
+        shelf.giving.set()
+        gate.open()
+        assert (await asking).source is (Source.REDIS if read else Source.BACKEND)
+        await here.flush()
+        assert (await ask.outcome("q")).source is not Source.MEMORY
 
 
 @pytest.mark.parametrize("by_tag", [True, False])
