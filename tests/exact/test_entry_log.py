@@ -100,6 +100,28 @@ def test_a_rewriting_that_was_given_up_leaves_the_file_to_who_opens_it_next(tmp_
     other.close()
 
 
+def test_whether_the_file_is_still_there_can_be_asked_while_another_takes_its_place(tmp_path: Path) -> None:
+    """One in five failed with a bad file descriptor; whoever was to strike something out cleared the whole log then."""
+    log, faults, done = EntryLog(tmp_path / "entries"), [], threading.Event()
+    log.load()
+
+    def ask() -> None:
+        while not done.is_set():
+            try:
+                assert not log.astray
+            except OSError as fault:
+                faults.append(fault)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    for _ in range(20):
+        log.rewrite()
+    done.set()
+    thread.join()
+    log.close()
+    assert not faults
+
+
 def test_a_damaged_entry_costs_itself_and_brings_nothing_back_that_was_dropped_behind_it(
     tmp_path: Path,
 ) -> None:

@@ -125,7 +125,11 @@ class EntryLog:
 
     @property
     def astray(self) -> bool:
-        """Whether the file was deleted under its writer."""
+        """Whether the file was deleted under its writer. Blocks: it may be about to be closed, or replaced."""
+        with self._writing:
+            return self._deleted()
+
+    def _deleted(self) -> bool:
         return self._file >= 0 and os.fstat(self._file).st_nlink == 0
 
     @property
@@ -204,7 +208,7 @@ class EntryLog:
 
     def _begin_anew(self) -> None:
         """In the place of a file that cannot even be cut; one that is another process's by now stays."""
-        if not self.astray:
+        if not self._deleted():
             self.path.unlink()
         file, mark = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600), parts.new_mark()
         try:
