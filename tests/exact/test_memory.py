@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_slots import canonical, digest, slot_for
 
+from cachelayer.exact.memory.eviction import MAIN
 from cachelayer.exact.memory.invariants import check
 from cachelayer.exact.memory.raw_forms import RawForms
-from cachelayer.exact.memory.slot import weight_of_raw
+from cachelayer.exact.memory.slot import GROUP_OVERHEAD, weight_of_raw
 from cachelayer.exact.memory.table import MAX_LINKS, Memory, Raws, Slot
 
 
@@ -40,6 +41,9 @@ def test_two_raw_forms_under_one_digest_never_share_an_answer() -> None:
     raws: Raws = {}
     assert memory.link(one, raws, 7, b"one") and memory.link(other, raws, 7, b"other")
     assert raws == {7: (b"other", other)} and not one.links
+    assert memory.link(other, raws, 7, b"another") and raws == {7: (b"another", other)}
+    assert memory.link(other, raws, 7, b"other") and len(other.links) == 2
+    check(memory)
     memory.remove(one)
     assert raws == {7: (b"other", other)}
     memory.remove(other)
@@ -98,6 +102,26 @@ def test_what_left_the_memory_cannot_be_linked() -> None:
     assert not memory.link(slot, raws, 1, b"raw") and not raws
 
 
+@given(st.integers(0, 500), st.lists(st.sampled_from("abc"), unique=True), st.binary(max_size=50))
+def test_an_item_may_weigh_as_much_as_is_said_and_no_more(nbytes: int, tags: list[str], scope: bytes) -> None:
+    """Its tags and scope included, and raw forms."""
+    slot = slot_for(2, "answer", nbytes, tags=tuple(tags), scope=scope)
+    weight = slot.weight + GROUP_OVERHEAD * (1 + len(tags)) + len(scope)
+    assert not Memory(10**6, max_item_bytes=weight - 1).put(slot, 0.0)
+    assert Memory(10**6, max_item_bytes=weight).put(slot, 0.0)
+    held = [Memory(10**6, max_item_bytes=weight + more) for more in (10**4, 10**4 - 1)]
+    raw = bytes(weight + 10**4 - slot.weight - weight_of_raw(b""))
+    for memory, fits in zip(held, (True, False), strict=True):
+        slot = slot_for(2, "answer", nbytes, tags=tuple(tags), scope=scope)
+        assert memory.put(slot, 0.0) and memory.link(slot, {}, 1, raw) is fits
+
+
+def test_what_takes_the_place_of_an_older_answer_is_no_newcomer() -> None:
+    memory, (old,) = memory_with(2)
+    again = slot_for(2, "again")
+    assert memory.put(again, 1.0) and (old.resident, again.home) == (False, MAIN)
+
+
 @pytest.mark.parametrize("nbytes", [2_000, 200_000])
 def test_too_heavy_an_item_is_refused_and_its_predecessor_forgotten(nbytes: int) -> None:
     memory = Memory(100_000, max_item_bytes=1_600)
@@ -113,6 +137,19 @@ def test_a_raw_form_that_makes_an_item_too_heavy_is_refused() -> None:
     raws: Raws = {}
     assert memory.put(slot, 0.0) and not memory.link(slot, raws, 1, bytes(5_000)) and not raws
     assert memory.get(digest(2), canonical(2)) is slot
+
+
+def test_raw_forms_take_the_room_of_others_and_a_slot_that_goes_for_its_own_is_not_linked() -> None:
+    memory, slots = memory_with(*range(0, 100, 2), max_bytes=20_000)
+    raws: Raws = {}
+    linked = []
+    for at, slot in enumerate(slots):
+        if slot.resident:
+            raw = bytes(1500 if at % 2 else 10)
+            linked.append(memory.link(slot, raws, at, raw))
+            assert linked[-1] is (raws.get(at) == (raw, slot))
+            check(memory)
+    assert {*linked} == {True, False}
 
 
 def test_tags_count_against_the_budget() -> None:

@@ -74,7 +74,7 @@ class MemoryMachine(RuleBasedStateMachine):
         if slot is not None:
             raw = b"raw %d of %d" % (form, key)
             linked = self.memory.link(slot, self.raws[table], form, raw)
-            assert not linked or self.raws[table][form] == (raw, slot)
+            assert linked is (self.raws[table].get(form) == (raw, slot))
 
     @rule(table=st.integers(0, 1), form=st.integers(0, 30))
     def hit_by_raw_form(self, table: int, form: int) -> None:
