@@ -240,7 +240,7 @@ class Keeper(Holdings):
         ttl *= 1.0 - function.policy.ttl_jitter * self.random()
         if call.build is not None:
             tags = tags_with(tags, call.build)
-        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.entry or None)
+        slot = self._slot(call, landing.frozen, tags, landing.seconds, now, now + ttl, landing.entry)
         with self.lock:
             if self.outdated(slot, function.memory.at(call.digest), call.epoch):
                 self.refuse(call, landing, Reason.INVALIDATED)

@@ -32,6 +32,32 @@ async def test_an_answer_expires_with_its_ttl(clock: ManualClock) -> None:
     assert (late.source, late.misses["memory"]) == (Source.BACKEND, Reason.EXPIRED)
 
 
+async def test_answers_made_together_expire_one_after_the_other_within_the_jitter(clock: ManualClock) -> None:
+    layer = CacheLayer(policy=Policy(ttl=100, ttl_jitter=0.5), semantic=False, clock=clock)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    for n in range(64):
+        await ask(str(n))
+    held = []
+    for seconds in (49.9, 25.1, 25.1):
+        clock.advance(seconds)
+        told = [await ask.explain(str(n)) for n in range(64)]
+        held.append(sum(one.verdict == "exact hit" for one in told))
+    assert held[0] == 64 and 0 < held[1] < 64 and held[2] == 0
+
+
+async def test_a_refresh_replaces_an_answer_that_took_longer_than_has_passed_since(
+    clock: ManualClock,
+) -> None:
+    took = iter((60, 1))
+
+    async def slow(question: str) -> float:
+        clock.advance(next(took))
+        return clock.now
+
+    ask = make(clock).wrap(slow, name="ask")
+    assert await ask("q") < await ask.refresh("q") == await ask("q")
+
+
 async def test_the_ttl_may_be_a_function_of_the_answer(clock: ManualClock) -> None:
     ask = make(clock, ttl=lambda answer: "1h" if "1" in answer else 0).wrap(Gate(opened=True), name="ask")
     assert await ask("a") == "answer 1" == await ask("a")

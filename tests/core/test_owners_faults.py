@@ -201,6 +201,24 @@ async def test_what_a_trace_cannot_read_of_an_answer_is_left_out_of_it(
     assert len(spans.get_finished_spans()) >= 6 and layer.stats()["faults"]["trace:LookupError"] >= 2
 
 
+@pytest.mark.parametrize(("view", "why"), [(broken, Reason.FAULT), (lambda _: Reason.VETOED, Reason.VETOED)])
+async def test_what_cannot_be_read_or_is_refused_where_it_is_read_is_not_kept(view: Any, why: Reason) -> None:
+    layer = CacheLayer(semantic=False)
+
+    @layer.cached(view=view)
+    async def ask(question: str) -> str:
+        return "an answer"
+
+    @layer.cached(view=view)
+    async def stream(question: str) -> AsyncIterator[str]:
+        yield "an answer"
+
+    assert (await ask.outcome("q")).stored is why
+    assert [chunk async for chunk in stream("q")] == ["an answer"]
+    await layer.flush()
+    assert layer.stats()["entries"] == 0
+
+
 async def test_what_cannot_be_read_to_be_compared_with_a_reference_s_answer_is_not() -> None:
     layer, looks = CacheLayer(semantic=False), count()
 
