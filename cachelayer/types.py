@@ -58,6 +58,7 @@ class Reason(StrEnum):
     CHANGED = "changed"  # somebody changed its arguments while it waited for its turn
     RECURSIVE = "recursive"  # the function called itself with the same arguments
     SAMPLED = "sampled"  # temperature > 0 and Policy(sampled=False)
+    ONLY_IF_CACHED = "only_if_cached"  # its caller wanted what is kept, and nothing else
     # similar tier
     OFF = "off"
     WARMING = "warming"

@@ -9,7 +9,7 @@ from typing import Any
 
 from cachelayer.flow.relay import pass_on
 from cachelayer.flow.watch import Watch
-from cachelayer.keep.call import Landing
+from cachelayer.keep.call import Landing, NotKept
 from cachelayer.keep.entered import Entered
 from cachelayer.types import Outcome, Reason, Source
 
@@ -18,7 +18,7 @@ from . import status
 from .ahead import Ahead
 from .delivery import Again, Delivery
 from .directives import NOTHING
-from .exchange import BODY, START, Exchange, Failed, Message, NotCached, Send, Unanswered, Unshared
+from .exchange import BODY, START, Exchange, Failed, Message, Send, Unanswered, Unshared
 
 Fields = dict[str, Any]
 _OWN = frozenset({Source.BACKEND, Source.BYPASS})
@@ -109,7 +109,7 @@ class Answering(Delivery):
     async def _led(self, exchange: Exchange, fields: Fields, raw: bytes) -> None:
         try:
             call, ahead = self.served.call(exchange.ask, fields), None
-            call.suits = self.suits
+            call.suits, call.kept_only = self.suits, self.r.asked.only_if_cached
             if self.served.ahead and call.reason is None:
                 exchange.ahead = ahead = Ahead(self.r, call, self.watch)
             try:
@@ -135,10 +135,7 @@ class Answering(Delivery):
                 await self._alone(fields)
                 return
             await self._forward(failed.unshared, self._missed({}, exchange, None))
-        except NotCached:
-            if not self.r.asked.only_if_cached:
-                await self._alone(fields)
-                return
+        except NotKept:
             await self.r.not_cached("not-cached")
         except (Again, NotAnAnswer):
             await self._alone(fields, keep=True)

@@ -43,10 +43,6 @@ class Asked(NamedTuple):
             "no_similar": self.no_similar or None,
             "max_error_rate": self.max_error_rate,
         }
-        if self.only_if_cached and self.max_age is None:
-            given["max_age"] = (
-                _FOREVER  # a flight of its own: nobody else waits for an answer that never comes
-            )
         return {name: value for name, value in given.items() if value is not None}
 
 

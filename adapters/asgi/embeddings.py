@@ -8,11 +8,12 @@ from typing import Any
 import orjson
 
 from cachelayer.flow.together import together
+from cachelayer.keep.call import NotKept
 from cachelayer.types import Outcome, Reason, Source
 
 from . import status
 from .answering import Answering
-from .exchange import BODY, START, Exchange, Failed, NotCached, Unanswered, Unshared
+from .exchange import BODY, START, Exchange, Failed, Unanswered, Unshared
 from .items import Items, Refused
 from .responder import Responder
 from .routes import Route, Unreadable, Wanted, parse
@@ -74,7 +75,7 @@ class ItemsAnswering(Answering):
         try:
             outcomes = await together(items.item(at, base) for at in range(len(items.unique)))
             await self._assembled(outcomes)
-        except (Refused, Failed, NotCached, Unanswered):
+        except (Refused, Failed, NotKept, Unanswered):
             await self._unassembled()
         finally:
             items.close()

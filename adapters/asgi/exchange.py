@@ -41,10 +41,6 @@ async def read_off(receive: Receive) -> None:
         size += len(message.get("body", b""))
 
 
-class NotCached(Exception):
-    """`only-if-cached` was asked, and nothing is."""
-
-
 class Unanswered(Exception):
     """The app returned before its response was complete."""
 
@@ -103,30 +99,22 @@ class Exchange:
         *,
         heard: Callable[[int, Iterable[tuple[bytes, bytes]]], None],
         usage: bool = False,
-        only_if_cached: bool = False,
     ) -> None:
         """`heard` is told the status and the headers of what the app answers."""
         self._served, self.scope, self.request, self.heard = served, scope, request, heard
-        self.usage, self.only_if_cached = usage, only_if_cached
+        self.usage = usage
         self.limit = served.limit
         """Bytes of a whole answer, beyond which it is this caller's alone."""
 
     def again(self) -> Exchange:
         """The same request, to be asked in the background."""
-        twin = Exchange(
-            self._served,
-            dict(self.scope),
-            self.request,
-            heard=self.heard,
-            usage=self.usage,
-            only_if_cached=self.only_if_cached,
-        )
+        twin = Exchange(self._served, dict(self.scope), self.request, heard=self.heard, usage=self.usage)
         twin.behind, twin.limit = True, self.limit
         return twin
 
     async def ask(self, /, **_: Any) -> Any:
         """A whole answer as (media, language, terms, body, marks...), a stream as an iterator of bytes whose first item
-        is (media, language, terms, usage asked for), or an `Unshared`. Raises what the app raises, Failed, NotCached.
+        is (media, language, terms, usage asked for), or an `Unshared`. Raises what the app raises, or Failed.
 
         The engine gives the request's fields; the app reads them from the request itself.
         """
@@ -135,8 +123,6 @@ class Exchange:
                 raise Unanswered  # what the caller has begun to read has no other end
             return await self.again().ask()
         self.begun = True
-        if self.only_if_cached:
-            raise NotCached
         channel = self.channel = Channel()
         served = self._served
         served.channels.open(channel, partial(_called, served.app, self.scope, self.request))

@@ -57,7 +57,7 @@ class Items:
         answering, served = self.answering, self.answering.served
         fields = {**base, "input": self.items[at]}
         call = served.call(member.ask, fields)
-        call.suits = answering.suits
+        call.suits, call.kept_only = answering.suits, answering.r.asked.only_if_cached
         outcome, _ = await served.engine.handed(call)
         member.answered = True
         if outcome is None:

@@ -169,14 +169,7 @@ class Responder:
 
     def exchange(self) -> Exchange:
         """The app's side of this request, not asked yet."""
-        return Exchange(
-            self.served,
-            self.scope,
-            self.body,
-            heard=self.heard,
-            usage=self.wanted.usage,
-            only_if_cached=self.asked.only_if_cached,
-        )
+        return Exchange(self.served, self.scope, self.body, heard=self.heard, usage=self.wanted.usage)
 
     # the request's body ------------------------------------------------------------------------------------------
 
@@ -204,7 +197,9 @@ class Responder:
         """Let the app answer as if nothing stood before it, but for a word on why in Cache-Status."""
         if why == "too-large" and self.settings.too_large == "refuse":
             await self._rest_read(messages)
-            await self.refuse(413, TOO_LARGE % self.settings.max_body, status.bypass(why, self.settings.name))
+            await self.refuse(
+                413, TOO_LARGE % self.settings.max_body, status.refused(why, self.settings.name)
+            )
             return
         if self.asked.only_if_cached:
             await self.not_cached(why)
@@ -234,7 +229,7 @@ class Responder:
     async def not_cached(self, why: str) -> None:
         """504 (RFC 9111, section 5.2.1.7): `only-if-cached` was asked and nothing is."""
         body = b'{"error":{"message":"Nothing is cached for this request.","type":"not_cached","param":null,"code":"only_if_cached"}}'  # noqa: E501
-        await self.refuse(504, body, self.revealed(status.bypass(why, self.settings.name)))
+        await self.refuse(504, body, self.revealed(status.refused(why, self.settings.name)))
 
     def revealed(self, header: status.Header) -> status.Header:
         """A Cache-Status as far as this caller may know whether entries exist."""

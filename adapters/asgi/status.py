@@ -24,6 +24,11 @@ def bypass(detail: str, name: bytes = NAME) -> Header:
     return b"cache-status", b"%b; fwd=bypass; detail=%b" % (name, _text(detail))
 
 
+def refused(detail: str, name: bytes = NAME) -> Header:
+    """A request that the cache itself answered, with an error, and why."""
+    return b"cache-status", b"%b; detail=%b" % (name, _text(detail))
+
+
 def missed(
     misses: Mapping[str, Reason],
     *,

@@ -181,6 +181,8 @@ class Call:
     """Whether a transport sends the caller its answer before it is kept."""
     suits: Callable[[Landing, bool], bool] | None = None
     """Whether a landing suits the caller, where a transport asks; what does not is neither counted nor handed over."""
+    kept_only = False
+    """Whether its caller wants what is kept and nothing else: the backend is not called, nor behind its back."""
     stale: Slot | None = None
     """An entry past its TTL, which may be served if the backend fails (stale-if-error)."""
     similar: Any = None
@@ -247,6 +249,10 @@ class Call:
     @property
     def policy(self) -> Policy:
         return self.function.policy
+
+
+class NotKept(Exception):
+    """The caller wants what is kept and nothing else (`Call.kept_only`), and nothing is."""
 
 
 class Landing:

@@ -69,6 +69,8 @@ class Engine:
             if span is not None:
                 with span:
                     return await self._path(deliver, call)
+        if call.kept_only:
+            return deliver(call, await self.keeping.kept(call), True)
         if call.reason is not None:
             return deliver(call, await self._bypass(call), True)
         hit, key = self.keeper.recall(call, call.arrived), flight_key(call)
@@ -201,16 +203,15 @@ class Engine:
             if stale is not None:
                 return stale
             raise
-        call.timings["backend"] = self.clock.monotonic() - started
-        return self._passed(call, answer)
+        return self._passed(call, answer, started)
 
     def _bypass_now(self, call: Call) -> Landing:
         started = self.clock.monotonic()
         answer = self._called_now(call)
-        call.timings["backend"] = self.clock.monotonic() - started
-        return answer if isinstance(answer, Landing) else self._passed(call, answer)
+        return answer if isinstance(answer, Landing) else self._passed(call, answer, started)
 
-    def _passed(self, call: Call, answer: Any) -> Landing:
+    def _passed(self, call: Call, answer: Any, started: float) -> Landing:
+        call.timings["backend"] = self.clock.monotonic() - started
         call.misses["memory"] = reason = call.reason or Reason.BYPASS
         landing = Landing(BYPASS)
         landing.answer, landing.stored = answer, reason

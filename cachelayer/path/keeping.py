@@ -12,7 +12,7 @@ from typing import Any
 from ..flow.recording import Recording
 from ..flow.singleflight import SingleFlight
 from ..flow.tee import Tee
-from ..keep.call import Call, Landing, Scope
+from ..keep.call import Call, Landing, NotKept, Scope
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
@@ -35,6 +35,18 @@ class Keeping:
         self._keeper, self._tiers, self._flights = keeper, tiers, flights
         self._delivery, self._noting, self._now = delivery, noting, keeper.clock.monotonic
         self._guard = keeper.faults.guard("keep")
+
+    async def kept(self, call: Call) -> Landing:
+        """What is kept, for a caller who wants nothing else. Raises NotKept, and counts a miss, where nothing is."""
+        found = None
+        if call.reason is None:
+            found = self._keeper.recall(call, call.arrived) or await self._tiers.find(call, wait=False)
+        if found is not None and (call.suits is None or call.suits(found, True)):
+            return found
+        stats, call.misses["memory"] = call.function.stats, Reason.ONLY_IF_CACHED
+        stats.passed[Source.BYPASS] += 1
+        stats.add(call.misses, call.timings)
+        raise NotKept
 
     def may_wait(self, call: Call) -> bool:
         """Whether the answer may be kept after its caller has it, since nothing in this call needs it kept first."""

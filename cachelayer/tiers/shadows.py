@@ -44,7 +44,7 @@ class Shadows:
     def may_check(self, call: Call) -> bool:
         """Whether a hit may be checked: by owner, by kind of function, and within the hour's limit."""
         policy = call.policy
-        if not policy.pure or policy.shadow == 0 or call.function.plain:
+        if call.kept_only or not policy.pure or policy.shadow == 0 or call.function.plain:
             return False
         return not policy.shadow_limit or self._hour(call.function.name)[1] < policy.shadow_limit
 

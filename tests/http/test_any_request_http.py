@@ -157,7 +157,7 @@ def test_any_requests_are_answered_as_by_the_app_alone(
             plain, told = sent(alone, asked), sent(behind, asked)
             status = told.headers.pop("cache-status", "")
             if told.status == 504:
-                assert ("cache-control", "only-if-cached") in asked.headers and "fwd=bypass" in status
+                assert ("cache-control", "only-if-cached") in asked.headers and "fwd=" not in status
                 continue
             assert (told.status, meaning(told)) == (plain.status, meaning(plain)), status
             assert told.headers.get("content-type") == plain.headers.get("content-type")

@@ -67,6 +67,32 @@ async def test_those_whom_nothing_kept_suits_are_each_counted_once(c: Client, la
     assert sum(counted(layer).values()) == 6
 
 
+async def test_a_miss_of_who_wants_what_is_kept_and_nothing_else_is_a_miss_and_no_call(
+    upstream: Upstream,
+) -> None:
+    clock = ManualClock()
+    policy = Policy(ttl=10, ttl_jitter=0, stale_while_revalidate=600)
+    layer = CacheLayer(semantic=False, clock=clock, policy=policy)
+    c = Client(CacheLayerMiddleware(upstream, layer=layer))
+    only = {"cache_control": "only-if-cached"}
+    items = {"model": "m", "input": ["a"]}
+    await c.post("/v1/embeddings", {**items, "input": "other"})
+    await c.chat("kept")
+    assert (await c.chat("kept", headers=only)).hit
+    clock.advance(60)
+    assert (await c.chat("kept", headers=only)).hit  # stale, and not renewed behind its caller's back
+    for told in ({}, {"stream": True}):
+        answers = await asyncio.gather(*(c.chat("unknown", headers=only, **told) for _ in range(2)))
+        assert {answer.header("cache-status") for answer in answers} == {"cachelayer; detail=not-cached"}
+    assert (await c.post("/v1/embeddings", items, **only)).status == 504
+    await layer.flush()
+    assert counted(layer) == {"backend": 2, "memory": 1, "stale": 1, "bypass": 5}
+    routes = layer.stats()["functions"].values()
+    assert sum(route["misses"].get("memory", {}).get("only_if_cached", 0) for route in routes) == 5
+    assert sum(route["backend_calls"] for route in routes) == len(upstream.requests) == 2
+    assert not any(route["backend_errors"] for route in routes)
+
+
 @pytest.mark.parametrize("origin", [{}, {"origin": "https://page.example"}])
 async def test_a_whole_answer_made_of_a_kept_stream_is_one_hit(
     c: Client, layer: CacheLayer, origin: dict[str, str]
