@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from asgi_client import Client, ask
 from cachelayer.adapters.asgi import CacheLayerMiddleware, Header, ScopeMiddleware
+from cachelayer.adapters.asgi.routes import MOST_NESTED, Unreadable, parse
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from upstream import Upstream
@@ -28,6 +29,30 @@ async def test_a_long_header_holds_up_nobody(
 ) -> None:
     c = Client(CacheLayerMiddleware(upstream, layer=layer))
     assert (await c.chat("x", headers={header: value})).status == 200  # the fixture measures the loop
+
+
+@pytest.mark.parametrize(
+    "unit", [b"[],", b"{}, ", b"[" * 200 + b"]" * 200 + b",", b'{"a":' * 99 + b"1" + b"}" * 99 + b","]
+)
+async def test_a_body_of_nothing_but_brackets_holds_up_nobody(layer: CacheLayer, unit: bytes) -> None:
+    asked = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append((await receive())["body"])
+        await Upstream._reply(send, 200, b"{}", [(b"content-type", b"application/json")])
+
+    c = Client(CacheLayerMiddleware(app, layer=layer))
+    body = b'{"x":[%b1]}' % (unit * (4_000_000 // len(unit)))
+    told = await c.post(CHAT, body)  # the fixture measures the loop
+    assert told.header("cache-status") == 'cachelayer; fwd=bypass; detail="too many lists and objects"'
+    assert told.status == 200 and asked == [body]
+
+
+def test_a_body_may_hold_as_many_lists_as_a_prompt_needs() -> None:
+    most = json.dumps({"x": [[]] * (MOST_NESTED - 2)}).encode()
+    assert len(parse(most)["x"]) == MOST_NESTED - 2
+    with pytest.raises(Unreadable, match="too many"):
+        parse(most.replace(b"{", b'{"y":{},'))
 
 
 def nested(depth: int) -> Any:

@@ -135,7 +135,7 @@ def test_what_did_not_end_with_done_is_no_answer(stream: bytes) -> None:
 @pytest.mark.parametrize(("body", "why"), [
     (b'{"a":1,"a":2}', "twice"), (b'{"a":{"b":1,"b":1}}', "twice"), (b"{", "invalid"), (b"[1]", "object"),
     (b'{"a":NaN}', "NaN"), (b'{"seed":18446744073709551617}', "64 bits"), (b'{"cachelayer_x":1}', "cachelayer_"),
-    (b"[" * 100_000, "invalid"), (b"\xff\xfe", "invalid"), (b"", "invalid"),
+    (b"[" * 60_000, "invalid"), (b"[" * 100_000, "too many"), (b"\xff\xfe", "invalid"), (b"", "invalid"),
 ])  # fmt: skip
 def test_a_body_that_two_parsers_may_read_differently_is_not_cached(body: bytes, why: str) -> None:
     with pytest.raises(Unreadable, match=why):
