@@ -1,7 +1,9 @@
-"""Links that somebody left in a cache's directory: nothing is written to where they lead."""
+"""A cache's directory is its owner's alone, and nothing is written to where links lead that somebody left there."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +22,17 @@ def precious(tmp_path: Path) -> Iterator[Path]:
     file.write_text("precious")
     yield file
     assert file.read_text() == "precious"
+
+
+async def test_the_folders_made_for_a_directory_are_its_owner_s_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        async with CacheLayer(index=str(tmp_path / "caches" / "index"), embedder=WordEmbedder()):
+            pass
+    finally:
+        os.umask(before)
+    for folder in (tmp_path / "caches" / "index", tmp_path / "caches" / "index" / "vectors"):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 async def test_what_a_lock_links_to_is_as_it_was(tmp_path: Path, precious: Path) -> None:

@@ -84,7 +84,8 @@ class IndexFiles:
 
     def take(self) -> None:
         """Own the directory; BlockingIOError where another process does."""
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.directory.parent, self.directory):  # parents=True gives the last one the mode
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         guard = (self.directory / "lock").open("a")
         try:
             fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
