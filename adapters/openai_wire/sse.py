@@ -11,6 +11,8 @@ import orjson
 DONE = b"data: [DONE]\n\n"
 """The event that ends an OpenAI stream."""
 _DONE = re.compile(rb"[\r\n]data: ?\[DONE\]\s*\Z")
+_BROKE = re.compile(rb"(?:^|[\r\n])(?:event: ?error[\r\n]|error:)")
+"""An event of the kind "error", whatever its data say; or llama.cpp's, whose field is called so."""
 _END = re.compile(rb"\r\n\r\n|\n\n|\r\r|\n\r\n|\r\n\n")
 _LINES = re.compile(rb"\r\n|\n|\r")
 
@@ -87,6 +89,8 @@ def chunks_in(stream: bytes) -> list[dict[str, Any]]:
     usual = _usual(stream)
     if usual is not None:
         return usual
+    if _BROKE.search(stream):
+        raise NotAnAnswer("an event that reports an error")
     chunks: list[dict[str, Any]] = []
     done = False
     for data in payloads(stream):

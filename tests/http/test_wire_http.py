@@ -132,6 +132,24 @@ def test_what_did_not_end_with_done_is_no_answer(stream: bytes) -> None:
         chunks_in(stream)
 
 
+@pytest.mark.parametrize("field", ["event: error", "event:error", "error: {}", "event: ping"])
+@pytest.mark.parametrize(
+    "data", ['data: {"message":"overloaded","code":500}', 'data: {"code":500}\ndata:', ": none"]
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_what_reports_an_error_after_its_finish_reason_is_no_answer(
+    field: str, data: str, newline: str
+) -> None:
+    ended = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\n'
+    for lines in ([field, data], [data, field]):
+        stream = ended + newline.join([*lines, "", ""]).encode() + DONE
+        if field == "event: ping":
+            assert chunks_in(stream)
+        else:
+            with pytest.raises(NotAnAnswer):
+                chunks_in(stream)
+
+
 @pytest.mark.parametrize(("body", "why"), [
     (b'{"a":1,"a":2}', "twice"), (b'{"a":{"b":1,"b":1}}', "twice"), (b"{", "invalid"), (b"[1]", "object"),
     (b'{"a":NaN}', "NaN"), (b'{"seed":18446744073709551617}', "64 bits"), (b'{"cachelayer_x":1}', "cachelayer_"),
