@@ -13,7 +13,8 @@ REFERENCES = 16
 
 
 def canonical(value: Any, schema: Mapping[str, Any] | None, root: Mapping[str, Any] | None = None) -> Any:
-    """`value` with defaults filled in, absent optionals left out, whole numbers as the schema counts, sets sorted.
+    """`value` with defaults filled in, nulls left out that are the default, whole numbers as the schema counts, sets
+    sorted.
 
     Understood are `properties`, `default`, `required`, `type`, `items`, `uniqueItems`, `$ref`, `anyOf` with null (JSON
     Schema 2020-12). What a schema does not describe is taken as it is.
@@ -55,14 +56,19 @@ def _object(value: Mapping[str, Any], schema: Mapping[str, Any], root: Any) -> d
 
 
 def _null_matters(schema: Any, root: Any) -> bool:
-    """Whether null says something that leaving the property out does not: it may be null, but is not by default."""
+    """Whether null may say something that leaving the property out does not.
+
+    So it does where it is not the default, and may stand there. A schema without a default says nothing of what the
+    tool takes for one.
+    """
     steps = list(_steps(schema, root or {}))
-    inner = _resolved(schema, root or {}).get("default")
-    default = next((step["default"] for step in steps if "default" in step), inner)
+    given = [step["default"] for step in (*steps, _resolved(schema, root or {})) if "default" in step]
     allowed = [
         one for step in steps for field in ("anyOf", "type", "enum") for one in _listed(step.get(field))
     ]
-    return default is not None and any(one in ("null", {"type": "null"}, None) for one in allowed)
+    if not given:
+        return True
+    return given[0] is not None and any(one in ("null", {"type": "null"}, None) for one in allowed)
 
 
 def _steps(schema: Any, root: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -45,9 +45,8 @@ def test_null_is_not_the_default_where_it_says_something_else(may_be_null: Any) 
     schema = {"type": "object", "properties": {"limit": {**may_be_null, "default": 10}}}
     assert canonical({}, schema) == canonical({"limit": 10}, schema) == {"limit": 10}
     assert canonical({"limit": None}, schema) == {"limit": None}
-    for default in ({}, {"default": None}):
-        schema = {"type": "object", "properties": {"limit": {**may_be_null, **default}}}
-        assert canonical({"limit": None}, schema) == canonical({}, schema) == {}
+    schema = {"type": "object", "properties": {"limit": {**may_be_null, "default": None}}}
+    assert canonical({"limit": None}, schema) == canonical({}, schema) == {}
     schema = {"type": "object", "properties": {"limit": {"type": "integer", "default": 10}}}
     assert canonical({"limit": None}, schema) == {"limit": 10}  # a model's word for nothing
 
@@ -78,14 +77,32 @@ async def test_null_is_handed_on_where_the_default_stands_beside_a_reference(col
             "in red",
             "in red",
         ]
-    assert canonical({"color": None}, {**schema, "properties": {"color": {"$ref": "#/$defs/Color"}}}) == {}
+
+
+@pytest.mark.parametrize(
+    "limit", [{}, {"type": "integer"}, {"type": ["integer", "null"]}, {"$ref": "#/$defs/X"}]
+)
+async def test_null_is_handed_on_where_the_schema_names_no_default(limit: Any) -> None:
+    """The tool may have one of its own, or none at all."""
+    schema = {"properties": {"limit": limit, "page": limit}}
+
+    def search(page: int | None, limit: int | None = 10) -> str:
+        return f"{page} {limit}"
+
+    async with CacheLayer(semantic=False) as layer:
+        tool = layer.tools(search, keep="pure", schema=schema)
+        assert [tool(page=None), tool(page=None, limit=None), tool(page=None)] == [
+            "None 10",
+            "None None",
+            "None 10",
+        ]
 
 
 def test_a_reference_to_itself_or_to_nothing_describes_nothing() -> None:
     ring = {"properties": {"x": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"$ref": "#/$defs/A"}}}
     for schema in (ring, {**ring, "$defs": {}}, {"properties": {"x": True}}):
         assert canonical({"x": 2.0}, schema) == {"x": 2.0}
-        assert canonical({"x": None}, schema) == {}
+        assert canonical({"x": None}, schema) == {"x": None}
 
 
 async def test_a_tool_that_reads_runs_once_and_gets_its_canonical_arguments() -> None:
