@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from langchain_core.caches import RETURN_VAL_TYPE, BaseCache
@@ -24,6 +25,7 @@ from cachelayer.types import Undivided
 
 from .serial import LangChainCodec, messages_of, prompt_of
 
+_TEMPERATURE = re.compile(r"""(["'])temperature\1[:,] (-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?)""")
 WAITING: Final = 4096
 """Lookups remembered at a time."""
 
@@ -196,4 +198,11 @@ async def _generate(messages: Any, llm: str) -> Any:
     raise NotImplementedError
 
 
+def _sampled(asked: Mapping[str, Any]) -> bool:
+    """Whether the model samples, by its settings as LangChain writes them: JSON, then pairs of what the call says."""
+    said = _TEMPERATURE.findall(asked["llm"])
+    return not said or any(float(number) > 0 for _, number in said)
+
+
+_generate.cachelayer_sampled = _sampled  # type: ignore[attr-defined]
 _generate.cachelayer_named_by_reply = True  # type: ignore[attr-defined]

@@ -7,13 +7,20 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from cachelayer.adapters.langchain import CachedRetriever, CachedRunnable, CacheLayerCache, cached_tool
+from cachelayer.adapters.langchain import (
+    CachedChatModel,
+    CachedRetriever,
+    CachedRunnable,
+    CacheLayerCache,
+    cached_tool,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from langchain_models import Counting
 
-from cachelayer import CacheLayer, ConfigurationError
+from cachelayer import CacheLayer, ConfigurationError, Policy
 
 
 @pytest.fixture
@@ -41,6 +48,31 @@ async def test_a_retriever_without_ids_or_with_duplicate_ones_is_told_so(
         await retriever.ainvoke("q")
     with pytest.raises(ConfigurationError, match=told):
         retriever.invoke("q")
+
+
+class Serializable(Counting):
+    """Whose settings LangChain writes as JSON, as those of its partners' models."""
+
+    temperature: float | None = None
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", [Counting, Serializable])
+async def test_of_a_model_that_samples_nothing_is_kept_where_the_owner_says_so(kind: type[Counting]) -> None:
+    cache = CacheLayerCache(CacheLayer(semantic=False, policy=Policy(sampled=False)))
+    cold, warm = kind(temperature=0.0, cache=cache), kind(temperature=0.7, cache=cache)
+    tepid = kind(temperature=1e-05, cache=cache)
+    told_by_the_call = cold.bind(temperature=1.0)
+    for model, same in ((cold, True), (warm, False), (tepid, False), (told_by_the_call, False)):
+        first, again = [(await model.ainvoke("hello")).content for _ in range(2)]
+        assert (first == again) is same
+    for untold in (Counting(temperature=True, cache=cache), Serializable(cache=cache)):  # no number is said
+        assert untold.invoke("hello").content != untold.invoke("hello").content
+    streamed = CachedChatModel(model=cold, cache=cache)
+    assert [chunk.content async for chunk in streamed.astream("hello")] == ["answer 1"]
 
 
 @tool

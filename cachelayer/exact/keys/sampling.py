@@ -16,8 +16,11 @@ def sampled(asked: Fields, fn: Any) -> bool:
 
     They say it themselves or one level down, as Gemini's `config`, Ollama's `options` and Bedrock's `inferenceConfig`
     do; or else `fn` does, or the object whose method it is. Where none says a temperature, `top_p` counts, and what
-    could have said it and does not is left to the provider, who samples. Embeddings are not sampled.
+    could have said it and does not is left to the provider, who samples. Embeddings are not sampled. A function whose
+    arguments say it in words of their own reads them itself (`cachelayer_sampled`).
     """
+    if (reads := getattr(fn, "cachelayer_sampled", None)) is not None:
+        return bool(reads(asked))
     own = [fields(fn), fields(getattr(fn, "__self__", None))]
     places = [place for outer in (asked, *own) for place in (outer, *map(fields, outer.values()))]
     for names in (("temperature",), ("top_p", "topP")):
