@@ -122,11 +122,38 @@ def test_tokens_are_counted_in_every_provider_s_words() -> None:
         (0, {"usage": cohere, "message": {"content": "Ye"}}),
         (0, {"text": "Ye", "finish_reason": "COMPLETE", "meta": cohere}),
         (0, [{"type": "content-end"}, {"type": "message-end", "delta": {"usage": cohere}}]),
+        (0, [{"event_type": "stream-end", "response": {"finish_reason": "COMPLETE", "meta": cohere}}]),
         (0, {"message": {"content": "Ye"}, **ollama}),
         (0, [{"response": "Ye", "done": False}, {"response": "", **ollama}]),
     ):
         for form in (answer, as_object(answer)):
             assert (tokens_of(form), usage_of(form)) == (5, (3, cached, 2))
+
+
+def test_tokens_are_counted_in_every_event_that_tells_of_them() -> None:
+    began = {"input_tokens": 3, "cache_read_input_tokens": 1, "output_tokens": 1}
+    total = {
+        "input_tokens": 3,
+        "output_tokens": 2,
+        "total_tokens": 5,
+        "input_tokens_details": {"cached_tokens": 1},
+    }
+    piece = {"type": "content_block_delta", "delta": {"type": "text_delta", "text": "Ye"}}
+    for ended in ({"output_tokens": 2}, {"input_tokens": None, "output_tokens": 2}):
+        anthropic = [
+            {"type": "message_start", "message": {"usage": began}},
+            piece,
+            {"delta": {}, "usage": ended},
+        ]
+        for form in (anthropic, as_object(anthropic)):
+            assert (tokens_of(form), usage_of(form)) == (5, (3, 1, 2))
+    responses = [
+        {"type": "response.created", "response": {"usage": None}},
+        piece,
+        {"response": {"usage": total}},
+    ]
+    for form in (responses, as_object(responses)):
+        assert (tokens_of(form), usage_of(form)) == (5, (3, 1, 2))
 
 
 def test_a_field_that_is_only_named_like_a_finish_reason_is_none() -> None:

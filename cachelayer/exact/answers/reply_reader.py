@@ -14,7 +14,7 @@ from .fields import Fields, fields, given, word
 from .finish_reasons import end_of, said_in, said_within
 from .reply import Call, Reply
 from .silence import silent, unanswered
-from .usage import counts_of, number
+from .usage import counts_in, counts_of, number
 
 _MARKS = frozenset({"choices", "content", "error", "generations", "object", "output"})
 _LAST = 4
@@ -44,12 +44,13 @@ def read(answer: Any) -> Reply | None:
 
 
 def tokens(answer: Any) -> int:
-    """Tokens the answer says it took; of a stream what its last chunk with a count says."""
+    """Tokens the answer says it took."""
     if isinstance(answer, list | tuple):
-        if not answer or word(fields(answer[0]), "type") not in _GENERATIONS:
-            return next((n for chunk in reversed(answer) if (n := _tokens(fields(chunk)))), 0)
-    elif fields(answer).get("generations") is None:
-        return _tokens(fields(answer))
+        generations = bool(answer) and word(fields(answer[0]), "type") in _GENERATIONS
+    else:
+        generations = fields(answer).get("generations") is not None
+    if not generations:
+        return _sum(counts_in(answer))
     reply = read(answer)
     return 0 if reply is None else reply.tokens
 
@@ -133,7 +134,10 @@ def _is_error(of: Fields) -> bool:
 
 
 def _tokens(of: Fields) -> int:
-    counted = counts_of(of)
+    return _sum(counts_of(of))
+
+
+def _sum(counted: Fields) -> int:
     for names in _COUNTS:
         if counts := [n for name in names if (n := number(counted.get(name)))]:
             return sum(counts)

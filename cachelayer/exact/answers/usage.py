@@ -18,7 +18,7 @@ _CACHED = ("cache_read_input_tokens", "cached_tokens", "cached_content_token_cou
            "cacheReadInputTokens")  # fmt: skip
 
 
-def counts_of(of: Fields, within: tuple[str, ...] = ("message", "delta")) -> Fields:
+def counts_of(of: Fields, within: tuple[str, ...] = ("message", "delta", "response")) -> Fields:
     """What an answer says of its tokens, in its provider's words; generations and events do `within`."""
     if "prompt_eval_count" in of:  # Ollama's
         return of
@@ -30,18 +30,34 @@ def counts_of(of: Fields, within: tuple[str, ...] = ("message", "delta")) -> Fie
     return fields(counts.get("tokens")) or counts
 
 
+def counts_in(answer: Any) -> Fields:
+    """The same of a stream's list of chunks, too: of the last that counts, and beside that of the first: Anthropic's
+    streams say there alone how long the prompt was."""
+    if not isinstance(answer, list | tuple):
+        return counts_of(fields(answer))
+    last = next((counts for chunk in reversed(answer) if (counts := _told(chunk))), {})
+    return {**_told(answer[0]), **last} if last else last
+
+
+def _told(chunk: Any) -> Fields:
+    counts = counts_of(fields(chunk))
+    told = any(map(number, counts.values()))
+    return {name: count for name, count in counts.items() if count is not None} if told else {}
+
+
 def number(count: Any) -> int:
     """A count, which Cohere's client has as a float; 0 for what is none."""
     return int(count) if isinstance(count, int | float) and 0 < count < 2**63 else 0
 
 
 def usage_of(answer: Any) -> tuple[int, int, int]:
-    """(prompt, of it cached, completion) tokens; of a stream's list of chunks what its last count says; else zeros."""
-    if isinstance(answer, str | bytes | None):
-        return 0, 0, 0
-    if isinstance(answer, list | tuple):
-        return next((usage for chunk in reversed(answer) if any(usage := _usage(chunk))), (0, 0, 0))
-    return _usage(answer)
+    """(prompt, of it cached, completion) tokens; zeros for what says nothing of them."""
+    counts = counts_in(answer)
+    cached = _first(counts, _CACHED)
+    for outer, inner in _DETAILS:
+        cached = cached or _first(fields(counts.get(outer)), (inner,))
+    prompt = _first(counts, _PROMPT)
+    return max(prompt, cached), cached, _first(counts, _COMPLETION)
 
 
 def model_in(answer: Any) -> str:
@@ -56,17 +72,6 @@ def model_in(answer: Any) -> str:
             if named:
                 return named
     return ""
-
-
-def _usage(answer: Any) -> tuple[int, int, int]:
-    if isinstance(answer, str | bytes | None):
-        return 0, 0, 0
-    counts = counts_of(fields(answer))
-    cached = _first(counts, _CACHED)
-    for outer, inner in _DETAILS:
-        cached = cached or _first(fields(counts.get(outer)), (inner,))
-    prompt = _first(counts, _PROMPT)
-    return max(prompt, cached), cached, _first(counts, _COMPLETION)
 
 
 def _first(counts: Any, names: tuple[str, ...]) -> int:
