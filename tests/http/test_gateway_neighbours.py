@@ -198,4 +198,6 @@ async def test_models_of_all_upstreams_are_listed_and_requests_may_name_none(ser
             assert [one["id"] for one in answer.json()["data"]] == listed
             assert (await c.chat("x", model="d")).status == 404
         assert (await c.post("/echo", b"--boundary")).body == b"--boundary"
+        brackets = b'{"model":"d","x":[%b1]}' % (b"[]," * 1_500_000)
+        assert (await c.post("/echo", brackets)).body == brackets  # the fixture measures the loop
         await app.behind.aclose()
