@@ -19,6 +19,7 @@ from .ahead import Ahead
 from .delivery import Again, Delivery
 from .directives import NOTHING
 from .exchange import BODY, START, Exchange, Failed, Message, Send, Unanswered, Unshared
+from .storable import age_of, firm_of
 
 Fields = dict[str, Any]
 _OWN = frozenset({Source.BACKEND, Source.BYPASS})
@@ -152,6 +153,8 @@ class Answering(Delivery):
             return False
         if slot is not None and self._too_old(landing.source, slot):
             return False
+        if landing.source is Source.STALE and self._firm(landing):
+            return False
         if landing.recording is None:
             return landing.frozen is None or self.suffices(landing.frozen)
         head = landing.recording.first()
@@ -160,12 +163,20 @@ class Answering(Delivery):
     def _too_old(self, source: Source, slot: Any) -> bool:
         """Whether `min-fresh`, `max-stale` where the app fails, or `max-age` for what came old exclude what is kept."""
         asked, (age, fresh_for) = self.r.asked, self.served.raws.age(slot)
-        if asked.max_age is not None and age + self.came_aged(slot.answer) > asked.max_age:
+        if asked.max_age is not None and age + age_of(self.terms(slot.answer)) > asked.max_age:
             return True
         if source is Source.STALE:
             late = asked.max_stale is not None and -fresh_for > asked.max_stale
             return late or asked.min_fresh is not None
         return asked.min_fresh is not None and source in _KEPT and fresh_for < asked.min_fresh
+
+    def _firm(self, landing: Landing) -> bool:
+        """Whether it is stale, and the app forbade that it be served so; of streams not in memory nobody can tell."""
+        if landing.slot is not None and self.served.raws.age(landing.slot)[1] >= 0:
+            return False  # fresh, and renewed ahead
+        if landing.frozen is not None:
+            return firm_of(self.terms(landing.frozen))
+        return type(landing.answer) is tuple and firm_of(landing.answer[2])
 
     async def _alone(self, fields: Fields, *, keep: bool = False) -> None:
         """Ask the app for this caller alone. `keep`: store the answer in place of the one that did not suit."""

@@ -41,10 +41,10 @@ class Delivery:
         return type(kept[0]) is bytes or bool(kept[0].value[3])
 
     @staticmethod
-    def came_aged(frozen: Any) -> float:
-        """How old a kept answer was when it came."""
+    def terms(frozen: Any) -> Terms:
+        """What a kept answer said of its freshness when it came."""
         kept = frozen.value
-        return age_of(kept[2] if type(kept[0]) is bytes else kept[0].value[2])
+        return kept[2] if type(kept[0]) is bytes else kept[0].value[2]  # type: ignore[no-any-return]
 
     async def hit_slot(self, slot: Any) -> None:
         """Serve an entry that a raw form led to."""

@@ -10,8 +10,11 @@ from typing import NamedTuple
 from cachelayer.flow.http import seconds_until
 
 Headers = Sequence[tuple[bytes, bytes]]
-Terms = float | tuple[float | None, float] | None
-"""Seconds for which a response itself says it is fresh; with its age, where another cache had it before."""
+Terms = float | tuple[float | None, float] | tuple[float | None, float, bool] | None
+"""Seconds for which a response itself says it is fresh; with its age, where another cache had it before; with True
+where it must not be served stale."""
+_FIRM = re.compile(rb"(?:must|proxy)-revalidate|s-maxage")
+"""What forbids that to a cache that many share (RFC 9111, section 4.2.4)."""
 _PLAIN_VARY = frozenset({
     b"accept-encoding", b"origin", b"access-control-request-method", b"access-control-request-headers",
 })  # fmt: skip
@@ -43,7 +46,7 @@ class Judged(NamedTuple):
 def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[bytes]) -> Judged:
     """`vary`: request headers, in lower case, that are part of the key."""
     media = language = encoding = expires = b""
-    asked_anew = False
+    asked_anew = firm = False
     why = "" if status == 200 else f"status {status}"
     ttl: float | None = None
     age = 0.0
@@ -64,6 +67,7 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
                 why = why or "cache-control"
             ttl = _fresh_for(control, ttl)
             asked_anew = asked_anew or b"no-cache" in control
+            firm = firm or _FIRM.search(control) is not None
         elif name == b"age" and value.isdigit():
             age = float(value[:12])
         elif name == b"vary":
@@ -81,8 +85,9 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
     if asked_anew and not is_stream:  # of event streams frameworks say so, whatever they carry
         ttl = 0.0
     terms: Terms = ttl
-    if age:  # another cache had it for so long
-        terms = None if ttl is None else max(0.0, ttl - age), age
+    if age or firm:  # another cache had it for so long
+        left = None if ttl is None else max(0.0, ttl - age)
+        terms = (left, age, True) if firm else (left, age)
     if encoding == b"identity":
         encoding = b""
     if not why and not is_stream and not kind.endswith((b"/json", b"+json")):
@@ -106,6 +111,11 @@ def fresh_for(terms: Terms) -> float | None:
 def age_of(terms: Terms) -> float:
     """Seconds that a kept answer was old when it came."""
     return terms[1] if type(terms) is tuple else 0.0
+
+
+def firm_of(terms: Terms) -> bool:
+    """Whether a kept answer must not be served once it is stale."""
+    return type(terms) is tuple and len(terms) > 2
 
 
 def _fresh_for(control: bytes, known: float | None) -> float | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from test_manners_http import Switch, made
 from upstream import Upstream
@@ -51,3 +53,34 @@ async def test_an_app_that_fails_is_asked_once_for_who_refuses_what_is_stale(
     assert (await c.chat("hello", headers={"cache_control": told})).status == 503
     assert app.asked == 2
     assert "; hit; ttl=-100" in (await c.chat("hello")).header("cache-status")
+
+
+@pytest.mark.parametrize("window", ["stale_while_revalidate", "stale_if_error"])
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("control", "stale"),
+    [
+        ("max-age=100", True),
+        ("must-revalidate", False),
+        ("max-age=100, proxy-revalidate", False),
+        ("s-maxage=100", False),
+    ],
+)
+async def test_what_its_app_forbids_to_serve_stale_is_not(
+    upstream: Upstream, clock: ManualClock, window: str, stream: bool, control: str, stale: bool
+) -> None:
+    """RFC 9111, section 4.2.4."""
+    app = Switch(upstream)
+    c = made(app, clock, {window: 600})
+    asked = json.dumps({"say": "a b", "headers": {"cache-control": control}})
+    await c.chat(asked, stream=stream)
+    for _ in range(2):
+        assert (await c.chat(asked, stream=stream)).hit
+    clock.advance(3700 if control == "must-revalidate" else 200)
+    if window == "stale_if_error":
+        app.status = 503
+        assert (await c.chat(asked, stream=stream)).status == (200 if stale else 503)
+    else:
+        assert (await c.chat(asked, stream=stream)).hit is stale
+        await c.app.layer.flush()
+        assert (await c.chat(asked, stream=stream)).hit
