@@ -27,6 +27,7 @@ CARRIERS = frozenset({
 })  # fmt: skip
 """Cookies by which Cloudflare, AWS and Azure tell and steer connections: what is answered does not depend on them.
 api.openai.com sends two of them with every answer."""
+_WORDS = re.compile(rb"[^\s,]+")
 _NAME = re.compile(rb"[a-z0-9-]{1,40}|\*")
 _AGE = re.compile(rb"(?:^|[,\s])(s-maxage|max-age)\s*=\s*\"?([^\",;\s]*)")
 
@@ -68,8 +69,8 @@ def judge(status: int, headers: Iterable[tuple[bytes, bytes]], vary: frozenset[b
             ttl = _fresh_for(control, ttl)
             asked_anew = asked_anew or b"no-cache" in control
             firm = firm or _FIRM.search(control) is not None
-        elif name == b"age" and value.isdigit():
-            age = float(value[:12])
+        elif name == b"age":  # one, but some are said twice, and the oldest is the strictest
+            age = max([age, *(float(one[:12]) for one in _WORDS.findall(value) if one.isdigit())])
         elif name == b"vary":
             wanted = {part.strip().lower() for part in value.split(b",")} - {b""}
             if not wanted <= vary | _PLAIN_VARY:

@@ -64,6 +64,8 @@ def test_of_several_reasons_the_first_is_named() -> None:
         ([EVENTS, ("cache-control", "no-cache")], None),
         ([JSON, ("cache-control", "max-age=60"), ("age", "45")], 15),
         ([JSON, ("cache-control", "max-age=60"), ("age", "75")], 0),
+        ([JSON, ("cache-control", "max-age=60"), ("age", "45, 5")], 15),
+        ([JSON, ("age", "45"), ("age", "5"), ("age", "-1"), ("cache-control", "max-age=60")], 15),
         ([JSON, ("expires", "0")], 0),
         ([JSON, ("expires", "0"), ("cache-control", "max-age=60")], 60),
     ],
