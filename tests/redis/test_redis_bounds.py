@@ -28,6 +28,17 @@ def test_an_epoch_once_known_is_never_taken_for_one_that_nobody_had() -> None:
     assert table.overflowed and len(table) <= LIMIT
 
 
+def test_an_epoch_that_was_looked_for_in_vain_is_doubted_only_if_one_was_known_before() -> None:
+    table, new, lost = Table(), b"n" * 16, b"l" * 16
+    table.learn(lost, known(b"t" * 8))
+    for digest in (new, lost):
+        table.learn(digest, known(b""))
+    assert (table.forget(new), table.forget(lost)) == (None, b"t" * 8)
+    table.learn(lost, known(b"u" * 8))
+    table.learn(lost, known(b""))
+    assert (table.forget(new), table.forget(lost)) == (None, b"u" * 8)
+
+
 def test_no_more_are_doubted_than_remembered_and_those_forgotten_are_lost_not_unknown() -> None:
     table = Table()
     for n in range(2 * LIMIT):

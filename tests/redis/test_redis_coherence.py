@@ -61,6 +61,23 @@ async def test_the_birth_of_an_epoch_is_no_news_unless_one_was_lost_before(pair,
         await eventually(lambda: "t" in theirs.tags or theirs.everything)
 
 
+async def test_of_an_epoch_that_several_need_at_once_nobody_hears(server, open_store):
+    """Whoever had looked for it in vain dropped what it held under the tag, the answer that it was storing too."""
+    other = await open_store(server.url)
+    async with FaultProxy(server.port) as proxy:
+        store = await open_store(f"{proxy.url}?lag=5s")
+        async with Listener(store) as heard:
+            proxy.hold = b"NX"  # it knows by now that there is no epoch
+            storing = asyncio.create_task(store.put([record("a", tags=("t",))]))
+            await proxy.held.wait()
+            await other.put([record("b", tags=("t",))])
+            proxy.go.set()
+            assert await storing == 1
+            await other.invalidate(tags=["end"])
+            await eventually(lambda: "end" in heard.tags)
+            assert heard.tags == ["end"] and not heard.scopes and not heard.everything
+
+
 async def test_a_lost_connection_says_everything_and_so_does_the_next(server, open_store):
     async with FaultProxy(server.port) as proxy:
         store = await open_store(proxy.url)

@@ -92,7 +92,7 @@ class Table:
         self.overflowed = False  # more were needed than remembered
         self._known: dict[bytes, Known] = {}
         self._doubted: dict[bytes, bytes] = {}
-        """Tokens of what was forgotten and not learned anew."""
+        """Tokens of what was forgotten, and of which no other is known."""
         self.valid: set[bytes] = set()
         """The epochs of entries, as they stand in them, whose tokens are all known to be the current ones."""
 
@@ -111,15 +111,16 @@ class Table:
             self.clear()
         old = self._known.get(digest)
         if old is not None and old.token != known.token:
-            self.valid.clear()
+            self.forget(digest)
         self._known[digest] = known
-        self._doubted.pop(digest, None)
+        if known.token:
+            self._doubted.pop(digest, None)
 
     def forget(self, digest: bytes) -> bytes | None:
         """The token that was known, and may be the current one still; b"" if it was lost; None if none was."""
         self.valid.clear()
         known = self._known.pop(digest, None)
-        if known is not None:
+        if known is not None and known.token:
             if len(self._doubted) >= LIMIT:
                 self._doubted.clear()
                 self.overflowed = True
