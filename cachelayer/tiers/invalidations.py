@@ -6,6 +6,7 @@ an answer that was invalidated here could come back from it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -91,6 +92,13 @@ class Invalidations:
             self._owed = dict.fromkeys(implied_by({}), self._turn)
         self._next = self._clock.monotonic() + RETRY
         self._breaker.hold()
+        self._background.spawn_always(self._settle_all, "owed")
+
+    async def _settle_all(self) -> None:
+        """Try again and again, since those who only invalidate look nothing up."""
+        while self.owed:
+            await asyncio.sleep(RETRY)
+            self.settle()
 
     @property
     def owed(self) -> int:

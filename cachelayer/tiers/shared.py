@@ -147,6 +147,8 @@ class SharedTier:
 
     def _landing(self, call: Call, record: Record | None, riders: bool) -> Landing | Reason:
         self.breaker.success()
+        if self.invalidations.owed:  # it was asked for before, and the store did not know
+            return Reason.BREAKER_OPEN
         if record is None:
             return Reason.ABSENT
         now = self.clock.time()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
@@ -34,6 +34,16 @@ async def erased_in_vain(layer: CacheLayer) -> None:
 
 def layer_on(url: str) -> CacheLayer:
     return CacheLayer(policy=Policy(budgets=Budgets(store="2s")), store=url, semantic=False)
+
+
+@contextmanager
+def refusing_writes(server: Server) -> Iterator[None]:
+    """As a primary does that has lost its replicas; reads go on."""
+    server.do("CONFIG", "SET", "min-replicas-to-write", "1")
+    try:
+        yield
+    finally:
+        server.do("CONFIG", "SET", "min-replicas-to-write", "0")
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=list(ACTS))
@@ -138,3 +148,37 @@ async def test_what_is_declared_again_while_it_is_being_told_is_told_again() -> 
         await ask("another")
         await layer.flush()
         assert (layer.stats()["shared"]["owed"], layer.stats()["shared"]["breaker"]) == (0, "closed")
+
+
+async def test_an_invalidation_is_told_though_nobody_looks_anything_up(own_server: Any) -> None:
+    """A process that only invalidates never asked again: the others served on what it had declared invalid."""
+    server = own_server()
+    async with layer_on(server.url) as one, layer_on(server.url) as two:
+        ask = two.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await two.flush()
+        with refusing_writes(server):
+            await one.invalidate(tags=["kb"])
+            assert one.stats()["shared"]["owed"] == 1
+        await eventually(lambda: two.stats()["entries"] == 0)
+        assert (await ask.outcome("q")).source is Source.BACKEND
+
+
+async def test_what_was_on_its_way_from_the_store_when_it_missed_an_invalidation_is_not_kept(
+    own_server: Any,
+) -> None:
+    server = own_server()
+    async with layer_on(server.url) as one:
+        await one.wrap(Gate(lambda question: "in Lyon", opened=True), name="ask", tags=["kb"])("q")
+        await one.flush()
+    async with FaultProxy(server.port) as proxy, layer_on(f"{proxy.url}?lag=5s") as two:
+        ask = two.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("another")
+        proxy.hold_reply = b"in Lyon"
+        asked = asyncio.create_task(ask.outcome("q"))
+        await proxy.held.wait()
+        with refusing_writes(server):
+            await two.invalidate(tags=["kb"])
+            proxy.go.set()
+            assert (await asked).source is Source.BACKEND
+            assert (await ask.outcome("q")).answer == "answer 2"
