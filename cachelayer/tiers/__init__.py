@@ -10,6 +10,7 @@ shortcuts       raw forms that lead straight to a key
 implied         tags that every shared entry has
 invalidations   to and from other processes
 feed            new entries and reports, to and from other processes
+untold          what the store is to hear once it answers again
 records         an entry as it travels
 
 Similar answers:

@@ -31,6 +31,8 @@ from ..types import Findable, Reason, Record
 
 WAITING = 100_000
 """How many entries may wait for their function to be wrapped."""
+STEP = 256
+"""Waiting entries compared with an invalidation in one turn of the loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,7 @@ class Arrival:
     def marks(self) -> tuple[tuple[str, ...], bytes, int]:
         """Its tags, scope and key, by which it may have been declared invalid."""
         tags = tuple(tag for tag in self.record.tags if not tag.startswith("\0"))
-        scope = encode([self.item.function, self.item.tenant])
-        return tags, scope, int.from_bytes(self.item.key, "big")
+        return tags, *marks_of(self.item)
 
     def plain(self, function: Function) -> bool:
         """Whether it is from before a restart and found word for word only: other entries have a partition."""
@@ -98,7 +99,7 @@ class Arrivals:
         """Whether the entry is findable from now on; None if it waits for its function."""
         function = self.functions.get(arrival.item.function)
         if function is None:
-            return None if self._waits(arrival) else False
+            return None if not self._invalid(arrival) and self._waits(arrival) else False
         if arrival.plain(function):
             slot = self.remember(arrival)
             kept = slot is not None and slot.resident
@@ -124,6 +125,11 @@ class Arrivals:
     def _mine(self, item: Findable) -> bool:
         """Whether it was kept under this layer's seed."""
         return self.keeper.digest(item.canonical).to_bytes(16, "big") == item.key
+
+    def _invalid(self, arrival: Arrival) -> bool:
+        """Whether it was declared invalid since it was read."""
+        keeper, epoch = self.keeper, arrival.epoch
+        return keeper.epoch != epoch and keeper.invalidated_since(epoch, *arrival.marks)
 
     def _kept(self, function: Function, arrival: Arrival) -> Slot | None:
         """The entry in memory; None if it cannot be kept there, or was declared invalid since it was read."""
@@ -179,6 +185,17 @@ class Arrivals:
         """What lay under a key was deleted or replaced: a waiting entry goes as well."""
         for waiting in self._waiting.values():
             waiting.pop(key, None)
+
+    async def forget(self, declared: Invalidation) -> None:
+        """What was declared invalid waits no longer: an erasure leaves nothing of it in memory."""
+        all_waiting = [
+            (waiting, arrival) for waiting in self._waiting.values() for arrival in waiting.values()
+        ]
+        for number, (waiting, arrival) in enumerate(all_waiting, 1):
+            if declared.covers(*arrival.marks):
+                waiting.pop(arrival.item.key, None)
+            if number % STEP == 0:
+                await asyncio.sleep(0)
 
     def clear(self) -> None:
         """Drop all that waits: it may be outdated, and will be fetched again."""
@@ -255,6 +272,11 @@ class Elsewhere:
 async def _never(*args: Any, **kwargs: Any) -> Reason:
     """An entry that arrives has no backend."""
     return Reason.ABSENT
+
+
+def marks_of(item: Findable) -> tuple[bytes, int]:
+    """Scope and key of an entry."""
+    return encode([item.function, item.tenant]), int.from_bytes(item.key, "big")
 
 
 def owners_of(declared: Invalidation) -> list[bytes] | None:

@@ -9,15 +9,29 @@ from typing import Any
 from ..keep.invalidation import Invalidation
 from ..protocols import Feed, Reports
 from ..semantic.asks import State
-from ..types import Findable, Record
-from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, owners_of
+from ..types import Findable, Reason, Record
+from .arrivals import Arrival, Arrivals, Elsewhere, Indexed, Plain, marks_of, owners_of
 from .shared import SharedTier
+from .untold import Untold
 
 PERIOD = 0.2
 """Seconds between two looks at the feed."""
 PATIENCE = 5.0
-"""Seconds for which a start waits for the feed, and which one look at it may take."""
+"""Seconds for which a start waits for the feed, and which one write or read may take."""
 BATCH = 256
+TRIES = 25
+"""Looks after which an entry that the store fails to give keeps the others waiting no longer."""
+TRANSIENT = (Reason.BUDGET, Reason.FAULT, Reason.OVERLOAD)
+
+
+class _Place:
+    """How far the feed and the reports were read."""
+
+    __slots__ = ("after", "reported", "tries")
+
+    def __init__(self) -> None:
+        self.after = self.reported = b""
+        self.tries = 0
 
 
 class FeedFollower(Elsewhere):
@@ -26,19 +40,24 @@ class FeedFollower(Elsewhere):
     def __init__(self, arrivals: Arrivals, shared: SharedTier, feed: Feed) -> None:
         super().__init__(arrivals)
         self._shared, self._feed = shared, feed
-        shared.invalidations.lost, shared.invalidations.outdated = self._begin_again, arrivals.outdated
+        told = shared.invalidations
+        told.lost, told.outdated, told.forgotten = self._begin_again, arrivals.outdated, arrivals.forget
         self._reports = (
             reports if isinstance(reports := getattr(shared.store, "reports", None), Reports) else None
         )
-        self._after = self._reported = b""
+        self._place = _Place()
         self._following: asyncio.AbstractEventLoop | None = None
         self.faults = arrivals.faults
+        self._findable = Untold("feed", feed.publish, self.faults, PATIENCE)
+        self._pairs = (
+            None if self._reports is None else Untold("report", self._reports.report, self.faults, PATIENCE)
+        )
 
     def reset(self) -> None:
         self._following = None
 
     def _begin_again(self) -> None:
-        self._after = b""
+        self._place = _Place()
         self.arrivals.clear()
 
     def listen(self, function: str = "") -> bool:
@@ -57,58 +76,87 @@ class FeedFollower(Elsewhere):
     async def wrote(self, made: Sequence[Indexed], others: Sequence[Plain]) -> None:
         """Announce the indexed ones to the other processes."""
         items = [item for one in made if (item := self.arrivals.findable(*one)) is not None]
-        if items and self._shared.breaker.state == "closed":
-            await self.faults.attempt("feed", self._feed.publish(items), PATIENCE)
+        self._findable.add({item.key: item for item in items})
+        await self._publish()
+
+    async def _publish(self) -> None:
+        if self._shared.breaker.state == "closed":
+            await self._findable.tell()
 
     async def _follow(self) -> None:
         here = self._following
         try:
             while self._following is here:
+                await self._publish()
+                if self._pairs is not None:
+                    await self._pairs.tell()
                 await self.faults.attempt("feed", self._catch_up(), None)
                 await asyncio.sleep(PERIOD)
         finally:
             if self._following is here:
                 self._following = None
 
+    def _ready(self) -> bool:
+        """Whether entries may be taken in: not while the store does not know all that was declared invalid here."""
+        return self.arrivals.similar.state is State.READY and not self._shared.invalidations.owed
+
     async def _catch_up(self) -> None:
-        if self.arrivals.similar.state is not State.READY:
-            return
-        await self._heed_reports()
+        if self.arrivals.similar.state is State.READY:
+            await self._heed_reports()
         whole = False
-        while not whole:
-            before = self._after
-            items, after, whole = await self._feed.published(before, BATCH)
+        while self._ready() and not whole:
+            place = self._place
+            items, after, whole = await self._feed.published(place.after, BATCH)
             for item in items:
-                if not self.arrivals.known(item):
-                    await self._fetch(item)
-            if self._after == before:  # else it was told to begin again
-                self._after = after
+                if not self._ready():
+                    return
+                if not self.arrivals.known(item) and not await self._fetch(item) and place.tries < TRIES:
+                    place.tries += 1
+                    return
+            place.after, place.tries = after, 0
 
     async def _heed_reports(self) -> None:
         """Take in what was reported anywhere first, so that no reported pair is served from a new entry."""
-        whole = self._reports is None
+        place, whole = self._place, self._reports is None
         while not whole and self._reports is not None:
-            pairs, self._reported, whole = await self._reports.reported(self._reported, BATCH)
+            pairs, place.reported, whole = await self._reports.reported(place.reported, BATCH)
             for pair in pairs:
                 self.arrivals.similar.apart.add(pair)
 
     async def keep_apart(self, pair: bytes) -> None:
-        if self._reports is not None:
-            await self.faults.attempt("report", self._reports.report([pair]), PATIENCE)
+        if self._pairs is not None:
+            self._pairs.add({pair: pair})
+            await self._pairs.tell()
 
     async def forgotten(self, declared: Invalidation, *, physically: bool) -> int:
-        """Digests of reported pairs go, too."""
-        if physically and self._reports is not None:
+        """If `physically`: what waits here and digests of reported pairs go, too. Raises StoreFault if these do not."""
+        if not physically:
+            return 0
+        await self.arrivals.forget(declared)
+        self._findable.drop(lambda key, item: declared.covers((), *marks_of(item)))
+        if self._reports is not None and self._pairs is not None:
             owners = owners_of(declared)
-            await self.faults.attempt("erase", self._reports.unreport(owners), None)
+            self._pairs.drop(lambda pair, _: owners is None or pair.startswith(tuple(owners)))
+            gone = await self.faults.attempt("erase", self._reports.unreport(owners), None)
+            if isinstance(gone, Reason):
+                raise self._shared.invalidations.not_erased()
         return 0
 
-    async def _fetch(self, item: Findable) -> None:
-        """Fetch the answer itself as a lookup would: invalidated, expired or damaged ones are not returned."""
+    async def _fetch(self, item: Findable) -> bool:
+        """Fetch the answer itself as a lookup would: invalidated, expired or damaged ones are not returned.
+
+        False after a fault that may be over soon.
+        """
         epoch = self.arrivals.keeper.epoch
         found = await self.faults.attempt("store", self._shared.store.get(item.key, item.canonical), PATIENCE)
         if isinstance(found, Record):
             await self.arrivals.take(Arrival(item, found, epoch))
+        return found not in TRANSIENT
 
     def stats(self) -> dict[str, Any]:
-        return {"following": self._following is not None, **self.arrivals.stats()}
+        stats = {"following": self._following is not None, "untold": 0, **self.arrivals.stats()}
+        for untold in (self._findable, self._pairs):
+            if untold is not None:
+                stats["untold"] += len(untold)
+                stats["dropped"] += untold.dropped
+        return stats

@@ -7,7 +7,7 @@ an answer that was invalidated here could come back from it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..flow.attendance import Attendance
 from ..flow.background import Background
 from ..flow.breaker import Breaker
 from ..flow.loops import needed_loop
+from ..keep.invalidation import Invalidation
 from ..keep.keeper import Keeper
 from ..protocols import Clock, Store
 from ..types import Reason
@@ -44,6 +45,8 @@ class Invalidations:
         """Called when memory was emptied because news may have been missed."""
         self.outdated: Callable[[bytes], None] = lambda key: None
         """Called with a key under which something was deleted or replaced."""
+        self.forgotten: Callable[[Invalidation], Awaitable[None]] | None = None
+        """Called with whose answers were declared invalid by others: they may have been erased."""
         self._owed: dict[str | bytes, int] = {}
         """Tags and keys that the store does not know of yet, each with the `_turn` in which it was last declared."""
         self._turn = 0
@@ -72,8 +75,11 @@ class Invalidations:
         if erase is not None and isinstance(
             await self._faults.attempt("erase", erase(tags=tags), None), Reason
         ):
-            remedy = "all of it left memory; see the log, and call erase again once the store answers"
-            raise StoreFault(f"not erased from the store {self._store.name}: {remedy}")
+            raise self.not_erased()
+
+    def not_erased(self) -> StoreFault:
+        remedy = "all of it left memory; see the log, and call erase again once the store answers"
+        return StoreFault(f"not erased from the store {self._store.name}: {remedy}")
 
     async def _tell_store(self, tags: Sequence[str], keys: Sequence[bytes] = ()) -> bool:
         attempt, done = self._faults.attempt, True
@@ -165,4 +171,7 @@ class Invalidations:
         if tags or scopes:
             own = frozenset(tag for tag in tags if not tag.startswith("\0"))
             wanted = [scope for tag in tags if (scope := scope_of(tag)) is not None]
-            await self._keeper.forget(tags=own, scopes=scopes, wanted=wanted)
+            what: Any = {"tags": own, "scopes": scopes, "wanted": wanted}
+            await self._keeper.forget(**what)
+            if wanted and self.forgotten is not None:
+                await self.forgotten(self._keeper.declared(**what))

@@ -241,6 +241,7 @@ class Persistence(Elsewhere):
         doomed = self.coming(declared)
         await self._discard(doomed)
         if physically:
+            await self.arrivals.forget(declared)
             await self._erase(owners_of(declared))
         else:
             with self.arrivals.faults.guard("persist"):

@@ -94,3 +94,11 @@ async def test_after_a_restart_with_another_model_exact_hits_wait_for_no_vector(
         while layer.stats()["similar"]["entries"] < 3:
             await asyncio.sleep(0)
         assert layer.stats()["elsewhere"]["restored"] == 3
+
+
+async def test_an_erasure_leaves_nothing_of_it_in_memory_either(tmp_path: Path) -> None:
+    await left(tmp_path)
+    async with CacheLayer(index=tmp_path, embedder=WordEmbedder()) as layer:
+        assert layer.stats()["elsewhere"]["waiting"] == 2 * len(QUESTIONS)
+        await layer.erase(tenant="acme")
+        assert layer.stats()["elsewhere"]["waiting"] == len(QUESTIONS)
