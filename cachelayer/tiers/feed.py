@@ -87,6 +87,7 @@ class FeedFollower(Elsewhere):
         here = self._following
         try:
             while self._following is here:
+                self._shared.listen()
                 await self._publish()
                 if self._pairs is not None:
                     await self._pairs.tell()
@@ -97,8 +98,7 @@ class FeedFollower(Elsewhere):
                 self._following = None
 
     def _ready(self) -> bool:
-        """Whether entries may be taken in: not while the store does not know all that was declared invalid here."""
-        return self.arrivals.similar.state is State.READY and not self._shared.invalidations.owed
+        return self.arrivals.similar.state is State.READY and self._shared.invalidations.vouched
 
     async def _catch_up(self) -> None:
         if self.arrivals.similar.state is State.READY:

@@ -111,6 +111,11 @@ class Invalidations:
         """How many declarations the store does not know yet."""
         return len(self._owed)
 
+    @property
+    def vouched(self) -> bool:
+        """Whether what the store holds may be kept: what is declared invalid is known there, and heard here."""
+        return not self._owed and bool(self.listening)
+
     def settle(self, *, now: bool = False) -> None:
         """Write what is owed, on the running loop, if it is time to try again."""
         if self.owed and (now or self._clock.monotonic() >= self._next):

@@ -147,7 +147,8 @@ class SharedTier:
 
     def _landing(self, call: Call, record: Record | None, riders: bool) -> Landing | Reason:
         self.breaker.success()
-        if self.invalidations.owed:  # it was asked for before, and the store did not know
+        if not self.invalidations.vouched:  # any more, as it was when this was asked for
+            self.listen()
             return Reason.BREAKER_OPEN
         if record is None:
             return Reason.ABSENT

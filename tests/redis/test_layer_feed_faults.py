@@ -223,3 +223,25 @@ async def test_of_what_waits_to_be_told_the_latest_are_kept_and_told_in_batches(
         await untold.tell()
         assert [one for batch in told for one in batch] == list(range(5, MOST + 5))
         assert max(map(len, told)) == BATCH and len(untold) == 0
+
+
+async def test_what_comes_while_nobody_hears_of_invalidations_is_not_taken_in(server: Server) -> None:
+    """A fault ended the listening and emptied memory; the feed filled it again, and nobody heard any more."""
+    async with layer_on(server.url) as one, layer_on(server.url) as two:
+        ask, other = (layer.wrap(Gate(opened=True), name="ask", tags=["kb"]) for layer in (one, two))
+        await ask(FORWARDS)
+        await one.flush()
+        await eventually(lambda: two.stats()["entries"] == 1)
+
+        def fail(key: bytes) -> None:
+            two._shared.invalidations.outdated = lambda key: None
+            raise MemoryError
+
+        two._shared.invalidations.outdated = fail
+        await ask.invalidate("another")
+        await eventually(lambda: two.stats()["faults"] == {"changes:MemoryError": 1})
+        await eventually(lambda: two.stats()["entries"] == 1)
+        assert two.stats()["shared"]["listening"]
+        await one.invalidate(tags=["kb"])
+        await eventually(lambda: two.stats()["entries"] == 0)
+        assert (await other.outcome(FORWARDS)).source is Source.BACKEND

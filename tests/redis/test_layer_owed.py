@@ -182,3 +182,32 @@ async def test_what_was_on_its_way_from_the_store_when_it_missed_an_invalidation
             proxy.go.set()
             assert (await asked).source is Source.BACKEND
             assert (await ask.outcome("q")).answer == "answer 2"
+
+
+async def test_what_was_on_its_way_when_nobody_heard_of_invalidations_any_more_is_not_kept(
+    server: Server,
+) -> None:
+    """Another thread's loop, which had listened, ended meanwhile: what was read then stayed in memory, unwatched."""
+    async with (
+        layer_on(server.url) as one,
+        FaultProxy(server.port) as proxy,
+        layer_on(f"{proxy.url}?lag=5s") as two,
+    ):
+        ask, other = (
+            layer.wrap(Gate(lambda question: "in Lyon", opened=True), name="ask", tags=["kb"])
+            for layer in (one, two)
+        )
+        await ask("q")
+        await one.flush()
+        await other("another")
+        proxy.hold_reply = b"in Lyon"
+        asked = asyncio.create_task(other.outcome("q"))
+        await proxy.held.wait()
+        (hearing,) = [task for task in two._background._lasting if task.get_name() == "changes"]
+        hearing.cancel()
+        await asyncio.wait([hearing])
+        assert not two.stats()["shared"]["listening"]
+        proxy.go.set()
+        assert (await asked).source is Source.BACKEND
+        await one.invalidate(tags=["kb"])
+        await eventually(lambda: two.stats()["entries"] == 0)
