@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fault_proxy import FaultProxy
 from redis_records import eventually
 from redis_servers import Server
 
@@ -81,6 +82,24 @@ async def test_an_invalidation_that_returned_is_obeyed_everywhere_within_100_ms(
             await asyncio.sleep(0.1)
             assert (await there.outcome("q")).source is Source.BACKEND
             assert gate.calls > calls
+
+
+async def test_what_is_read_back_while_its_call_is_declared_invalid_is_not_kept(server: Server) -> None:
+    """It is in memory before Redis hears that it is to be deleted, and the process that says so hears nothing."""
+    async with FaultProxy(server.port) as proxy:
+        slow = {"url": f"{proxy.url}?lag=5s"}
+        async with layer_on(server) as one, layer_on(server, **slow) as two:
+            here, there = (layer.wrap(Gate(opened=True), name="ask") for layer in (one, two))
+            await here("q")
+            await one.flush()
+            await there("another")
+            proxy.hold = b"UNLINK"
+            forgetting = asyncio.create_task(there.invalidate("q"))
+            await proxy.held.wait()
+            assert (await there.outcome("q")).source is Source.REDIS
+            proxy.go.set()
+            await forgetting
+            assert (await there.outcome("q")).source is Source.BACKEND
 
 
 async def test_erasing_a_tenant_leaves_the_others_in_every_process(server: Server) -> None:

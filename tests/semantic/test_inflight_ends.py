@@ -1,0 +1,88 @@
+"""How a ride on a call in flight ends where its answer cannot be shared, is not there yet, or time is short."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from same_words import SameWords
+
+from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer.testing import Gate, WordEmbedder
+from cachelayer.types import Embedded
+
+FORWARDS, BACKWARDS = "where is my red parcel today", "today where is my parcel red"
+
+
+def make(embedder: Any = None) -> CacheLayer:
+    policy = Policy(max_error_rate=0.05, shadow=0, budgets=Budgets(embed="20s", search="20s", verify="20s"))
+    return CacheLayer(policy=policy, embedder=embedder or WordEmbedder(), verifier=SameWords())
+
+
+async def test_a_stream_whose_beginning_is_gone_is_shared_with_no_near_duplicate() -> None:
+    runs = []
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        runs.append(prompt)
+        for _ in range(4):
+            yield "a" * 1000
+        await more.wait()
+        yield "b"
+
+    layer = make()
+    ask = layer.wrap(stream, name="stream", max_item_bytes=2000)
+    async with layer, asyncio.timeout(30):
+        first = ask(FORWARDS)
+        for _ in range(4):
+            await anext(first)
+        near = ask(BACKWARDS)
+        assert await anext(near) == "a" * 1000
+        more.set()
+        assert [len([chunk async for chunk in one]) for one in (first, near)] == [1, 4]
+    assert runs == [FORWARDS, BACKWARDS]
+
+
+async def test_a_rider_on_a_stream_reports_the_entry_that_the_stream_becomes() -> None:
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        yield "a"
+        await more.wait()
+        yield "b"
+
+    layer = make()
+    ask = layer.wrap(stream, name="stream")
+    async with layer, asyncio.timeout(30):
+        first, near = await ask.outcome(FORWARDS), await ask.outcome(BACKWARDS)
+        assert (near.source, near.match) == (Source.COALESCED, "similar")
+        more.set()
+        for one in (first, near):
+            assert [chunk async for chunk in one.answer] == ["a", "b"]
+        await layer.flush()
+        assert layer.stats()["entries"] == 1
+        assert near.id.partition(".")[0] == first.id and await layer.report_wrong(near)
+        assert layer.stats()["entries"] == 0
+
+
+class Hanging(WordEmbedder):
+    """Embeds nothing until the end of the test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        await self.let.wait()
+        return await super().embed(texts)
+
+
+async def test_the_head_start_of_similar_answers_ends_with_the_callers_deadline() -> None:
+    embedder: Any = Hanging()
+    layer = make(embedder=embedder)
+    ask = layer.wrap(Gate(opened=True), name="ask")
+    async with layer, asyncio.timeout(15):
+        with layer.scope(deadline="50ms"):
+            assert (await ask.outcome(FORWARDS)).source is Source.BACKEND
+        embedder.let.set()
