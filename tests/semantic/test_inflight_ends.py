@@ -8,7 +8,7 @@ from typing import Any
 
 from same_words import SameWords
 
-from cachelayer import Budgets, CacheLayer, Policy, Source
+from cachelayer import Budgets, CacheLayer, Policy, Reason, Source
 from cachelayer.testing import Gate, WordEmbedder
 from cachelayer.types import Embedded
 
@@ -86,3 +86,24 @@ async def test_the_head_start_of_similar_answers_ends_with_the_callers_deadline(
         with layer.scope(deadline="50ms"):
             assert (await ask.outcome(FORWARDS)).source is Source.BACKEND
         embedder.let.set()
+
+
+async def test_who_comes_after_an_invalidation_rides_on_no_stream_that_began_before_it() -> None:
+    runs = []
+    more = asyncio.Event()
+
+    async def stream(prompt: str) -> AsyncIterator[str]:
+        runs.append(prompt)
+        yield f"{len(runs)}"
+        await more.wait()
+
+    layer = make()
+    ask = layer.wrap(stream, name="stream", tags=["kb"])
+    async with layer, asyncio.timeout(30):
+        first = ask(FORWARDS)
+        assert await anext(first) == "1"
+        await layer.invalidate(tags=["kb"])
+        near = await ask.outcome(BACKWARDS)
+        more.set()
+        assert [chunk async for chunk in near.answer] == ["2"] and [chunk async for chunk in first] == []
+    assert near.misses["similar"] is Reason.INVALIDATED
