@@ -150,18 +150,22 @@ async def test_what_is_declared_again_while_it_is_being_told_is_told_again() -> 
         assert (layer.stats()["shared"]["owed"], layer.stats()["shared"]["breaker"]) == (0, "closed")
 
 
-async def test_an_invalidation_is_told_though_nobody_looks_anything_up(own_server: Any) -> None:
+async def test_an_invalidation_is_told_though_nobody_looks_anything_up(
+    own_server: Callable[..., Server],
+) -> None:
     """A process that only invalidates never asked again: the others served on what it had declared invalid."""
     server = own_server()
     async with layer_on(server.url) as one, layer_on(server.url) as two:
-        ask = two.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        ask, other = (two.wrap(Gate(opened=True), name=tag, tags=[tag]) for tag in ("kb", "another"))
         await ask("q")
+        await other("q")
         await two.flush()
         with refusing_writes(server):
             await one.invalidate(tags=["kb"])
             assert one.stats()["shared"]["owed"] == 1
-        await eventually(lambda: two.stats()["entries"] == 0)
+        await eventually(lambda: two.stats()["entries"] == 1)
         assert (await ask.outcome("q")).source is Source.BACKEND
+        assert (await other.outcome("q")).source is Source.MEMORY
 
 
 async def test_what_was_on_its_way_from_the_store_when_it_missed_an_invalidation_is_not_kept(
