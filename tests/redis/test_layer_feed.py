@@ -153,6 +153,18 @@ async def test_another_model_or_key_of_signature_never_lends_its_vectors(server:
         assert wide.embedded >= 2  # its own model embedded the other's text
 
 
+async def test_another_model_of_the_same_width_embeds_what_it_finds_itself(server: Server) -> None:
+    async with layer_on(server.url) as layer:
+        await layer.wrap(Gate(opened=True), name="ask")(FORWARDS)
+        await layer.flush()
+    other: Any = WordEmbedder()
+    other.identity = "another model"
+    async with layer_on(server.url, embedder=other) as layer:
+        ask = layer.wrap(Gate(opened=True), name="ask")
+        assert (await ask.outcome(BACKWARDS)).source is Source.INDEX
+        assert other.embedded == 2
+
+
 async def test_the_feed_is_bounded_and_holds_no_text(server: Server) -> None:
     async with layer_on(RedisStore(server.url, feed=20)) as layer:
         ask = layer.wrap(Gate(opened=True), name="ask")
@@ -197,6 +209,21 @@ async def test_what_waits_for_its_function_and_is_forgotten_meanwhile_does_not_a
             again = other.wrap(gate, name="ask", tags=["kb"])
             assert (await again.outcome(FORWARDS)).source is Source.BACKEND
             assert (await again.outcome(FORWARDS)).answer == "answer 2"
+
+
+async def test_what_waits_for_its_function_and_is_declared_invalid_meanwhile_does_not_arrive(
+    server: Server,
+) -> None:
+    async with layer_on(server.url) as one, layer_on(server.url) as two:
+        ask = one.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask(FORWARDS)
+        await one.flush()
+        await eventually(lambda: two.stats()["elsewhere"]["waiting"] == 1)
+        unheard = two._keeper.epoch
+        await one.invalidate(tags=["kb"])
+        await eventually(lambda: two._keeper.epoch > unheard)
+        again = two.wrap(Gate(lambda question: "new", opened=True), name="ask", tags=["kb"])
+        assert (await again(FORWARDS), two.stats()["elsewhere"]["taken"]) == ("new", 0)
 
 
 async def test_a_list_where_a_vector_belongs_keeps_no_other_from_being_found(own_server: Any) -> None:
