@@ -129,7 +129,6 @@ class Invalidations:
             [one for one in paid if isinstance(one, bytes)],
         )
         if await self._tell_store(tags, keys):
-            await self._forget(tags, keys)  # what others made findable here meanwhile
             self._owed = {one: turn for one, turn in self._owed.items() if paid.get(one) != turn}
             if not self.owed:
                 self._breaker.release()

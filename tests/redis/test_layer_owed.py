@@ -215,3 +215,24 @@ async def test_what_was_on_its_way_when_nobody_heard_of_invalidations_any_more_i
         assert (await asked).source is Source.BACKEND
         await one.invalidate(tags=["kb"])
         await eventually(lambda: two.stats()["entries"] == 0)
+
+
+async def test_what_others_declare_invalid_while_the_connection_is_down_is_gone_when_it_stands(
+    server: Server,
+) -> None:
+    async with (
+        layer_on(server.url) as one,
+        FaultProxy(server.port) as proxy,
+        layer_on(f"{proxy.url}?lag=5s") as two,
+    ):
+        ask = two.wrap(Gate(opened=True), name="ask", tags=["kb"])
+        await ask("q")
+        await two.flush()
+        proxy.refuse = True
+        proxy.cut()
+        await eventually(lambda: not two.stats()["shared"]["store"]["coherent"])
+        await ask("q")
+        await one.invalidate(tags=["kb"])
+        proxy.heal()
+        await eventually(lambda: two.stats()["shared"]["store"]["coherent"] and two.stats()["entries"] == 0)
+        assert (await ask.outcome("q")).source is Source.BACKEND
