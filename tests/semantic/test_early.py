@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from held_model import Held
 
 from cachelayer import CacheLayer, Reason, Source
 from cachelayer.layer import engine_of
+from cachelayer.semantic.asks import State
 from cachelayer.testing import WordEmbedder
+from cachelayer.tiers.warming import MOST, Warming, Written
 
 ASKED, AGAIN = "how do I reset the hub", "the hub: how do I reset"
 
@@ -88,3 +91,16 @@ async def test_what_is_never_compared_by_meaning_waits_for_no_model() -> None:
     assert await engine_of(layer).tiers.writeback.drain()
     assert waiting(layer) == 0
     await layer.aclose()
+
+
+def test_no_more_wait_than_may_and_nothing_that_left_memory() -> None:
+    warming, loading = Warming(), cast(Any, SimpleNamespace(state=State.WARMING))
+
+    def written(number: int, *, resident: bool = True) -> Written:
+        return Written(cast(Any, None), cast(Any, SimpleNamespace(id=number, resident=resident)), made=True)
+
+    assert not warming.holds(written(-1, resident=False), loading)
+    assert [warming.holds(written(number), loading) for number in range(MOST + 1)] == [True] * MOST + [False]
+    assert [item.slot.id for item in warming.take()] == [*range(MOST)] and not warming.take()
+    loading.state = State.READY
+    assert not warming.holds(written(0), loading) and not warming.holds(written(0), None)
