@@ -66,6 +66,19 @@ async def test_checks_of_a_function_stay_below_its_limit_an_hour_and_begin_anew_
         assert called == [FIRST, *BESIDE[:2], *BESIDE[4:]]
 
 
+async def test_a_check_counts_as_right_or_wrong_by_what_the_backend_says_now() -> None:
+    answers, policy = ["left", "left", "right"], Policy(shadow=1.0, max_error_rate=0.5)
+    layer = CacheLayer(embedder=WordEmbedder(), verifier=Sure(), policy=policy)
+    ask = layer.wrap(Gate(lambda question: answers.pop(0), opened=True), name="ask")
+    async with layer:
+        await ask(FIRST)
+        await layer.flush()
+        for question, verdicts in zip(BESIDE, ({"right": 1}, {"right": 1, "wrong": 1}), strict=False):
+            assert (await ask.outcome(question)).match == "similar"
+            await layer.flush()
+            assert ask.function.stats.shadow_verdicts == verdicts
+
+
 async def test_what_is_beyond_the_limit_speaks_neither_for_nor_against_the_estimate() -> None:
     layer, ask, called = layered(shadow=0.5, shadow_limit=1)
     async with layer:
