@@ -238,8 +238,7 @@ class Persistence(Elsewhere):
             with self.arrivals.faults.guard("persist"):
                 return await offload(partial(directory.forget, self.directory, self._turn, declared))
             return 0
-        doomed = self.coming(declared)
-        await self._discard(doomed)
+        await self._discard(doomed := self.coming(declared))
         if physically:
             await self.arrivals.forget(declared)
             await self._erase(owners_of(declared))
