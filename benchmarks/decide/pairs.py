@@ -51,6 +51,7 @@ NATURAL = Path(__file__).with_name("natural_pairs.txt")
 LATE_NATURAL = Path(__file__).with_name("late_natural_pairs.txt")
 FRESH_NATURAL = Path(__file__).with_name("fresh_natural_pairs.txt")
 USUAL = Path(__file__).with_name("unread_usual_pairs.txt")
+MEMBERS = Path(__file__).with_name("unread_members_pairs.txt")
 TRAPS = {name: kinds for name, kinds in FAMILIES.items() if name != "question"}
 TRUE = ("reworded", "reworded-both", "repeat", "advising:sql-paraphrase:1")
 
@@ -160,6 +161,8 @@ async def measured(args: argparse.Namespace) -> list[Trial]:
         out += await run_pairs(handmade(path), f"{name} natural pairs{STRICTER}", 0.01)
     out += await run_pairs(handmade(USUAL), "usual pairs", 0.05)
     out += await run_pairs(handmade(USUAL), f"usual pairs{STRICTER}", 0.01)
+    out += await run_pairs(handmade(MEMBERS), "members and bounds", 0.05)
+    out += await run_pairs(handmade(MEMBERS), f"members and bounds{STRICTER}", 0.01)
     out += await run_pairs(handmade(LATE), "late pairs written by hand", 0.05)
     out += await run_pairs(handmade(BLIND), "new pairs written by hand", 0.05)
     out += await run_pairs(handmade(), "pairs written by hand", 0.05)
