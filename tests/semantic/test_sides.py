@@ -60,6 +60,7 @@ def test_the_same_end_in_another_form_is_the_same(one: str, other: str):
         ("takes at least as long to cook as rice", "takes less time than rice", True),
         ("takes at least as long to cook as rice", "needs the same or more time as rice", False),
         ("flats the size of which is at most the size of the villa", "flats bigger than the villa", True),
+        ("is the sofa as long as the old one?", "is the couch longer than its predecessor?", True),
         ("is it as fast as Java?", "is it not as fast as Java?", True),
         ("it costs less than or equal to the rent of the villa", "it costs no more than the villa", False),
         ("help as soon as the train stops", "more help than the train", False),

@@ -38,6 +38,8 @@ def comparisons(a: Signature, b: Signature) -> bool:
     if len(mine) != 1 or len(theirs) != 1:
         return False
     (things, how), (others, otherwise) = *mine, *theirs
+    if "=" in (how, otherwise) and {how, otherwise} & {"<", ">"}:
+        return True
     return how != otherwise and (things[0] in others or others[0] in things)
 
 

@@ -52,6 +52,11 @@ _LINKS: Final = frozenset(("or", "and"))
 NOT: Final = frozenset(
     "no not isn't aren't wasn't don't doesn't didn't never nor nothing without cannot can't won't shouldn't".split()
 )
+_DAYS: Final = {
+    **lx.WEEKDAYS,
+    **lx.RELATIVE_DAYS,
+    **{word: f"month {number}" for word, number in lx.MONTHS.items()},
+}
 _HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split()).union(
     BEHIND, _LASTS, ("between", "one")
 ) - frozenset("to in on of at or equal the during".split())
@@ -59,11 +64,9 @@ _HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split())
 
 def thresholds(a: Signature, b: Signature) -> bool:
     """A number that both name is bounded otherwise in one."""
-    if (
-        not a.numbers
-        or not b.numbers
-        or (_HINTS.isdisjoint(a.vocabulary) and _HINTS.isdisjoint(b.vocabulary))
-    ):
+    if _HINTS.isdisjoint(a.vocabulary) and _HINTS.isdisjoint(b.vocabulary):
+        return False
+    if not (a.numbers and b.numbers) and not (a.dates and b.dates):
         return False
     mine, theirs = dict(_bounds(a)), dict(_bounds(b))
     return any(value in theirs and _apart(bound, theirs[value]) for value, bound in mine.items())
@@ -84,8 +87,8 @@ def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
     words, last, before = s.words, len(s.words), None
     denied, hinted = sum(word in NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
     for i, word in enumerate(words):
-        value = str(lx.CARDINALS.get(word, word))
-        if not value[0].isdigit():
+        value = str(lx.CARDINALS.get(word) or _DAYS.get(word) or word)
+        if not value[0].isdigit() and word not in _DAYS:
             continue
         bound, turned = _said_before(words, i)
         if bound is None and i > 1 and words[i - 1] in _LINKS:
@@ -107,8 +110,8 @@ def _few(words: Sequence[str], at: int, value: str) -> bool:
 
 
 def _dated(words: Sequence[str], at: int) -> _Bound:
-    """'On the 2nd', 'in 2004'."""
-    year = len(words[at]) == 4 and words[at].startswith(("19", "20"))
+    """'On the 2nd', 'on Monday', 'in 2004', 'in May'."""
+    year = words[at] in lx.MONTHS or (len(words[at]) == 4 and words[at].startswith(("19", "20")))
     at = _first(words, at)
     return (True, _DATED) if at and (words[at - 1] == "on" or (year and words[at - 1] == "in")) else None
 

@@ -102,6 +102,7 @@ _PAIRS: Final = """
     hypothyroidism/hyperthyroidism hypotension/hypertension hypothermia/hyperthermia systolic/diastolic vein/artery
     veins/arteries chronic/acute obese/underweight vegetarian/carnivore
     vegan/vegetarian first/final first/latest total/single overall/single altogether/single within/beyond before/once
+    earliest/latest soonest/latest
 """
 _SIDES: Final = """
     cause causes reason reasons origin origins trigger triggers / effect effects consequence consequences
