@@ -87,7 +87,7 @@ def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
     words, last, before = s.words, len(s.words), None
     denied, hinted = sum(word in NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
     for i, word in enumerate(words):
-        value = str(lx.CARDINALS.get(word) or _DAYS.get(word) or word)
+        value = str(lx.CARDINALS.get(word, _DAYS.get(word, word)))
         if not value[0].isdigit() and word not in _DAYS:
             continue
         bound, turned = _said_before(words, i)
