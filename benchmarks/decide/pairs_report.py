@@ -119,7 +119,7 @@ def table(
         "Members and bounds were written then, without a look at the code: another member of a kind, another bound,",
         "and the same ones, reworded throughout; this half was not read, but the names of its kinds were known when",
         "decision 117 was made, and its totals looked at for five versions. The usual pairs, as one tries a cache",
-        "first and as customers of eight trades ask, are the half of theirs that was not read while decision 107 was made;",
+        "first and as customers of eight trades ask, are the half of theirs that was not read for decision 107;",
         "their totals were looked at for three versions of it. Late pairs by hand and late conversations were",
         "written on 2026-11-22, when all else stood, and their lines were not read. The new pairs",
         "and the conversations written by hand were made before that, on topics of their own; the other pairs by hand",
