@@ -182,6 +182,19 @@ class Keeper(Holdings):
         except NotKeepable:
             return None
 
+    def came(
+        self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
+    ) -> Slot | None:
+        """What another process made as an entry that is not in memory; None if it cannot be copied."""
+        if (frozen := self._frozen(call, answer)) is None:
+            return None
+        offset = self.clock.monotonic() - max(wall, record.created)  # a clock set back lengthens no lifetime
+        tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
+        created, fresh = record.created + offset, record.fresh_until + offset
+        slot = self._slot(call, frozen, tags, record.seconds, created, fresh, entry)
+        slot.tokens, slot.origin = record.tokens, record.id or slot.origin
+        return slot
+
     def adopt(
         self, call: Call, record: Record, answer: Any, wall: float, entry: int | None = None
     ) -> Slot | None:
@@ -189,21 +202,9 @@ class Keeper(Holdings):
 
         None if it cannot be kept or was declared invalid since the call. `wall`: now, in Unix seconds.
         """
-        if not call.function.in_memory or (frozen := self._frozen(call, answer)) is None:
+        if not call.function.in_memory or (slot := self.came(call, record, answer, wall, entry)) is None:
             return None
-        now = self.clock.monotonic()
-        offset = now - max(wall, record.created)  # a clock set back lengthens no lifetime
-        tags = tuple(tag for tag in record.tags if not tag.startswith("\0"))
-        slot = self._slot(
-            call,
-            frozen,
-            tags,
-            record.seconds,
-            record.created + offset,
-            record.fresh_until + offset,
-            entry,
-        )
-        slot.tokens, slot.origin = record.tokens, record.id or slot.origin
+        tags, now = slot.tags, self.clock.monotonic()
         memory, since = call.function.memory, call.since
         with self.lock:
             if since != self.epoch and self.invalidated_since(since, tags, slot.scope, call.digest):

@@ -21,7 +21,7 @@ from ..keep.call import Call, Landing
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
 from ..keep.streams import is_async_stream, is_plain_stream
-from ..keep.terms import begin, staleness
+from ..keep.terms import begin
 from ..protocols import Clock
 from ..tiers.tiers import Tiers
 from ..types import Outcome, Reason, Source
@@ -172,13 +172,7 @@ class Engine:
         """After the backend's fault: a stale answer that may stand in for it (RFC 5861)."""
         call.function.stats.backend_errors += 1
         self.tiers.let_go(call)
-        return self._standing_in(call)
-
-    def _standing_in(self, call: Call) -> Landing | None:
-        slot, now = call.stale, self.clock.monotonic()
-        if slot is None or not slot.resident or now >= slot.ends + staleness(call, call.function.if_error):
-            return None
-        return self.keeper.landing(slot, STALE, now)
+        return self.keeping.standing_in(call)
 
     async def _begun(self, call: Call, landing: Landing) -> Landing:
         """A stream's landing; or a stale answer's, if one may stand in and the stream fails before its first chunk."""
@@ -186,11 +180,11 @@ class Engine:
             # it may answer what its caller made of the arguments since, and not what its riders asked
             landing.recording.leave(0)
             return Landing(Source.BACKEND, call)
-        if call.stale is None or self._standing_in(call) is None:
+        if call.stale is None or self.keeping.standing_in(call) is None:
             return landing
         failed = landing.recording.failed_at_once
         stands_in = await (offload(failed) if call.function.plain else failed())
-        return (self._standing_in(call) if stands_in else None) or landing
+        return (self.keeping.standing_in(call) if stands_in else None) or landing
 
     async def _bypass(self, call: Call) -> Landing:
         """The backend alone: nothing is read and nothing kept."""
@@ -272,7 +266,7 @@ class Engine:
             return answer
         if is_plain_stream(answer):
             landing = self.keeping.record_now(call, answer, started)
-            stale = self._standing_in(call)
+            stale = self.keeping.standing_in(call)
             return landing if stale is None or not landing.recording.failed_at_once() else stale
         return self.keep(call, answer, started)
 

@@ -16,6 +16,7 @@ from ..keep.call import Call, Landing, NotKept, Scope
 from ..keep.holdings import asked_of, key_of
 from ..keep.keeper import Keeper
 from ..keep.parts import Noting
+from ..keep.terms import staleness
 from ..policy import NOT_TIGHTENED
 from ..tiers.tiers import Tiers
 from ..types import Reason, Source
@@ -47,6 +48,15 @@ class Keeping:
         stats.passed[Source.BYPASS] += 1
         stats.add(call.misses, call.timings)
         raise NotKept
+
+    def standing_in(self, call: Call) -> Landing | None:
+        """What is kept past its TTL, where it may still stand in for a backend that failed (RFC 5861)."""
+        slot, now, keeper = call.stale, self._now(), self._keeper
+        if slot is None or now >= slot.ends + staleness(call, call.function.if_error):
+            return None
+        if not slot.resident and (call.function.in_memory or keeper.outdated(slot, None, call.since)):
+            return None
+        return keeper.landing(slot, Source.STALE, now)
 
     def may_wait(self, call: Call) -> bool:
         """Whether the answer may be kept after its caller has it, since nothing in this call needs it kept first."""

@@ -164,7 +164,9 @@ class SharedTier:
             landing = self.keeper.brought(call, record, answer, now, riders=riders)
             if late < staleness(call, call.function.revalidate):
                 return landing
-            call.stale = landing.slot  # in case the backend fails
+            call.stale = landing.slot or self.keeper.came(
+                call, record, answer, now
+            )  # in case the backend fails
             return Reason.EXPIRED
         return self.decoding.reason
 

@@ -76,16 +76,31 @@ async def test_a_store_that_knows_no_budgets_is_held_to_them() -> None:
     assert outcome.answer == "answer 1" and outcome.misses["shelf"] is Reason.BUDGET
 
 
-async def test_a_stale_answer_from_the_store_stands_in_for_a_failing_backend() -> None:
+@pytest.mark.parametrize("max_bytes", [0, 2**20])
+@pytest.mark.parametrize("declared", [False, True])
+async def test_a_stale_answer_from_the_store_stands_in_for_a_failing_backend_unless_it_was_declared_invalid(
+    max_bytes: int, declared: bool
+) -> None:
     shelf, gate, clock = Shelf(), Gate(opened=True), ManualClock()
-    for _ in range(2):
-        policy = Policy(ttl=20, ttl_jitter=0, stale_if_error="1h")
-        layer = CacheLayer(store=shelf, semantic=False, policy=policy, clock=clock)
-        async with layer:
-            outcome = await layer.wrap(gate, name="ask").outcome("q")
-            await layer.flush()
-        clock.advance(30)
-        gate.error = ConnectionError("down")
+    policy = Policy(ttl=20, ttl_jitter=0, stale_if_error="1h", max_bytes=max_bytes)
+    async with CacheLayer(store=shelf, semantic=False, policy=policy, clock=clock) as layer:
+        await layer.wrap(gate, name="ask")("q")
+        await layer.flush()
+    clock.advance(30)
+    gate = Gate()
+    gate.error = ConnectionError("down")
+    async with CacheLayer(store=shelf, semantic=False, policy=policy, clock=clock) as layer:
+        ask = layer.wrap(gate, name="ask", tags=["t"])
+        asking = asyncio.create_task(ask.outcome("q"))
+        await gate.entered()
+        if declared:
+            await ask.invalidate("q")
+        gate.open()
+        if declared:
+            with pytest.raises(ConnectionError):
+                await asking
+            return
+        outcome = await asking
     assert outcome.source is Source.STALE and outcome.answer == "answer 1"
 
 
