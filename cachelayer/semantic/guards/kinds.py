@@ -25,8 +25,7 @@ _KINDS: Final = """
         bedbug / termite / flea
     car automobile / motorcycle motorbike / truck lorry / bicycle / bus / train / plane airplane aeroplane / ferry /
         taxi cab / subway metro / tram / scooter / helicopter / yacht / van / tractor
-    rain rainy raining / storm / snow snowy snowing snowfall / fog foggy / sunny / hail / thunderstorm /
-        humid humidity
+    rain rainy raining / storm thunderstorm / snow snowy snowing snowfall / fog foggy / sunny / hail / humid humidity
     coffee / tea / milk / beer / wine / juice / soda / vodka / whiskey whisky / rum / cocoa / lemonade
     chicken / beef / pork / lamb / turkey / bacon / salmon / tuna / shrimp prawn / lobster / crab / duck / venison
     apple / banana / orange / grape / strawberry / lemon / lime / mango / peach / pineapple / watermelon / cherry /
@@ -45,12 +44,13 @@ _KINDS: Final = """
     tennis / golf / basketball / baseball / cricket / hockey / swimming / rugby / volleyball / badminton / boxing /
         wrestling / football soccer / cycling / skiing / surfing / yoga / chess / poker
     guitar / piano / violin / drum / flute / cello / trumpet / saxophone / harmonica / ukulele / clarinet
-    shirt / shoe / jacket coat / trousers jeans pants / hat / sock / glove / skirt / sweater / scarf / boot / sandal
+    shirt / shoe / jacket coat / trousers jeans pants / hat / sock / glove / skirt / sweater / scarf
+    boot / sandal / sneaker / slipper
     sofa couch / bed / table / chair / desk / wardrobe / mattress / bookshelf / carpet / curtain
     bathroom / kitchen / bedroom / balcony / garage / basement / attic / garden / terrace / hallway
     roof / window / floor / door / ceiling / chimney / gutter / faucet tap / toilet / sink / bathtub / shower
     doctor physician / nurse / teacher / lawyer attorney / plumber / electrician / dentist / pilot / accountant /
-        pharmacist / firefighter / veterinarian vet / chef / journalist / carpenter / psychologist / surgeon
+        pharmacist / firefighter / veterinarian vet / chef / journalist / carpenter / psychologist
     passport / license licence / visa / diploma / receipt / invoice
     wood wooden timber / metal / plastic / glass / leather / cotton / concrete / ceramic / wool / rubber / silk /
         linen
