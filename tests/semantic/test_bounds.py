@@ -74,6 +74,7 @@ def test_the_same_side_in_other_words_is_the_same(one: str, other: str):
         ("who owns at the least two cars?", "owners of fewer than two cars"),
         ("who was born after 2004?", "people who were born in 2004"),
         ("which flats were listed before january 2?", "flats listed on january 2nd"),
+        ("who got 5 letters from Ann?", "list those to whom Ann sent at least 5 letters"),
         ("can I hand it in after Friday?", "may it be handed in on Friday?"),
         ("is it open before May?", "does it open in May?"),
         ("who finished school by 2004?", "which pupils left after 2004?"),

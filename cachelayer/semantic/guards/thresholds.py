@@ -60,6 +60,8 @@ _DAYS: Final = {
 _HINTS: Final = frozenset(word for phrase in _BEFORE for word in phrase.split()).union(
     BEHIND, _LASTS, ("between", "one")
 ) - frozenset("to in on of at or equal the during".split())
+_TELLING: Final = _HINTS - frozenset("from by since until till within beyond".split())
+"""Beside one of these a number may be bounded in a way that is not read; the others say much else."""
 
 
 def thresholds(a: Signature, b: Signature) -> bool:
@@ -85,7 +87,7 @@ def _apart(one: _Bound, other: _Bound) -> bool:
 def _bounds(s: Signature) -> Iterator[tuple[str, _Bound]]:
     """Numbers and how they are bounded; none of a text that denies something else."""
     words, last, before = s.words, len(s.words), None
-    denied, hinted = sum(word in NOT for word in words), not _HINTS.isdisjoint(s.vocabulary)
+    denied, hinted = sum(word in NOT for word in words), not _TELLING.isdisjoint(s.vocabulary)
     for i, word in enumerate(words):
         value = str(lx.CARDINALS.get(word, _DAYS.get(word, word)))
         if not value[0].isdigit() and word not in _DAYS:
