@@ -151,7 +151,7 @@ def parse(body: bytes) -> dict[str, Any]:
     Two names that are alike, NaN, numbers beyond 64 bits and encodings other than UTF-8 mean different things to
     different parsers; an answer kept under one meaning must not be served for the other.
     """
-    if len(body) > MOST_NESTED and body.count(b"[") + body.count(b"{") > MOST_NESTED:
+    if nests_more(body, MOST_NESTED):
         raise Unreadable("too many lists and objects")
     found = _plain(body)
     spelled = found is not None
@@ -171,6 +171,11 @@ def parse(body: bytes) -> dict[str, Any]:
     if (_OWN in body or not spelled) and any(name.startswith(OWN) for name in found):
         raise Unreadable(f"a field whose name begins with {OWN}")
     return found
+
+
+def nests_more(body: bytes, than: int) -> bool:
+    """Whether a body may hold more lists and objects: brackets within its texts count, too."""
+    return len(body) > than and body.count(b"[") + body.count(b"{") > than
 
 
 def _plain(body: bytes) -> Any:

@@ -14,6 +14,7 @@ import orjson
 
 from ...adapters.asgi.exchange import read_off
 from ...adapters.asgi.middleware import ROUTES
+from ...adapters.asgi.routes import nests_more
 from ...exact.redis.url import redacted
 from ...flow.http import Answer, Http, HttpFault, Stale, TookTooLong
 from ...flow.together import any_of
@@ -276,7 +277,7 @@ def _model(path: str, body: bytes) -> str | None:
     """The model that a request names: Azure's paths do, elsewhere its body."""
     if named := _DEPLOYMENT.match(path):
         return named[1]
-    if body.count(b"[") + body.count(b"{") > _MOST_NESTED:
+    if nests_more(body, _MOST_NESTED):
         return None
     try:
         found = orjson.loads(body)
