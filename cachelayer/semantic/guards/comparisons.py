@@ -20,8 +20,10 @@ _DEGREES: Final = frozenset(
     slow strong good bad""".split()
 )
 """'As long as a thing', but not 'as well as' or 'as soon as' it."""
-_ONCE: Final = {("least", "the"): ">=", ("most", "the"): "<="}
-"""'At least the age of Tom'."""
+_BOUNDED: Final = {"least": ">=", "most": "<="}
+"""'At least the age of Tom', 'at most as old as Tom'."""
+_EQUAL: Final = ({"=", "<"}, {"=", ">"})
+"""What no two names for one thing bring together."""
 _SAME: Final = frozenset(("same", "equal"))
 _COMPARING: Final = frozenset(("than", "as", "equal", "least", "most")).union(_MOMENTS)
 _WEAKER: Final = {"<": "<=", ">": ">="}
@@ -38,7 +40,7 @@ def comparisons(a: Signature, b: Signature) -> bool:
     if len(mine) != 1 or len(theirs) != 1:
         return False
     (things, how), (others, otherwise) = *mine, *theirs
-    if "=" in (how, otherwise) and {how, otherwise} & {"<", ">"}:
+    if {how, otherwise} in _EQUAL:
         return True
     return how != otherwise and (things[0] in others or others[0] in things)
 
@@ -75,7 +77,7 @@ def _as_much(words: Sequence[str], at: int) -> str | None:
         return _as(words[max(at - 7, 0) : at])
     if (word, behind) == ("equal", "to"):
         return None if "or" in words[max(at - 2, 0) : at + 4] else "="
-    return _ONCE.get((word, behind)) if at and words[at - 1] == "at" else None
+    return _BOUNDED.get(word) if behind == "the" and at and words[at - 1] == "at" else None
 
 
 def _as(before: Sequence[str]) -> str | None:
@@ -83,15 +85,8 @@ def _as(before: Sequence[str]) -> str | None:
     first = next((k for k, word in enumerate(before[:-1]) if word == "as" and before[k + 1] in _DEGREES), -1)
     if first >= 0:
         ahead = before[max(first - 2, 0) : first]
-        return (
-            ">="
-            if "least" in ahead
-            else "<="
-            if "most" in ahead
-            else "<"
-            if not NOT.isdisjoint(ahead)
-            else "="
-        )
+        bounded = next((_BOUNDED[word] for word in ("least", "most") if word in ahead), None)
+        return bounded or ("=" if NOT.isdisjoint(ahead) else "<")
     if "same" not in before:
         return None
     over = next((BEHIND[w] for w in before if w in BEHIND), None) if "or" in before else None

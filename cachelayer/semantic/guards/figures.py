@@ -54,7 +54,6 @@ _PERSONS: Final = frozenset("i you we they".split())
 _VALUES: Final = frozenset(("what", "how many", "price", "when", "how long"))
 _DOING: Final = frozenset(("how", "yesno"))
 _RELATIVE: Final = frozenset(("that", "which"))
-_AVERAGED: Final = "average"
 _NO_FIGURES: Final = PEOPLE.union(
     "person people human humans adult american citizen man woman men women guy joe user family household".split()
 )
@@ -81,9 +80,10 @@ def figures(a: Signature, b: Signature) -> bool:
 
 def _averages(a: Signature, b: Signature) -> bool:
     """The average of something, and the thing itself."""
-    if _AVERAGED not in a.vocabulary or not _MEAN.isdisjoint(b.vocabulary):
+    if "average" not in a.vocabulary or not _MEAN.isdisjoint(b.vocabulary):
         return False
-    return _NO_FIGURES.isdisjoint(a.words[a.words.index(_AVERAGED) + 1 :][:2])
+    at = a.words.index("average")
+    return _NO_FIGURES.isdisjoint(a.words[at + 1 : at + 3])
 
 
 def _either(a: Signature, b: Signature, words: frozenset[str]) -> bool:
