@@ -20,6 +20,7 @@ from cachelayer.semantic.text.signature import signature
         ("Will it rain in Oslo tomorrow?", "Is snow expected tomorrow in Oslo?"),
         ("How do I claim on my car insurance?", "What do I do to file a travel insurance claim?"),
         ("Can I cancel by email?", "Is it possible to send the cancellation via letter?"),
+        ("How much is a new clutch?", "What does it cost to replace the battery of my car?"),
         ("a gift for my brother's birthday", "What should I give my sisters?"),
     ],
 )

@@ -95,8 +95,8 @@ _KINDS: Final = """
     squat / deadlift / plank / lunge / burpee / push-up pushup / pull-up pullup / sit-up situp
     racket / ski / snowboard / skateboard / helmet / surfboard / paddle
     brake / clutch / gearbox transmission / alternator / radiator / carburetor carburettor / muffler exhaust /
-        windshield
-    windscreen / bumper / spark_plug / battery / wiper / headlight / taillight / tire tyre / suspension / airbag
+        windshield windscreen / bumper / spark_plug / battery / wiper / headlight / taillight / tire tyre /
+        suspension / airbag
     diesel / petrol gasoline gas / electric / hybrid / ethanol / propane / kerosene
     backpack rucksack / suitcase / handbag purse / wallet / briefcase
     necklace / bracelet / earring / ring / brooch
