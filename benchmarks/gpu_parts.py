@@ -7,30 +7,34 @@ import asyncio
 import importlib.util
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from gpu_measure import TEXT, K, Result, recall, settle, summary, text_in, timed
 
 
-def faiss_parts(rows: Any, queries: Any, truth: Any, args: argparse.Namespace, bandwidth: float) -> Result:
+def faiss_parts(
+    rows: Any, queries: Any, truth: Any, args: argparse.Namespace, bandwidth: float
+) -> Iterator[tuple[str, Any]]:
+    """Each index by name, as it comes; those that take longest to build last."""
     if importlib.util.find_spec("faiss") is None:
-        return {"not measured": "faiss is not installed"}
+        yield "not measured", "faiss is not installed"
+        return
     import faiss
 
     if not args.rehearse and (not hasattr(faiss, "StandardGpuResources") or not faiss.get_num_gpus()):
-        return {"not measured": "this faiss has no GPU support or finds no device"}
+        yield "not measured", "this faiss has no GPU support or finds no device"
+        return
     import faiss.contrib.torch_utils  # lets indexes take tensors on the device, without a copy to the host
 
-    out: Result = {"built with": faiss.get_compile_options()}
+    yield "built with", faiss.get_compile_options()
     kinds = rehearsal_kinds(faiss, rows) if args.rehearse else index_kinds(faiss, rows)
     for name, make in kinds.items():
         try:
-            out[name] = one_index(make(), rows, queries, truth, args, bandwidth)
+            yield name, one_index(make(), rows, queries, truth, args, bandwidth)
         except (RuntimeError, MemoryError, AttributeError, AssertionError, TypeError, ValueError) as fault:
-            out[name] = {"not measured": f"{type(fault).__name__}: {str(fault)[:200]}"}
-    return out
+            yield name, {"not measured": f"{type(fault).__name__}: {str(fault)[:200]}"}
 
 
 def index_kinds(faiss: Any, rows: Any) -> dict[str, Callable[[], Any]]:
@@ -46,11 +50,11 @@ def index_kinds(faiss: Any, rows: Any) -> dict[str, Callable[[], Any]]:
         config, kind = faiss.GpuIndexIVFScalarQuantizerConfig(), faiss.ScalarQuantizer.QT_fp16
         return faiss.GpuIndexIVFScalarQuantizer(resources, width, count, kind, metric, False, config)
 
-    kinds: dict[str, Callable[[], Any]] = {"flat fp16": lambda: flat(False)}
+    kinds: dict[str, Callable[[], Any]] = {f"IVF{count} fp16": lists, "flat fp16": lambda: flat(False)}
     if "NVIDIA_CUVS" in faiss.get_compile_options():
         kinds["flat fp16 cuVS"] = lambda: flat(True)
         kinds["CAGRA"] = lambda: faiss.GpuIndexCagra(resources, width, metric, faiss.GpuIndexCagraConfig())
-    return {**kinds, f"IVF{count} fp16": lists}
+    return kinds
 
 
 def list_count(rows: int) -> int:
