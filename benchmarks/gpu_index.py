@@ -7,9 +7,10 @@ What was measured so far is in the file after every part.
 The reference is torch: a float16 matrix product and top-k over the same rows, beside the bytes moved over the measured
 copy bandwidth. FAISS parts (flat float16, IVF, CAGRA, the index of cachelayer) run where a GPU build of `faiss` is
 installed; what is missing says why and counts as not measured. Vectors are synthetic: unit rows around cluster centres,
-made on the device; queries are rows moved by a tenth of their length. "text in" is a sentence through tokenizer,
-encoder (gpu_encoder.py: --model DIR, or random weights of MiniLM's shape), search and the copy of ids to the host,
-vectors staying on the device; through cachelayer they go by the host. Without a GPU it prints the reason and ends well.
+made on the device, or around real ones (--vectors FILE.npy); queries are rows that were moved. "text in" is a sentence
+through tokenizer, encoder (gpu_encoder.py: --model DIR, or random weights of MiniLM's shape), search and the copy of
+ids to the host, vectors staying on the device; through cachelayer they go by the host. Without a GPU it prints the
+reason and ends well.
 `--rehearse` goes through everything on the CPU, with FAISS's indexes for the CPU: that it runs, its times say nothing.
 """
 
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_measure import TEXT, K, Result, summary, text_in, timed
-from gpu_parts import faiss_parts, through_cachelayer
+from gpu_parts import exact_by_cachelayer, faiss_parts, through_cachelayer
 from record import parser_of
 
 CENTRES = 20_000
@@ -52,31 +53,41 @@ def copy_bandwidth(device: Any) -> float:
     return bytes_a_copy / statistics.median(timed(lambda: target.copy_(source), 20))
 
 
-def make_rows(rows: int, width: int, device: Any) -> Any:
-    """(rows, width) float16 unit rows on the device, clustered as texts are."""
+def make_rows(rows: int, width: int, device: Any, real: Any = None) -> Any:
+    """(rows, width) float16 unit rows on the device, clustered as texts are: around centres, or around `real` vectors
+    with differences of others for noise, which is as wide as they are in every direction."""
     import torch
 
     generator = torch.Generator(device).manual_seed(1)
-    centres = torch.randn(CENTRES, width, generator=generator, device=device)
+    centres = torch.randn(CENTRES, width, generator=generator, device=device) if real is None else real
     out = torch.empty(rows, width, dtype=torch.float16, device=device)
     for at in range(0, rows, 1 << 20):
         part = out[at : at + (1 << 20)]
-        pick = torch.randint(CENTRES, (len(part),), generator=generator, device=device)
-        noise = torch.randn(len(part), width, generator=generator, device=device)
-        part.copy_(torch.nn.functional.normalize(centres[pick] + 0.7 * noise, dim=1))
+        pick = torch.randint(len(centres), (3, len(part)), generator=generator, device=device)
+        if real is None:
+            noise = 0.7 * torch.randn(len(part), width, generator=generator, device=device)
+        else:
+            far = 0.2 + 0.4 * torch.rand(len(part), 1, generator=generator, device=device)
+            noise = far * (real[pick[1]] - real[pick[2]])
+        part.copy_(torch.nn.functional.normalize(centres[pick[0]] + noise, dim=1))
     return out
 
 
-def make_queries(rows: Any, count: int) -> Any:
+def make_queries(rows: Any, count: int, real: Any = None) -> Any:
+    """(count, width) float32: rows moved to a cosine of 0.995, or by a difference of real vectors to about 0.96."""
     import torch
 
     generator = torch.Generator(rows.device).manual_seed(2)
     pick = torch.randint(len(rows), (count,), generator=generator, device=rows.device)
     moved = rows[pick].float()
-    noise = torch.nn.functional.normalize(
-        torch.randn(moved.shape, generator=generator, device=rows.device), dim=1
-    )
-    return torch.nn.functional.normalize(moved + 0.1 * noise, dim=1)
+    if real is None:
+        noise = 0.1 * torch.nn.functional.normalize(
+            torch.randn(moved.shape, generator=generator, device=rows.device), dim=1
+        )
+    else:
+        two = torch.randint(len(real), (2, count), generator=generator, device=rows.device)
+        noise = 0.2 * (real[two[0]] - real[two[1]])
+    return torch.nn.functional.normalize(moved + noise, dim=1)
 
 
 def exact(rows: Any, queries: Any, kind: Any = None) -> tuple[Any, Any]:
@@ -116,6 +127,12 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--batches", nargs="+", type=int, default=[1, 64, 1024, 8192])
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--recall", type=float, default=0.95, help="of cachelayer's lists")
+    parser.add_argument(
+        "--vectors", type=Path, help="(n, width) real vectors to lay the rows around, as .npy"
+    )
+    parser.add_argument(
+        "--faiss", default="", metavar="WORD", help="only its indexes whose name has this word"
+    )
     parser.add_argument("--out", type=Path, help="a file for the JSON, written after every part")
     parser.add_argument("--rehearse", action="store_true", help="go through everything on the CPU")
     parser.add_argument(
@@ -146,6 +163,7 @@ def main() -> None:
 
 
 def measure(args: argparse.Namespace, result: Result) -> None:
+    import numpy as np
     import torch
     from gpu_encoder import Encoder
 
@@ -158,12 +176,20 @@ def measure(args: argparse.Namespace, result: Result) -> None:
         "encoder alone, batch 1": summary(timed(lambda: args.encoder.encode([TEXT]), args.repeats), 1),
         "sizes": {},
     }
+    real = None
+    if args.vectors:
+        real = torch.nn.functional.normalize(
+            torch.from_numpy(np.load(args.vectors)).float().to(device), dim=1
+        )
+        result["rows around"] = f"{len(real)} real vectors"
     for size in args.rows:
         found = result["sizes"][str(size)] = {}
-        rows = make_rows(size, args.width, device)
-        queries = make_queries(rows, max(args.batches))
+        rows = make_rows(size, args.width, device, real)
+        queries = make_queries(rows, max(args.batches), real)
         truth = exact(rows, queries, torch.float32)[1]
         found["torch"] = torch_reference(rows, queries, args, bandwidth)
+        tell(args, result)
+        found["exact by cachelayer"] = exact_by_cachelayer(rows, queries, truth, args, bandwidth)
         tell(args, result)
         if size <= args.library_rows:
             found["cachelayer"] = through_cachelayer(rows, queries, truth, args)

@@ -21,12 +21,25 @@ def faiss_cpu(dimension: int) -> VectorIndex:
 
 
 def faiss_gpu(dimension: int) -> VectorIndex:
+    """All rows compared by FAISS on a device."""
+    faiss = pytest.importorskip("faiss")
+    from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
+    from cachelayer.semantic.index.gpu_rows import Gpu
+
+    if reason := unavailable():
+        pytest.skip(reason)
+    small = {"promote_at": 1024, "device_at": 1024}
+    return FaissGpuIndex(dimension, **small, open_gpu=lambda scratch: Gpu(faiss, 0, scratch))
+
+
+def torch_gpu(dimension: int) -> VectorIndex:
+    """All rows compared by torch on a device."""
     pytest.importorskip("faiss")
     from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex, unavailable
 
-    reason = unavailable()
-    if reason:
+    if reason := unavailable():
         pytest.skip(reason)
+    pytest.importorskip("torch")
     return FaissGpuIndex(dimension, promote_at=1024, device_at=1024)
 
 
@@ -65,6 +78,7 @@ INDEXES = [
     pytest.param(gpu_stand_in, id="faiss-gpu-stand-in"),
     pytest.param(gpu_lists, id="faiss-gpu-lists"),
     pytest.param(faiss_gpu, id="faiss-gpu", marks=pytest.mark.gpu),
+    pytest.param(torch_gpu, id="torch-gpu", marks=pytest.mark.gpu),
 ]
 
 

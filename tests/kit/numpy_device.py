@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from index_rows import DIMENSION
 
-from cachelayer.semantic.index.gpu_rows import Gpu
+from cachelayer.semantic.index.gpu_rows import Gpu, GpuRows
 
 
 class NumpyDevice:
@@ -63,20 +63,19 @@ class NumpyGpu(Gpu):
         super().__init__(Resources(), 0, scratch)
         self.devices: list[NumpyDevice] = []
 
-    def flat(self, dimension: int) -> NumpyDevice:
+    def flat(self, dimension: int) -> GpuRows:
         self.devices.append(NumpyDevice())
-        return self.devices[-1]
+        return GpuRows(self.devices[-1], self)
 
 
 class CpuGpu(NumpyGpu):
     """With the indexes of FAISS that are its own for the GPU on the CPU: they answer alike, and train alike."""
 
-    def flat(self, dimension: int) -> Any:
+    def flat(self, dimension: int) -> GpuRows:
         import faiss
 
-        return faiss.IndexScalarQuantizer(
-            dimension, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
-        )
+        kind, metric = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+        return GpuRows(faiss.IndexScalarQuantizer(dimension, kind, metric), self)
 
     def lists(self, dimension: int, count: int) -> Any:
         import faiss

@@ -25,6 +25,7 @@ from cachelayer.testing import WordEmbedder
 pytestmark = pytest.mark.gpu
 
 DIMENSION = 64
+SMALL = {"promote_at": 1024, "device_at": 1024, "lists_at": 10**9}
 ROWS = unit(np.random.default_rng(31), 40_000, DIMENSION)
 NAMES = np.arange(40_000, dtype=np.int64)
 
@@ -76,7 +77,7 @@ def test_rows_grow_on_the_device_from_all_compared_to_lists_and_deaths_are_never
 
 def test_a_full_device_is_told_by_faiss_and_the_host_serves(torch):
     """Where there is no room, FAISS throws; only what fails otherwise ends the process."""
-    index = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024)
+    index = FaissGpuIndex(DIMENSION, **SMALL)
     oracle = filled(index)
     assert kind(index) is OnDevice
     hog, size = [], 2**36
@@ -101,7 +102,7 @@ def test_a_partition_that_went_gives_its_memory_back(torch):
         gc.collect()
         return torch.cuda.mem_get_info()[0]
 
-    index = FaissGpuIndex(384, promote_at=1024, device_at=1024)
+    index = FaissGpuIndex(384, **SMALL)
     rows = unit(np.random.default_rng(6), 200_000, 384)
     index.add(b"first", np.arange(2000) + 10**6, rows[:2000])
     index.maintain()
@@ -115,7 +116,7 @@ def test_a_partition_that_went_gives_its_memory_back(torch):
 
 
 def test_a_forked_child_serves_from_the_host_and_the_parent_from_the_device():
-    index = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024)
+    index = FaissGpuIndex(DIMENSION, **SMALL)
     oracle = filled(index)
     child = os.fork()
     if child == 0:
@@ -146,7 +147,7 @@ def test_threads_search_while_others_write_and_the_device_takes_turns():
 
 
 async def test_a_layer_finds_its_similar_answers_on_the_device():
-    index = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024)
+    index = FaissGpuIndex(DIMENSION, **SMALL)
     asked = []
 
     async def answer(*, prompt: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -259,6 +260,11 @@ def test_what_leaves_the_device_gives_its_bytes_back(made):
     assert index.device_bytes == 0 and len(index) == 0
 
 
+def test_lists_begin_early_where_no_torch_compares_all_rows_at_memory_speed():
+    assert FaissGpuIndex(DIMENSION).lists_at == (1024 * PAGE if find_spec("torch") else 128 * PAGE)
+    assert FaissGpuIndex(DIMENSION, lists_at=200_000).lists_at == 200_000
+
+
 def test_without_a_gpu_the_index_serves_and_says_why():
     reason = unavailable()
     if not reason:
@@ -274,7 +280,7 @@ def test_a_real_device_finds_what_the_oracle_finds():
     reason = unavailable()
     if reason:
         pytest.skip(reason)
-    index, oracle = FaissGpuIndex(DIMENSION, **SMALL), NumpyIndex(DIMENSION)
+    index, oracle = FaissGpuIndex(DIMENSION, **SMALL, lists_at=10**9), NumpyIndex(DIMENSION)
     fill(index, oracle)
     assert isinstance(shelf(index), OnDevice)
     agree(index, oracle)

@@ -1,4 +1,4 @@
-"""Large partitions on a GPU: float16 rows compared there, all of them or those of the nearest lists."""
+"""Large partitions on a GPU: float16 rows compared there, all of them (torch) or those of the nearest lists (FAISS)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from .faiss_cpu import FaissIndex
 from .gpu_rows import LISTS_SCRATCH, MOST, Gpu, GpuLists, GpuRows, list_count
 from .packed import Found
 from .pages import PAGE, Page, Partition, View, name_rows
+from .torch_flat import TorchGpu, imported_torch
 
 _BLOCK = 32
 """Pages that go to the device in one call: FAISS moves all rows of a flat index at every add."""
+_LISTS_AT = 1024 * PAGE
+"""Rows that exact search by torch takes a quarter of a millisecond for (H200), no more than lists with their hops."""
 _FULL = ("out of memory", "memory allocation", "alloc fail")
 """What FAISS says where there is no room."""
 
@@ -27,10 +30,12 @@ class FaissGpuIndex(FaissIndex):
     """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared exactly there, from
     `lists_at` rows on by those of the nearest lists, as many as it takes for a recall of `recall`.
 
-    The host keeps the rows: what the device cannot hold (`max_bytes` of float16 rows, or its memory), and all where
-    there is no device, is served from there, exactly at first and by codes once `maintain` has made them. `fallbacks`
-    counts why. Where the device itself fails, FAISS ends the process. The device is not asked for before a partition
-    has grown to it; a child process leaves it to its parent. `Searches` gives it one call at a time, of many queries.
+    Exact search is torch's, where it is installed, and lists begin at 1,048,576 rows; else they begin at `device_at`:
+    FAISS's exact search is slower than either. The host keeps the rows: what the device cannot hold (`max_bytes` of
+    float16 rows, or its memory), and all where there is no device, is served from there, exactly at first and by codes
+    once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing device, it ends the process. The
+    device is not asked for before a partition has grown to it; a child process leaves it to its parent. `Searches`
+    gives it one call at a time, of many queries.
     """
 
     def __init__(
@@ -41,22 +46,23 @@ class FaissGpuIndex(FaissIndex):
         max_bytes: int | None = None,
         promote_at: int = 4 * PAGE,
         device_at: int = 128 * PAGE,
-        lists_at: int = 1024 * PAGE,
+        lists_at: int | None = None,
         recall: float = 0.99,
-        open_gpu: Callable[[int | None], Gpu] | None = None,
+        open_gpu: Callable[[int | None], Gpu | TorchGpu] | None = None,
     ) -> None:
         super().__init__(dimension, promote_at=promote_at)
         if device_at < promote_at:
             raise ValueError(f"device_at={device_at}: at least promote_at, {promote_at}")
         if not 0 < recall <= 1:
             raise ValueError(f"recall={recall}: a share above 0, at most 1")
-        self.device_at, self.lists_at, self.recall = device_at, lists_at, recall
+        self.device_at, self.device, self.recall = device_at, device, recall
         self.fallbacks: Counter[str] = Counter()
         self.lost = False
         self._asked = open_gpu is not None
-        self._open = open_gpu or (lambda scratch: Gpu(self._faiss, device, scratch))
+        self._torch = imported_torch() if open_gpu is None else None
+        self._lists_at, self._open = lists_at, open_gpu or self._device_by
         self._opens = 0
-        self._gpu: Gpu | None = None
+        self._gpu: Gpu | TorchGpu | None = None
         self._max_bytes = float("inf") if max_bytes is None else max_bytes
 
     @property
@@ -108,8 +114,14 @@ class FaissGpuIndex(FaissIndex):
             lists.learn(pages, self._scan_many)
             return OnDevice(lists, self.dimension, 2 * rows)
         self._gpu = self._gpu or self._opened(None)
-        flat = GpuRows(self._gpu.flat(self.dimension), self._gpu)
-        return OnDevice(flat, self.dimension, self.lists_at - 1)
+        return OnDevice(self._gpu.flat(self.dimension), self.dimension, self.lists_at - 1)
+
+    @property
+    def lists_at(self) -> int:
+        """Rows from which on a partition is searched by lists."""
+        if self._lists_at is not None:
+            return self._lists_at
+        return self.device_at if self._open == self._device_by and not self._torch else _LISTS_AT
 
     def _there(self) -> bool:
         """Whether there is a device; asked once."""
@@ -119,9 +131,16 @@ class FaissGpuIndex(FaissIndex):
             if reason:
                 self.lost = True
                 self.fallbacks[reason] += 1
+            elif self._torch and not self._torch.cuda.is_available():
+                self._torch = None
         return not self.lost
 
-    def _opened(self, scratch: int | None) -> Gpu:
+    def _device_by(self, scratch: int | None) -> Gpu | TorchGpu:
+        if scratch is None and self._torch:
+            return TorchGpu(self._torch, self._torch.device("cuda", self.device))
+        return Gpu(self._faiss, self.device, scratch)
+
+    def _opened(self, scratch: int | None) -> Any:
         if not self._opens:
             forked = weakref.WeakMethod(self._forked)
             os.register_at_fork(after_in_child=lambda: _call(forked))

@@ -31,18 +31,10 @@ _ROUNDING = 2e-4
 """By how much a score on the device, of float16 rows, may differ from the host's."""
 
 
-class Gpu:
-    """A device's stream and its scratch memory, up to 1.5 GiB there and 256 MiB pinned here: made once, shared.
+class Turns:
+    """A device serves one call at a time, and to free what is on it is one: `with gpu` takes turns."""
 
-    FAISS's resources serve one call at a time, whichever of their indexes it is for, and to free an index is one:
-    `with gpu` takes turns.
-    """
-
-    def __init__(self, faiss: ModuleType, number: int, scratch: int | None = None) -> None:
-        self.faiss, self.number = faiss, number
-        self.resources = faiss.StandardGpuResources()
-        if scratch is not None:
-            self.resources.setTempMemory(scratch)
+    def __init__(self) -> None:
         self._owner = threading.Lock()
         self._dead: deque[Any] = deque()
 
@@ -59,15 +51,29 @@ class Gpu:
         if self._owner.acquire(blocking=False):
             self.__exit__()
 
+
+class Gpu(Turns):
+    """A device's stream and its scratch memory, up to 1.5 GiB there and 256 MiB pinned here: made once, shared.
+
+    FAISS's resources serve one call at a time, whichever of their indexes it is for.
+    """
+
+    def __init__(self, faiss: ModuleType, number: int, scratch: int | None = None) -> None:
+        super().__init__()
+        self.faiss, self.number = faiss, number
+        self.resources = faiss.StandardGpuResources()
+        if scratch is not None:
+            self.resources.setTempMemory(scratch)
+
     def abandon(self) -> None:
         """After a fork the device is the parent's: to free anything there would end this process."""
         for owned in (self.resources, *self._dead):
             owned.thisown = False
 
-    def flat(self, dimension: int) -> Any:
+    def flat(self, dimension: int) -> GpuRows:
         config = self.faiss.GpuIndexFlatConfig()
         config.device, config.useFloat16 = self.number, True
-        return self.faiss.GpuIndexFlatIP(self.resources, dimension, config)
+        return GpuRows(self.faiss.GpuIndexFlatIP(self.resources, dimension, config), self)
 
     def lists(self, dimension: int, count: int) -> Any:
         faiss = self.faiss
@@ -80,7 +86,7 @@ class Gpu:
 class GpuRows:
     """All rows are compared: `index` is a flat one."""
 
-    def __init__(self, index: Any, gpu: Gpu) -> None:
+    def __init__(self, index: Any, gpu: Turns) -> None:
         self.index, self._gpu = index, gpu
 
     def __del__(self) -> None:

@@ -1,0 +1,85 @@
+"""Exact search by torch on a real GPU finds what comparing all rows in double precision finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from index_rows import unit
+
+from cachelayer.semantic.index import torch_flat
+from cachelayer.semantic.index.torch_flat import TorchFlat
+
+pytestmark = pytest.mark.gpu
+
+DIMENSION = 48
+RNG = np.random.default_rng(41)
+
+
+@pytest.fixture
+def flat():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device")
+    return TorchFlat(torch, DIMENSION, torch.device("cuda", 0))
+
+
+def check(flat, rows, queries, k):
+    """Scores are those of float16 rows; positions are of rows with such scores, each named once."""
+    scores, positions = flat.search(queries, k)
+    assert scores.shape == positions.shape == (len(queries), k)
+    exact = queries.astype(np.float64) @ rows.astype(np.float16).astype(np.float64).T
+    best = min(k, len(rows))
+    assert np.allclose(scores[:, :best], -np.sort(-exact, axis=1)[:, :best], atol=1e-5)
+    assert np.allclose(np.take_along_axis(exact, positions[:, :best], 1), scores[:, :best], atol=1e-5)
+    assert all(len(set(row)) == best for row in positions[:, :best].tolist())
+    assert (scores[:, best:] == -np.inf).all() and (positions[:, best:] == -1).all()
+
+
+@pytest.mark.parametrize("count", [1, 7, 255, 256, 257, 1000, 20_000])
+@pytest.mark.parametrize("k", [1, 8, 300])
+def test_the_nearest_rows_are_found_whatever_their_number(flat, count, k):
+    rows = unit(RNG, count, DIMENSION)
+    flat.add(rows)
+    for queries in (1, 9):
+        check(flat, rows, unit(RNG, queries, DIMENSION), k)
+
+
+def test_rows_that_come_in_parts_are_all_compared(flat):
+    rows = unit(RNG, 5000, DIMENSION)
+    for begin, end in ((0, 3), (3, 1024), (1024, 1025), (1025, 5000)):
+        flat.add(rows[begin:end])
+        assert flat.ntotal == end
+        check(flat, rows[:end], unit(RNG, 3, DIMENSION), 8)
+
+
+def test_a_query_that_all_rows_point_away_from_finds_the_least_far(flat):
+    """Spare room scores zero, more than any of them."""
+    rows = -np.abs(unit(RNG, 300, DIMENSION))
+    flat.add(rows)
+    check(flat, rows, np.abs(unit(RNG, 2, DIMENSION)), 8)
+
+
+def test_rows_too_near_for_half_precision_are_told_apart(flat):
+    """Products of these differ by less than float16 shows; the rows themselves do not."""
+    one = unit(RNG, 1, DIMENSION)
+    rows = one + 2e-3 * RNG.standard_normal((20, DIMENSION)).astype(np.float32)
+    rows = np.concatenate([unit(RNG, 4000, DIMENSION), rows])
+    flat.add(rows)
+    check(flat, rows, one, 8)
+
+
+def test_many_queries_are_answered_in_parts(flat, monkeypatch):
+    monkeypatch.setattr(torch_flat, "_SCORES", 4096)
+    monkeypatch.setattr(torch_flat, "_COMPARED", 100)
+    rows = unit(RNG, 1000, DIMENSION)
+    flat.add(rows)
+    check(flat, rows, unit(RNG, 100, DIMENSION), 8)
+
+
+def test_nothing_is_found_among_no_rows_and_queries_may_be_read_only(flat):
+    queries = unit(RNG, 2, DIMENSION)
+    queries.setflags(write=False)
+    check(flat, np.empty((0, DIMENSION), np.float32), queries, 3)
+    rows = unit(RNG, 10, DIMENSION)
+    flat.add(rows)
+    check(flat, rows, queries, 3)
