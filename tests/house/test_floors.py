@@ -65,7 +65,7 @@ OPTIONAL = {
     "onnxruntime": ("cachelayer.semantic.embed.session",),
     "tokenizers": ("cachelayer.semantic.embed.session",),
     "sentence_transformers": ("cachelayer.semantic.embed.sentence_transformers",),
-    "torch": ("cachelayer.semantic.embed.sentence_transformers", "cachelayer.semantic.index.torch_flat"),
+    "torch": ("cachelayer.semantic.embed.graphs", "cachelayer.semantic.index.torch_flat"),
     "huggingface_hub": ("cachelayer.semantic.embed.sources",),
     "prometheus_client": ("cachelayer.observe.prometheus",),
     "opentelemetry": ("cachelayer.observe.otel", "cachelayer.observe.otel_metrics"),

@@ -18,10 +18,14 @@ WORDS = [
     *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz"),
 ]
 WORDS += ["how", "do", "i", "return", "a", "product", "the", "item", "?", "word", "cancel", "order"]
-HIDDEN, HEADS, LAYERS, WINDOW = 32, 4, 2, 16
+HIDDEN, HEADS, LAYERS, WINDOW, INNER = 32, 4, 2, 16, 64
+MODULES = [("", "Transformer"), ("1_Pooling", "Pooling"), ("2_Normalize", "Normalize")]
+"""As sentence-transformers lists them."""
 
 
-def save(directory: Path, *, pooling: str = "mean", seed: int = 0) -> Path:
+def save(
+    directory: Path, *, pooling: str = "mean", seed: int = 0, window: int = WINDOW, **config: object
+) -> Path:
     """Write model.safetensors, tokenizer.json and the configuration files."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -40,13 +44,25 @@ def save(directory: Path, *, pooling: str = "mean", seed: int = 0) -> Path:
         "hidden_size": HIDDEN,
         "num_attention_heads": HEADS,
         "num_hidden_layers": LAYERS,
+        "intermediate_size": INNER,
+        "vocab_size": len(words),
         "layer_norm_eps": 1e-12,
         "max_position_embeddings": 64,
-    }
+    } | config
     (directory / "config.json").write_text(json.dumps(config))
-    (directory / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": WINDOW}))
+    of_tokens = {f"{kind}_token": f"[{kind.upper()}]" for kind in ("pad", "unk", "cls", "sep", "mask")}
+    of_tokens |= {"tokenizer_class": "BertTokenizer", "model_max_length": window}
+    (directory / "tokenizer_config.json").write_text(json.dumps(of_tokens))
+    listed = [
+        {"idx": at, "name": str(at), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for at, (path, kind) in enumerate(MODULES)
+    ]
+    (directory / "modules.json").write_text(json.dumps(listed))
+    (directory / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": window}))
     (directory / "1_Pooling").mkdir(exist_ok=True)
-    modes = {"pooling_mode_mean_tokens": pooling == "mean", "pooling_mode_cls_token": pooling == "cls"}
+    names = {"mean": "mean_tokens", "cls": "cls_token", "max": "max_tokens"}
+    modes = {f"pooling_mode_{name}": kind == pooling for kind, name in names.items()}
+    modes["word_embedding_dimension"] = HIDDEN
     (directory / "1_Pooling" / "config.json").write_text(json.dumps(modes))
     write_safetensors(directory / "model.safetensors", weights(len(words), seed))
     return directory
@@ -72,10 +88,13 @@ def weights(vocabulary: int, seed: int) -> dict[str, np.ndarray]:
         ):
             out[f"{layer}{name}.weight"], out[f"{layer}{name}.bias"] = some(HIDDEN, HIDDEN), some(HIDDEN)
         out[layer + "intermediate.dense.weight"], out[layer + "intermediate.dense.bias"] = (
-            some(64, HIDDEN),
-            some(64),
+            some(INNER, HIDDEN),
+            some(INNER),
         )
-        out[layer + "output.dense.weight"], out[layer + "output.dense.bias"] = some(HIDDEN, 64), some(HIDDEN)
+        out[layer + "output.dense.weight"], out[layer + "output.dense.bias"] = (
+            some(HIDDEN, INNER),
+            some(HIDDEN),
+        )
         norms += [layer + "attention.output.LayerNorm", layer + "output.LayerNorm"]
     for name in norms:
         out[name + ".weight"], out[name + ".bias"] = 1 + some(HIDDEN), some(HIDDEN)

@@ -10,5 +10,6 @@ cache           remembers embeddings, in front of any embedder
 batched         concurrent texts as one call, for embedders that gain by it
 checks          what every embedder asks of its input and of its vectors
 http, sentence_transformers, from_callable   other embedders
+  graphs, covered   a BERT as CUDA graphs; which models of sentence-transformers that may stand for
 own             vectors of the owner's, for arguments that are not text
 """
