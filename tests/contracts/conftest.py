@@ -28,7 +28,7 @@ def faiss_gpu(dimension: int) -> VectorIndex:
 
     if reason := unavailable():
         pytest.skip(reason)
-    small = {"promote_at": 1024, "device_at": 1024}
+    small = {"promote_at": 1024, "device_at": 1024, "recall": 1}
     return FaissGpuIndex(dimension, **small, open_gpu=lambda scratch: Gpu(faiss, 0, scratch))
 
 
@@ -40,7 +40,7 @@ def torch_gpu(dimension: int) -> VectorIndex:
     if reason := unavailable():
         pytest.skip(reason)
     pytest.importorskip("torch")
-    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024)
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, recall=1)
 
 
 def gpu_missing(dimension: int) -> VectorIndex:
@@ -58,7 +58,7 @@ def gpu_stand_in(dimension: int) -> VectorIndex:
     pytest.importorskip("faiss")
     from cachelayer.semantic.index.faiss_gpu import FaissGpuIndex
 
-    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, open_gpu=NumpyGpu)
+    return FaissGpuIndex(dimension, promote_at=1024, device_at=1024, recall=1, open_gpu=NumpyGpu)
 
 
 def gpu_lists(dimension: int) -> VectorIndex:

@@ -25,7 +25,7 @@ from cachelayer.testing import WordEmbedder
 pytestmark = pytest.mark.gpu
 
 DIMENSION = 64
-SMALL = {"promote_at": 1024, "device_at": 1024, "lists_at": 10**9}
+SMALL = {"promote_at": 1024, "device_at": 1024, "recall": 1}
 ROWS = unit(np.random.default_rng(31), 40_000, DIMENSION)
 NAMES = np.arange(40_000, dtype=np.int64)
 
@@ -71,12 +71,11 @@ def test_rows_grow_on_the_device_from_all_compared_to_lists_and_deaths_are_never
         kinds.append(type(getattr(index._partitions[b"p"].view.sieve, "device", None)))
         assert share(index, oracle) >= (0.9 if kinds[-1] is GpuLists else 0.99)
         assert not set(index.search(b"p", ROWS[at : at + 8], 8)[1].ravel().tolist()) & {*range(at, at + 400)}
-    assert kinds[0] is type(None) and kinds[1] is GpuRows and kinds[-1] is GpuLists
+    assert kinds[0] is type(None) and issubclass(kinds[1], GpuRows) and kinds[-1] is GpuLists
     assert index.fallbacks == {}
 
 
-def test_a_full_device_is_told_by_faiss_and_the_host_serves(torch):
-    """Where there is no room, FAISS throws; only what fails otherwise ends the process."""
+def test_a_full_device_is_noticed_and_the_host_serves(torch):
     index = FaissGpuIndex(DIMENSION, **SMALL)
     oracle = filled(index)
     assert kind(index) is OnDevice

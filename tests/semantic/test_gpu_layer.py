@@ -61,7 +61,7 @@ class Slow(NumpyDevice):
 async def test_a_device_is_asked_by_one_call_at_a_time_and_the_host_goes_on(tmp_path):
     gpu = NumpyGpu()
     gpu.flat = lambda dimension: gpu.devices.append(Slow()) or GpuRows(gpu.devices[-1], gpu)
-    inner = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024, open_gpu=lambda scratch: gpu)
+    inner = FaissGpuIndex(DIMENSION, promote_at=1024, device_at=1024, recall=1, open_gpu=lambda scratch: gpu)
     index = PersistentIndex(inner, tmp_path, "words")
     index.load()
     index.add(b"large", NAMES, ROWS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from cachelayer.semantic.index.pages import PAGE
 
 ROWS = unit(np.random.default_rng(21), 6000)
 NAMES = np.arange(6000, dtype=np.int64)
-SMALL = {"promote_at": 1024, "device_at": 1024}
+SMALL = {"promote_at": 1024, "device_at": 1024, "lists_at": 10**9}
 
 
 @pytest.fixture
@@ -190,7 +189,7 @@ def test_small_partitions_stay_on_the_host_and_grow_to_the_device_and_to_lists()
 @pytest.mark.parametrize("recall", [0.5, 0.99])
 def test_as_many_lists_are_compared_as_the_recall_takes(recall):
     rows = unit(np.random.default_rng(3), 20_000)
-    index = FaissGpuIndex(DIMENSION, **SMALL, lists_at=1024, recall=recall, open_gpu=CpuGpu)
+    index = FaissGpuIndex(DIMENSION, **SMALL | {"lists_at": 1024}, recall=recall, open_gpu=CpuGpu)
     oracle = NumpyIndex(DIMENSION)
     for each in (index, oracle):
         each.add(b"p", np.arange(20_000), rows)
@@ -260,9 +259,10 @@ def test_what_leaves_the_device_gives_its_bytes_back(made):
     assert index.device_bytes == 0 and len(index) == 0
 
 
-def test_lists_begin_early_where_no_torch_compares_all_rows_at_memory_speed():
-    assert FaissGpuIndex(DIMENSION).lists_at == (1024 * PAGE if find_spec("torch") else 128 * PAGE)
+def test_lists_begin_where_the_device_does_unless_all_rows_are_asked_for():
+    assert FaissGpuIndex(DIMENSION).lists_at == 128 * PAGE
     assert FaissGpuIndex(DIMENSION, lists_at=200_000).lists_at == 200_000
+    assert FaissGpuIndex(DIMENSION, recall=1).lists_at == float("inf")
 
 
 def test_without_a_gpu_the_index_serves_and_says_why():
@@ -280,7 +280,7 @@ def test_a_real_device_finds_what_the_oracle_finds():
     reason = unavailable()
     if reason:
         pytest.skip(reason)
-    index, oracle = FaissGpuIndex(DIMENSION, **SMALL, lists_at=10**9), NumpyIndex(DIMENSION)
+    index, oracle = FaissGpuIndex(DIMENSION, **SMALL), NumpyIndex(DIMENSION)
     fill(index, oracle)
     assert isinstance(shelf(index), OnDevice)
     agree(index, oracle)

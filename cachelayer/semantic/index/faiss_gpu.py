@@ -20,22 +20,20 @@ from .torch_flat import TorchGpu, imported_torch
 
 _BLOCK = 32
 """Pages that go to the device in one call: FAISS moves all rows of a flat index at every add."""
-_LISTS_AT = 1024 * PAGE
-"""Rows that exact search by torch takes a quarter of a millisecond for (H200), no more than lists with their hops."""
 _FULL = ("out of memory", "memory allocation", "alloc fail")
 """What FAISS says where there is no room."""
 
 
 class FaissGpuIndex(FaissIndex):
-    """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared exactly there, from
-    `lists_at` rows on by those of the nearest lists, as many as it takes for a recall of `recall`.
+    """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared there with the rows of the
+    nearest lists, as many as it takes for a recall of `recall`.
 
-    Exact search is torch's, where it is installed, and lists begin at 1,048,576 rows; else they begin at `device_at`:
-    FAISS's exact search is slower than either. The host keeps the rows: what the device cannot hold (`max_bytes` of
-    float16 rows, or its memory), and all where there is no device, is served from there, exactly at first and by codes
-    once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing device, it ends the process. The
-    device is not asked for before a partition has grown to it; a child process leaves it to its parent. `Searches`
-    gives it one call at a time, of many queries.
+    A recall of 1 compares all rows, and so is done with fewer than `lists_at`, `device_at` unless told: by torch, where
+    it is installed, at the speed of the device's memory. The host keeps the rows: what the device cannot hold
+    (`max_bytes` of float16 rows, or its memory), and all where there is no device, is served from there, exactly at
+    first and by codes once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing device, it
+    ends the process. The device is not asked for before a partition has grown to it; a child process leaves it to its
+    parent. `Searches` gives it one call at a time, of many queries.
     """
 
     def __init__(
@@ -56,11 +54,12 @@ class FaissGpuIndex(FaissIndex):
         if not 0 < recall <= 1:
             raise ValueError(f"recall={recall}: a share above 0, at most 1")
         self.device_at, self.device, self.recall = device_at, device, recall
+        self.lists_at: float = float("inf") if recall == 1 else device_at if lists_at is None else lists_at
         self.fallbacks: Counter[str] = Counter()
         self.lost = False
         self._asked = open_gpu is not None
-        self._torch = imported_torch() if open_gpu is None else None
-        self._lists_at, self._open = lists_at, open_gpu or self._device_by
+        self._torch = imported_torch() if open_gpu is None and self.lists_at > device_at else None
+        self._open = open_gpu or self._device_by
         self._opens = 0
         self._gpu: Gpu | TorchGpu | None = None
         self._max_bytes = float("inf") if max_bytes is None else max_bytes
@@ -115,13 +114,6 @@ class FaissGpuIndex(FaissIndex):
             return OnDevice(lists, self.dimension, 2 * rows)
         self._gpu = self._gpu or self._opened(None)
         return OnDevice(self._gpu.flat(self.dimension), self.dimension, self.lists_at - 1)
-
-    @property
-    def lists_at(self) -> int:
-        """Rows from which on a partition is searched by lists."""
-        if self._lists_at is not None:
-            return self._lists_at
-        return self.device_at if self._open == self._device_by and not self._torch else _LISTS_AT
 
     def _there(self) -> bool:
         """Whether there is a device; asked once."""
@@ -193,7 +185,7 @@ class FaissGpuIndex(FaissIndex):
 class OnDevice:
     """The first `rows` rows of a device's; as Codes, position i is row i of the partition's pages."""
 
-    def __init__(self, device: GpuRows, dimension: int, room: int, rows: int = 0) -> None:
+    def __init__(self, device: GpuRows, dimension: int, room: float, rows: int = 0) -> None:
         self.device, self.room, self.rows = device, room, rows
         self.failed = False
         self.ids = np.full(1, -1, np.int64)

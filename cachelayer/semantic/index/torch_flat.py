@@ -25,7 +25,7 @@ _COMPARED = 2**17
 """Candidates at once."""
 _GROWTH = 1.25
 _LEFT: list[object] = []
-"""What a forked child never frees."""
+"""What a forked child keeps until it ends."""
 
 
 def imported_torch() -> ModuleType | None:
@@ -44,14 +44,15 @@ class TorchGpu(Turns):
         return TorchRows(TorchFlat(self._torch, dimension, self._device), self)
 
     def abandon(self) -> None:
-        _LEFT.extend(self._dead)
+        for flat in self._dead:
+            flat.abandon()
 
 
 class TorchRows(GpuRows):
     """All rows are compared: `index` is a TorchFlat."""
 
     def abandon(self) -> None:
-        _LEFT.append(self.index)
+        self.index.abandon()
 
 
 class TorchFlat:
@@ -68,10 +69,12 @@ class TorchFlat:
         self.ntotal = 0
 
     def __del__(self) -> None:
-        """Others than torch use the device."""
-        self.__dict__.pop("_rows", None)
-        if self._device.type == "cuda":
-            self._torch.cuda.empty_cache()
+        if self.__dict__.pop("_rows", None) is not None:
+            self._give_back()
+
+    def abandon(self) -> None:
+        """After a fork the device is the parent's: nothing of it is to be freed here."""
+        _LEFT.append(self.__dict__.pop("_rows"))
 
     def add(self, rows: Vectors) -> None:
         with self._torch.inference_mode():
@@ -118,3 +121,9 @@ class TorchFlat:
         rows = self._torch.zeros((room, self._rows.shape[1]), dtype=self._rows.dtype, device=self._device)
         rows[: self.ntotal] = self._rows[: self.ntotal]
         self._rows = rows
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """torch would keep what is freed for itself; others use the device too."""
+        if self._device.type == "cuda":
+            self._torch.cuda.empty_cache()
