@@ -1,4 +1,4 @@
-"""On a real GPU: what FAISS itself does there when rows grow, memory ends, threads meet or a process forks."""
+"""On a real GPU: rows grow, memory ends, threads meet, a process forks, and neighbours are found all the same."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ class FaissGpuIndex(FaissIndex):
     """As FaissIndex, with partitions of `device_at` rows and more on GPU `device`: compared there with the rows of the
     nearest lists, as many as it takes for a recall of `recall`.
 
-    A recall of 1 compares all rows, and so is done with fewer than `lists_at`, `device_at` unless told: by torch, where
-    it is installed, at the speed of the device's memory. The host keeps the rows: what the device cannot hold
-    (`max_bytes` of float16 rows, or its memory), and all where there is no device, is served from there, exactly at
-    first and by codes once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing device, it
-    ends the process. The device is not asked for before a partition has grown to it; a child process leaves it to its
-    parent. `Searches` gives it one call at a time, of many queries.
+    All rows are compared at a recall of 1, and in partitions of fewer than `lists_at` rows (`device_at` unless told):
+    by torch, where it is installed, at the speed of the device's memory. The host keeps the rows: what the device
+    cannot hold (`max_bytes` of float16 rows, or its memory), and all where there is no device, is served from there,
+    exactly at first and by codes once `maintain` has made them. `fallbacks` counts why. Where FAISS meets a failing
+    device, it ends the process. The device is not asked for before a partition has grown to it; a child process leaves
+    it to its parent. `Searches` gives it one call at a time, of many queries.
     """
 
     def __init__(
