@@ -13,6 +13,7 @@ import pathlib
 import struct
 import threading
 import types
+import uuid
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass
@@ -143,6 +144,9 @@ def in_zone(name: str) -> datetime.datetime:
         ({1: "a"}, {"1": "a"}),
         ({1: "a"}, {1.5: "a"}),
         ({"\0bytes": "eA=="}, b"x"),
+        ({"bytes": "eA=="}, b"x"),
+        (uuid.UUID(int=1), str(uuid.UUID(int=1))),
+        (["\ud800", "\U0001f600"], ["\ud800", "\ud83d\ude00"]),
         (Color.RED, Color.PINK),
         (Color.RED, OtherColor.RED),
         (Color.RED, 1),

@@ -64,3 +64,8 @@ def test_everyday_requests_need_no_trees(value):
 )
 def test_what_carries_its_type_goes_through_trees(value):
     assert encode_plain({"value": value}) is None
+
+
+@pytest.mark.parametrize("text", ["\ud800", "\ud83d\ude00", "\U0001f600 \ud83d"])
+def test_text_that_utf_8_lacks_is_read_back_as_it_was(text):
+    assert decode(encode({text: [text]})) == {text: [text]}

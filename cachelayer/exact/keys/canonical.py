@@ -54,9 +54,10 @@ def encode(tree: Tree) -> bytes:
         return orjson.dumps(tree, option=_SORTED)
     except orjson.JSONEncodeError:  # lone surrogates; too deep for orjson
         try:
-            return b"\0" + json.dumps(tree, sort_keys=True, separators=(",", ":")).encode()
+            text = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         except RecursionError:
             raise NotKeyable("nested too deeply") from None
+        return b"\0" + text.encode(errors="surrogatepass")  # escapes make a pair of them one character
 
 
 def compact(raw: bytes) -> bytes:
