@@ -82,6 +82,12 @@ class OtherColor(enum.Enum):
     RED = 1
 
 
+class Shade(enum.Enum):
+    OF_RED = Color.RED
+    FIRST = 1
+    BYTES = b"x"
+
+
 class Word(str):
     __slots__ = ()
 
@@ -150,6 +156,12 @@ def in_zone(name: str) -> datetime.datetime:
         (Color.RED, Color.PINK),
         (Color.RED, OtherColor.RED),
         (Color.RED, 1),
+        (Shade.OF_RED, Shade.FIRST),
+        (Shade.BYTES, Shade.FIRST),
+        (range(5), range(1, 5)),
+        (range(5), range(6)),
+        (range(5), range(0, 5, 2)),
+        ({1, 2}, {1, 3}),
         (np.float32(0.1), np.float64(0.1)),
         (np.datetime64("2020"), np.datetime64("2020-01-01")),
         (np.timedelta64(5, "M"), np.timedelta64(5, "Y")),
@@ -205,6 +217,11 @@ def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
 def test_what_cannot_be_compared_is_refused_inside_others_too(value: Any) -> None:
     with pytest.raises(NotKeyable):
         argument(value)
+
+
+@pytest.mark.parametrize("whole", [0, 1, 2**53, -(2**53)])
+def test_a_whole_number_is_one_as_an_int_and_as_a_float(whole: int) -> None:
+    assert encode(argument(float(whole))) == encode(argument(whole)) == str(whole).encode()
 
 
 def test_the_order_of_a_dicts_keys_is_no_part_of_it() -> None:

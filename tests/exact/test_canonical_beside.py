@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import enum
 import threading
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from decimal import Decimal
 from typing import Any
 
 import attrs
 import httpx
+import numpy as np
 import pytest
 from multidict import MultiDict
 from starlette.datastructures import QueryParams
@@ -24,6 +27,11 @@ def with_attributes(value: Any, **attributes: Any) -> Any:
     for name, held in attributes.items():
         setattr(value, name, held)
     return value
+
+
+class Currency(enum.Enum):
+    EURO = 1
+    DOLLAR = 2
 
 
 class Text(str):
@@ -171,6 +179,35 @@ def test_a_time_that_is_none_can_be_part_of_a_key() -> None:
 )
 def test_what_is_made_twice_alike_is_the_same(make: Callable[[], Any]) -> None:
     assert encode(argument(make())) == encode(argument(make()))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (b"a", b"b"),
+        (np.zeros(1), np.ones(1)),
+        (datetime.date(2026, 1, 1), "2026-01-01"),
+        (datetime.time(1), datetime.time(2)),
+        (datetime.timedelta(1), datetime.timedelta(2)),
+        (Decimal(1), Decimal(2)),
+        (Currency.EURO, Currency.DOLLAR),
+        (uuid.UUID(int=1), uuid.UUID(int=2)),
+        ({"a": 1}, {"a": 2}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_attributes_of_every_plain_class_are_followed(one: Any, other: Any) -> None:
+    first, second = (with_attributes(Text("a"), held=held) for held in (one, other))
+    assert encode(argument(first)) != encode(argument(second))
+
+
+@pytest.mark.parametrize(
+    ("base", "one", "other"), [(str, "a", "b"), (int, 1, 2), (float, 1.5, 2.5), (tuple, (1,), (2,))]
+)
+def test_what_a_dataclass_is_below_is_part_of_it(base: type, one: Any, other: Any) -> None:
+    kind = make_dataclass("Below", [("unit", str)], bases=(base,), init=False)
+    first, second = (with_attributes(kind(value), unit="m") for value in (one, other))
+    assert encode(argument(first)) != encode(argument(second))
 
 
 def test_items_that_are_attributes_too_are_written_once() -> None:

@@ -77,7 +77,7 @@ def argument(value: Any) -> Tree:
     if inner is not tree:
         return value if inner is None else inner(value)
     if isinstance(value, enum.Enum):
-        return _tag("enum", [_name(kind), tree(value.value)])
+        return _tag("enum", [_name(kind), argument(value.value)])
     if kind is uuid.UUID:
         return _tag("uuid", value.hex)
     return tree(value)
