@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from openai import NOT_GIVEN
 from openai.types.chat import ChatCompletionMessage
 
 from cachelayer import CacheLayer
@@ -158,6 +159,16 @@ def test_an_answer_that_is_sent_back_as_an_object_is_part_of_the_key() -> None:
     assert asked("yes").partition() != asked("no").partition()
 
 
+def test_what_a_message_object_holds_for_itself_is_part_of_the_key() -> None:
+    def asked(tone: str) -> Identity:
+        message = Asked("what is it")
+        message._tone = tone  # type: ignore[attr-defined]
+        return identity(message)
+
+    assert asked("dry").canonical == asked("dry").canonical != asked("warm").canonical
+    assert asked("dry").partition() != asked("warm").partition()
+
+
 async def complete(**body: Any) -> str:
     return "answer"
 
@@ -182,7 +193,14 @@ def test_to_the_openai_client_a_message_is_what_it_sends_of_it() -> None:
         ("temperature", 1.0, False), ("temperature", 0, True), ("n", 1, False), ("n", 2, True),
         ("tools", [], False), ("stream", False, False), ("logprobs", False, False), ("logprobs", None, False),
         ("logprobs", 0, True),  # of completions: the tokens' own, without alternatives
-        ("logprobs", True, True), ("user", "ann", False), ("seed", 0, True),
+        ("logprobs", True, True), ("user", "ann", False), ("seed", 0, True), ("top_p", 1, False), ("top_p", 0, True),
+        ("presence_penalty", 0, False), ("presence_penalty", 1, True), ("frequency_penalty", 0.0, False),
+        ("frequency_penalty", 1, True), ("tool_choice", "auto", False), ("tool_choice", "none", True),
+        ("parallel_tool_calls", True, False), ("parallel_tool_calls", False, True), ("echo", False, False),
+        ("echo", True, True), ("best_of", 1, False), ("best_of", 2, True), ("encoding_format", "float", False),
+        ("encoding_format", "base64", True), ("response_format", {"type": "text"}, False), ("stop", [], False),
+        ("response_format", {"type": "json_object"}, True), ("stop", ["."], True), ("logit_bias", {}, False),
+        ("logit_bias", {"1": 1}, True), ("prompt_cache_retention", "24h", False), ("store", False, False),
     ],
 )  # fmt: skip
 def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
@@ -192,6 +210,18 @@ def test_a_field_counts_where_it_asks_for_another_answer_than_its_default(
     asked = WIRE.identify((), {"prompt": "a", field: value}, None)
     assert plain is not None and asked is not None
     assert (asked.canonical != plain.canonical) is said
+
+
+@pytest.mark.parametrize(
+    ("more", "does"),
+    [
+        ({"store": True}, True), ({"conversation": "c"}, True), ({"extra_body": {"store": True}}, True),
+        ({"store": False}, False), ({"conversation": None}, False), ({"conversation": NOT_GIVEN}, False),
+        ({"extra_body": {"top_k": 1}}, False), ({"extra_body": "store"}, False),
+    ],
+)  # fmt: skip
+def test_what_the_server_does_besides_has_no_key(more: dict[str, Any], does: bool) -> None:
+    assert (WIRE.identify((), {"prompt": "a", **more}, None) is None) is does
 
 
 @pytest.mark.parametrize("module", ["openai.resources.completions", "litellm.main"])
