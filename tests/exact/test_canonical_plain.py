@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cachelayer import CacheLayer
 from cachelayer.exact.keys.canonical import argument, decode, encode
 from cachelayer.exact.keys.plain import encode_plain
 
@@ -69,3 +70,15 @@ def test_what_carries_its_type_goes_through_trees(value):
 @pytest.mark.parametrize("text", ["\ud800", "\ud83d\ude00", "\U0001f600 \ud83d"])
 def test_text_that_utf_8_lacks_is_read_back_as_it_was(text):
     assert decode(encode({text: [text]})) == {text: [text]}
+
+
+@pytest.mark.parametrize("more", [{}, {"by": {1}}], ids=["plain", "through trees"])
+def test_what_is_ignored_is_left_out_and_nothing_else(more):
+    async def rank(rows, trace, by=None):
+        return rows
+
+    identify = CacheLayer(semantic=False).wrap(rank, ignore=["trace"]).function.identifier.identify
+    one, other, another = (
+        identify((rows, trace), more, None).canonical for rows, trace in [(1, 1), (1, 2), (2, 1)]
+    )
+    assert one == other != another
