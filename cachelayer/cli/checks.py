@@ -76,7 +76,9 @@ def gpu(faiss: str | None, gpus: int, devices: Path = Path("/dev")) -> Iterator[
     there = sorted(path.name for path in devices.glob("nvidia[0-9]*"))
     if there and not gpus:
         have = f"{len(there)} NVIDIA device(s); FAISS is {faiss or 'not installed'}"
-        remedy = "for scopes of 131,072 entries and more: pip uninstall faiss-cpu, pip install 'cachelayer[gpu]'"
+        remedy = (
+            "for scopes of 131,072 entries and more: pip uninstall faiss-cpu, pip install 'cachelayer[gpu]'"
+        )
         yield Finding("advice", "GPU", have, remedy)
     elif there:
         yield Finding("ok", "GPU", f"{len(there)} NVIDIA device(s), {gpus} seen by FAISS")
